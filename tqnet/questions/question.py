@@ -1,0 +1,63 @@
+"""The record that everything in the framework reads: one test question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+#: One path of the knowledge hierarchy, from coarse to fine: ``("Algebra", "Equations", "Linear")``.
+KnowledgePath = tuple[str, ...]
+
+SPLITS = ("train", "valid", "test")
+
+
+class FieldError(ValueError):
+    """A value that a question cannot hold; ``field`` names the place, e.g. ``options[2]``."""
+
+    def __init__(self, field: str, message: str):
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A test question.
+
+    Attributes:
+        id: Unique within its bank.
+        stem: The question itself, plain text with LaTeX formulas (``$..$``, ``$$..$$``, ``\\(..\\)``,
+            ``\\[..\\]``).
+        options: Choices of a multiple-choice question, in order, without their letters.
+        answer, analysis: The solution; never part of the vector.
+        images: Paths of the figures in reading order.
+        knowledge: Concepts the question exercises, each a path from coarse to fine. A concept is
+            identified by its whole path, since names such as "Applications" recur under many parents.
+        difficulty: In the bank's own unit; larger is harder.
+        type, language, source: Free labels; ``language`` is an ISO 639-1 code.
+        group: Questions of one group are similar to one another.
+        split: ``train``, ``valid`` or ``test``.
+        extras: Whatever else the bank says about the question.
+    """
+
+    id: str
+    stem: str
+    options: tuple[str, ...] = ()
+    answer: str | None = None
+    analysis: str | None = None
+    images: tuple[str, ...] = ()
+    knowledge: tuple[KnowledgePath, ...] = ()
+    difficulty: float | None = None
+    type: str | None = None
+    language: str | None = None
+    group: str | None = None
+    split: str | None = None
+    extras: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def content(self) -> str:
+        """What the text encoder reads: the stem and the lettered options, nothing that gives the answer away."""
+        if not self.options:
+            return self.stem
+        lettered = (f"({chr(ord('A') + i % 26)}) {option}" for i, option in enumerate(self.options))
+        return "\n".join((self.stem, *lettered))
