@@ -34,9 +34,10 @@ class Question:
         knowledge: Concepts the question exercises, each a path from coarse to fine. A concept is
             identified by its whole path, since names such as "Applications" recur under many parents.
         difficulty: In the bank's own unit; larger is harder.
-        type, language, source: Free labels; ``language`` is an ISO 639-1 code.
+        type, language: Free labels; ``language`` is an ISO 639-1 code.
         group: Questions of one group are similar to one another.
         split: ``train``, ``valid`` or ``test``.
+        source: Where the question was taken from.
         extras: Whatever else the bank says about the question.
     """
 
@@ -52,11 +53,12 @@ class Question:
     language: str | None = None
     group: str | None = None
     split: str | None = None
+    source: str | None = None
     extras: dict[str, Any] = field(default_factory=dict)
 
     @property
     def content(self) -> str:
-        """What the text encoder reads: the stem and the lettered options, nothing that gives the answer away."""
+        """What the text encoder reads: the stem and the lettered options, nothing that tells the answer."""
         if not self.options:
             return self.stem
         lettered = (f"({chr(ord('A') + i % 26)}) {option}" for i, option in enumerate(self.options))

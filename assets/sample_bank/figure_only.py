@@ -1,0 +1,316 @@
+"""Groups that only the figure tells apart: all of them draw their stems from one pool, whatever the method."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+from PIL import Image
+
+from .canvas import BLUE, FILLS, PALE, Canvas
+from .charts import Graph, bars, cuboid, number_line, pie
+from .draw import Draw
+from .figures import Picture, polar
+from .registry import Draft, group
+from .values import Number, Value, plain
+from .wording import language_of
+
+STEMS = (
+    "Find $x$.",
+    "Find the value of $x$.",
+    "Use the figure to find the value of $x$.",
+    "What is the value of $x$ in the figure?",
+    "Determine the unknown $x$ marked in the figure.",
+    "Look at the figure. What number does $x$ stand for?",
+    "Work out $x$ from the figure and show your reasoning.",
+    "The figure is drawn for illustration only. Calculate $x$.",
+    "求 $x$ 的值。",
+    "求图中 $x$ 的值。",
+    "如图，求 $x$。",
+    "观察图形，求出未知数 $x$。",
+)
+
+
+def read(
+    r: Draw, answer: Number, figure: Image.Image, check: Callable[[Fraction], bool], work: tuple[str, str, str]
+) -> Draft:
+    """A question of the pool with its figure."""
+    # Each stem is drawn on its own, never dealt out in turn: the stem must say nothing about the group.
+    english, chinese = STEMS[:8], STEMS[8:]
+    stem = r.pick(*(chinese if r.chance(0.36) else english))
+    language = language_of(stem)
+    lead = work[1] if language == "zh" else work[0] + " "
+    end = f"，所以 $x={answer}$。" if language == "zh" else f", so $x={answer}$."
+    return Draft(stem, answer, f"{lead}{work[2]}{end}", check, language, figures=[figure])
+
+
+@group(("Geometry", "Angles", "Parallel lines"), level=1, figure_only=True)
+def fig_alternate_angles(r: Draw) -> Draft:
+    """Equal alternate angles at a transversal; the second one is given as a sum with x."""
+    angle, add = r.int(48, 76), r.int(8, 30)
+    lean = math.cos(math.radians(angle)) / math.sin(math.radians(angle))
+    pic = Picture(
+        {
+            "A": (-2.6, 1), "B": (2.6, 1), "C": (-2.6, -1), "D": (2.6, -1), "P": (lean, 1), "Q": (-lean, -1),
+            "S": (2 * lean, 2), "T": (-2 * lean, -2),
+        },
+        r,
+        size=(176, 160),
+        margin=12,
+    )  # fmt: skip
+    pic.line("A", "B").line("C", "D").line("S", "T").arrow("A", "B", 0.94).arrow("C", "D", 0.94)
+    pic.angle("A", "P", "Q", f"{angle}°").angle("D", "Q", "P", f"x+{add}°")
+    return read(
+        r, angle - add, pic.finish(), lambda v: v + add == angle,
+        ("Alternate angles are equal:", "两直线平行，内错角相等：", f"$x+{add}={angle}$"),
+    )  # fmt: skip
+
+
+@group(("Geometry", "Circles", "Inscribed angles"), level=2, figure_only=True)
+def fig_inscribed_angle(r: Draw) -> Draft:
+    """The angle at the centre is twice the angle at the circle over the same arc."""
+    x = r.int(28, 62)
+    given_centre = r.chance(0.5)
+    place = 90 + r.real(-25, 25)
+    pic = Picture(
+        {"O": (0, 0), "A": polar(1, -90 - x), "B": polar(1, -90 + x), "C": polar(1, place)},
+        r,
+        circles={"O": 1.0},
+        size=(160, 160),
+        margin=10,
+    )
+    pic.circle("O", 1).line("A", "C", "B").line("A", "O", "B", width=2.2).dot("O")
+    small, large = ("x°", f"{2 * x}°") if given_centre else (f"{x}°", "x°")
+    pic.angle("A", "C", "B", small).angle("A", "O", "B", large, radius=11, gap=11)
+    return read(
+        r, x if given_centre else 2 * x, pic.finish(),
+        (lambda v: 2 * v == 2 * x) if given_centre else (lambda v: v == x + x),
+        ("The inscribed angle is half of the central angle on the same arc:",
+         "同弧所对的圆周角等于圆心角的一半：", rf"${x}=\frac{{1}}{{2}}\times {2 * x}$"),
+    )  # fmt: skip
+
+
+@group(("Geometry", "Triangles", "Right triangles"), level=2, figure_only=True)
+def fig_pythagoras(r: Draw) -> Draft:
+    """A right triangle with two sides given."""
+    a, b, c = r.pick((3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29))
+    k = r.int(1, 4)
+    a, b, c = a * k, b * k, c * k
+    # The drawing is not to scale: a thin triangle has no room for its labels.
+    wide = r.real(0.6, 0.8)
+    pic = Picture({"A": (0, wide), "B": (1, 0), "C": (0, 0)}, r, size=(184, 160), margin=24)
+    pic.shape("ABC", PALE).right("A", "C", "B", 12)
+    hidden = r.int(0, 2)
+    texts = ["x" if k == hidden else str(side) for k, side in enumerate((a, b, c))]
+    for ends, text in zip(("AC", "CB", "AB"), texts, strict=True):
+        pic.side(ends[0], ends[1], text)
+    sides = (a, b, c)
+
+    def check(v: Fraction) -> bool:
+        p, q, h = (v if k == hidden else side for k, side in enumerate(sides))
+        return p * p + q * q == h * h
+
+    return read(
+        r, sides[hidden], pic.finish(), check, ("By Pythagoras,", "由勾股定理，", f"${a}^2+{b}^2={c}^2$")
+    )
+
+
+@group(("Geometry", "Triangles", "Similar triangles"), level=3, figure_only=True)
+def fig_parallel_in_triangle(r: Draw) -> Draft:
+    """A line parallel to one side of a triangle cuts the other two in the same ratio."""
+    p, q = r.pick((1, 1), (2, 1), (1, 2), (3, 2), (2, 3), (3, 1))
+    m, n = r.some((2, 3, 4, 5, 6), 2)
+    t = p / (p + q)
+    b, c = (-1.0, -1.5), (1.2, -1.5)
+    top = (r.real(-0.4, 0.6), 0.5)
+
+    def between(end: tuple[float, float]) -> tuple[float, float]:
+        s = 0.35 + 0.3 * t
+        return top[0] + s * (end[0] - top[0]), top[1] + s * (end[1] - top[1])
+
+    pic = Picture({"A": top, "B": b, "C": c, "D": between(b), "E": between(c)}, r, size=(184, 168), margin=22)
+    pic.shape("ABC").line("D", "E").arrow("D", "E", 0.6).arrow("B", "C", 0.55)
+    pic.side("A", "D", str(p * m), away="C").side("D", "B", str(q * m), away="C")
+    pic.side("A", "E", str(p * n), away="B").side("E", "C", "x", away="B")
+    return read(
+        r, q * n, pic.finish(), lambda v: p * m * v == q * m * p * n,
+        ("The parallel cuts both sides in the same ratio:", "平行线分线段成比例：",
+         rf"$\frac{{{p * m}}}{{{q * m}}}=\frac{{{p * n}}}{{x}}$"),
+    )  # fmt: skip
+
+
+@group(("Geometry", "Circles", "Tangents and chords"), level=2, figure_only=True)
+def fig_tangent_radius(r: Draw) -> Draft:
+    """A tangent stands at right angles on the radius, so the two other angles add up to 90 degrees."""
+    at_point = r.int(26, 44)
+    reach = 1 / math.sin(math.radians(at_point))
+    pic = Picture(
+        {"O": (0, 0), "P": (reach, 0), "T": polar(1, 90 - at_point)}, r, circles={"O": 1.0}, size=(208, 152), margin=14
+    )
+    pic.circle("O", 1).line("O", "T", "P", "O").dot("O", "T")
+    swap = r.chance(0.5)
+    pic.angle("T", "P", "O", "x°" if swap else f"{at_point}°", radius=20, gap=12)
+    pic.angle("T", "O", "P", f"{90 - at_point}°" if swap else "x°", radius=14, gap=13)
+    pic.name("O").name("T", away="O")
+    answer, given = (at_point, 90 - at_point) if swap else (90 - at_point, at_point)
+    return read(
+        r, answer, pic.finish(), lambda v: v + given + 90 == 180,
+        ("The radius to the point of contact is perpendicular to the tangent:", "切线垂直于过切点的半径：",
+         f"$x=180-90-{given}$"),
+    )  # fmt: skip
+
+
+@group(("Statistics", "Charts", "Bar charts"), level=1, figure_only=True)
+def fig_bar_total(r: Draw) -> Draft:
+    """A missing bar, with the total written above the chart."""
+    count = r.int(4, 6)
+    values = [r.int(4, 24) for _ in range(count)]
+    hidden = r.int(0, count - 1)
+    values[hidden] = r.int(10, 20)
+    labels = r.pick("ABCDEF", ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat"], "123456", "PQRSTU")
+    shown = ["x" if k == hidden else str(v) for k, v in enumerate(values)]
+    total = sum(values)
+    rest = total - values[hidden]
+    return read(
+        r, values[hidden], bars(list(labels)[:count], values, shown, f"total: {total}"), lambda v: v + rest == total,
+        ("The bars add up to the total:", "各部分之和等于总数：", f"$x={total}-{rest}$"),
+    )  # fmt: skip
+
+
+@group(("Statistics", "Charts", "Pie charts"), level=1, figure_only=True)
+def fig_pie_percent(r: Draw) -> Draft:
+    """The missing percentage of a pie chart."""
+    count = r.int(3, 5)
+    while True:
+        values = [r.int(10, 45) for _ in range(count - 1)]
+        if 12 <= 100 - sum(values) <= 50:
+            break
+    values.append(100 - sum(values))
+    values = r.shuffled(values)
+    hidden = r.int(0, count - 1)
+    shown = ["x%" if k == hidden else f"{v}%" for k, v in enumerate(values)]
+    rest = 100 - values[hidden]
+    return read(
+        r, values[hidden], pie(values, shown, r.real(-180, 180)), lambda v: v + rest == 100,
+        ("The sectors make 100 per cent:", "各扇形百分比之和为 100%：", f"$x=100-{rest}$"),
+    )  # fmt: skip
+
+
+@group(("Functions", "Quadratic functions", "Axis and vertex"), level=2, figure_only=True)
+def fig_parabola_axis(r: Draw) -> Draft:
+    """The axis of a parabola lies midway between its zeros."""
+    left, half = r.int(1, 6), r.int(1, 4)
+    right = left + 2 * half
+    up = r.chance(0.6)
+    lows = (-2.2, 2.0) if up else (-2.0, 2.6)
+    graph = Graph((-0.9, right + 1.6), lows)
+    sign = 1 if up else -1
+    middle = left + half
+    graph.plot(lambda t: sign * 1.6 * (((t - middle) / half) ** 2 - 1))
+    graph.dashed((middle, lows[0]), (middle, lows[1]))
+    graph.point(left, 0, str(left), (-9, 11)).point(right, 0, str(right), (9, 11))
+    graph.point(middle, 0, "x", (9, 11), mark=False)
+    return read(
+        r, middle, graph.finish(), lambda v: v - left == right - v,
+        ("The axis of symmetry is midway between the zeros:", "对称轴过两个零点的中点：",
+         rf"$x=\frac{{{left}+{right}}}{{2}}$"),
+    )  # fmt: skip
+
+
+@group(("Functions", "Linear functions", "Proportional graphs"), level=2, figure_only=True)
+def fig_proportional_line(r: Draw) -> Draft:
+    """Two points on a line through the origin: y is proportional to x."""
+    slope, a, b = r.int(2, 9), r.int(2, 4), r.int(5, 8)
+    graph = Graph((-0.8, 9.5), (-0.9, 9.5)).plot(lambda t: t, (0, 9.2))
+    for at, text in ((a, f"({a}, {slope * a})"), (b, f"({b}, x)")):
+        graph.dashed((at, 0), (at, at), (0, at)).point(at, at, text, (-24, -11) if at == a else (-26, -9))
+    return read(
+        r, slope * b, graph.finish(), lambda v: v * a == slope * a * b,
+        ("On a line through the origin the ratio is constant:", "过原点的直线上纵横坐标之比不变：",
+         rf"$\frac{{{slope * a}}}{{{a}}}=\frac{{x}}{{{b}}}$"),
+    )  # fmt: skip
+
+
+@group(("Algebra", "Numbers", "Number line"), level=1, figure_only=True)
+def fig_number_line(r: Draw) -> Draft:
+    """Equal steps between two labelled marks of a number line."""
+    steps, size, start = r.int(4, 6), r.int(2, 9), r.int(-20, 20)
+    first, at, last = 0, r.int(1, steps - 1), steps
+    marks = [(first / steps, "", str(start)), (at / steps, "x", ""), (last / steps, "", str(start + steps * size))]
+    return read(
+        r, start + at * size, number_line(marks, steps), lambda v: (v - start) * steps == at * steps * size,
+        ("The steps are equal:", "相邻刻度的间隔相等：", f"$x={start}+{at}\\times {size}$"),
+    )  # fmt: skip
+
+
+@group(("Geometry", "Solids", "Volume"), level=2, figure_only=True)
+def fig_cuboid_volume(r: Draw) -> Draft:
+    """The missing edge of a box whose volume is written below it."""
+    a, b, c = r.int(4, 9), r.int(3, 8), r.int(3, 9)
+    hidden = r.int(0, 2)
+    edges = (a, b, c)
+    first, second, third = ("x" if k == hidden else str(e) for k, e in enumerate(edges))
+    base = math.prod(e for k, e in enumerate(edges) if k != hidden)
+    shape = cuboid(r.real(1.5, 2.4), r.real(1, 1.8), r.real(1, 1.9), (first, second, third), f"V = {a * b * c}")
+    return read(
+        r, edges[hidden], shape, lambda v: v * base == a * b * c,
+        ("Divide the volume by the two known edges:", "体积除以两条已知棱长的积：", rf"$x=\frac{{{a * b * c}}}{{{base}}}$"),
+    )  # fmt: skip
+
+
+@group(("Algebra", "Equations", "Linear equations"), level=1, figure_only=True)
+def fig_balance(r: Draw) -> Draft:
+    """A balance with boxes of unknown weight on one or both pans."""
+    more, fewer, x = r.int(2, 3), r.int(0, 1), r.int(2, 12)
+    loose = r.int(1, 9)
+    other = (more - fewer) * x + loose
+    left, right = ["x"] * more + [str(loose)], ["x"] * fewer + [str(other)]
+    swap = r.chance(0.5)
+    figure = _balance(right, left) if swap else _balance(left, right)
+    return read(
+        r, x, figure, lambda v: more * v + loose == fewer * v + other,
+        ("Both pans weigh the same:", "天平两边相等：", f"${more}x+{loose}={'x+' if fewer else ''}{other}$"),
+    )  # fmt: skip
+
+
+def _balance(left: list[str], right: list[str]) -> Image.Image:
+    """A pair of scales with labelled boxes (unknown weights) and discs (known weights)."""
+    sheet = Canvas(208, 136)
+    sheet.area([(104, 74), (84, 126), (124, 126)], PALE)
+    sheet.stroke([(104, 74), (84, 126), (124, 126), (104, 74)], 2.2)
+    sheet.stroke([(22, 74), (186, 74)], 3.4)
+    for middle, load in ((52, left), (156, right)):
+        sheet.stroke([(middle - 44, 66), (middle + 44, 66)], 2.6)
+        sheet.stroke([(middle, 66), (middle, 74)], 2.6)
+        start = middle - 23 * (len(load) - 1) / 2
+        for k, text in enumerate(load):
+            x = start + 23 * k
+            if text == "x":
+                sheet.box((x - 10, 44), (20, 21), FILLS[1])
+            else:
+                sheet.ring((x, 54), 11, 1.8, FILLS[0])
+            sheet.text((x, 54), text, 12)
+    return sheet.finish()
+
+
+@group(("Statistics", "Probability", "Sets and counting"), level=2, figure_only=True)
+def fig_venn(r: Draw) -> Draft:
+    """Two overlapping sets: the parts and the outside make the whole."""
+    a, both, b, outside = r.int(5, 30), r.int(2, 12), r.int(5, 30), r.int(1, 15)
+    parts: list[Value] = [a, both, b, outside]
+    hidden = r.int(0, 3)
+    texts = ["x" if k == hidden else str(p) for k, p in enumerate(parts)]
+    total = a + both + b + outside
+    rest = plain(total - (a, both, b, outside)[hidden])
+    sheet = Canvas(208, 144)
+    sheet.box((8, 22), (192, 114), width=2)
+    for middle in (80, 128):
+        sheet.ring((middle, 76), 44, 2.4)
+    for at, text in zip(((62, 76), (104, 76), (146, 76), (186, 122)), texts, strict=True):
+        sheet.text(at, text, 15, BLUE if text == "x" else (28, 30, 40))
+    sheet.text((104, 10), f"total: {total}", 12)
+    return read(
+        r, total - rest, sheet.finish(), lambda v: v + rest == total,
+        ("The parts add up to the whole:", "各部分之和等于总数：", f"$x={total}-{rest}$"),
+    )  # fmt: skip

@@ -1,0 +1,142 @@
+"""Stage 3: supervised contrastive fine-tuning on similar questions (TQ-Net, Eq. 3; Figure 2, step 3).
+
+    accelerate launch finetune/similar.py --config configs/demo/similar.yaml model.start=runs/moco/model run.out=runs/scl
+
+Similar questions come from the bank's groups or from a pairs file. ``objective=pair`` is the traditional way
+that the paper compares with (Figure 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
+from tqnet.training import session
+from tqnet.training.concepts import ConceptLabels
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.data import QuestionViews
+from tqnet.training.distributed import gather_with_own_gradient
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import GroupBatches
+from tqnet.training.validation import ValidationPrecision, similar_questions
+
+
+@dataclass
+class SimilarConfig:
+    """Settings of the stage.
+
+    Attributes:
+        objective: ``scl`` (Eq. 3) or ``pair``.
+        denominator: ``negatives`` (Eq. 3) or ``all`` (Khosla et al. 2020).
+        temperature: tau of Eq. 3.
+        members, lone: A batch is made of clusters of ``members`` similar questions, and a share ``lone`` of
+            questions without any similar one.
+        block, block_level: Clusters come ``block`` at a time from one concept of that hierarchy level, so that
+            a batch holds negatives that are hard to tell apart; 1 draws them at random.
+        concept_level, concept_weight: Adds Eq. 3 over "shares a concept of that level", so weighted; 0 is the
+            paper's. Only labels of ``train`` are read.
+    """
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
+    run: RunConfig = field(default_factory=RunConfig)
+    objective: str = "scl"
+    denominator: str = "negatives"
+    temperature: float = 0.07
+    members: int = 2
+    lone: float = 0.1
+    block: int = 1
+    block_level: int = 2
+    concept_level: int = 3
+    concept_weight: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.objective not in ("scl", "pair"):
+            raise ConfigError(f"objective: {self.objective!r} is neither 'scl' nor 'pair'")
+
+
+class SimilarityModel(nn.Module):
+    """The encoder, and the scale and bias that the pair objective learns."""
+
+    def __init__(self, model: TQNetModel, objective: str):
+        super().__init__()
+        self.model = model
+        if objective == "pair":
+            self.scale = nn.Parameter(torch.tensor(10.0))
+            self.bias = nn.Parameter(torch.tensor(-5.0))
+
+    def forward(self, **batch: Tensor) -> Tensor:
+        """Unit vectors [b, h]."""
+        return F.normalize(self.model(**batch).embedding.float(), dim=-1)
+
+
+def main(config: SimilarConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=False)
+    similarity = similar_questions(bank, config.data)
+    model, processor = build_model(config.model, session.contents(bank))
+    session.describe_run(Path(config.run.out), config, bank)
+
+    blocks = ConceptLabels(bank, config.block_level) if config.block > 1 else None
+    concepts = ConceptLabels(bank, config.concept_level) if config.concept_weight else None
+    similarity_model = SimilarityModel(model, config.objective)
+    loop = TrainingLoop(
+        accelerator,
+        config.run,
+        config.optim,
+        model=model,
+        trained=similarity_model,
+        plan=GroupBatches(
+            similarity,
+            session.token_lengths(bank, processor, session.cells_per_image(model)),
+            config.run.batch_size,
+            config.run.seed,
+            config.members,
+            config.lone,
+            None if blocks is None else blocks.first,
+            config.block,
+        ),
+        views=QuestionViews(
+            bank,
+            processor,
+            config.run.seed,
+            workers=config.data.workers,
+            read_images=model.config.reads_images,
+        ),
+        evaluate=ValidationPrecision.of(model, config.data, accelerator.mixed_precision),
+    )
+    for batch in loop:
+        similarity_model.train()
+        features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
+        index = accelerator.gather(batch.index).cpu().numpy()
+        similar = torch.from_numpy(similarity.matrix(index)).to(loop.device)
+        if config.objective == "scl":
+            loss = supervised_contrastive(features, similar, config.temperature, config.denominator)
+        else:
+            generator = torch.Generator().manual_seed(config.run.seed + loop.step_number)
+            left, right, label = draw_pairs(similar.cpu(), generator)
+            loss = pair_logistic(
+                features[left], features[right], label.to(loop.device), similarity_model.scale, similarity_model.bias
+            )
+        if concepts is not None:
+            same_concept = torch.from_numpy(concepts.matrix(index)).to(loop.device)
+            loss = loss + config.concept_weight * supervised_contrastive(
+                features, same_concept, config.temperature, config.denominator
+            )
+        # Every process holds the same loss but the gradient of its own rows only; DDP takes the mean.
+        loop.step(loss * accelerator.num_processes, {"positives": similar.sum() / 2})
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(SimilarConfig, __doc__))

@@ -1,0 +1,90 @@
+"""Stage 0, where no image weights are at hand: an auto-encoder on the bank's figures (as QuesNet and FSE do).
+
+    accelerate launch pretrain/autoencoder.py --config configs/demo/autoencoder.yaml run.out=runs/autoencoder
+
+The visual stream sees an augmented figure and a small decoder draws it again; hand the result on with
+``model.visual_start=runs/autoencoder/model``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.heads import FigureDecoder
+from tqnet.modeling.visual import VisualStream
+from tqnet.training import session
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.data import QuestionViews
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import ShuffledBatches
+
+
+@dataclass
+class AutoencoderConfig:
+    """Settings of the stage; ``target`` is the side of the square that is drawn."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3))
+    run: RunConfig = field(default_factory=RunConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+    target: int = 64
+
+
+class FigureAutoencoder(nn.Module):
+    """The visual backbone and a decoder that draws the figure from its cells."""
+
+    def __init__(self, visual: VisualStream, target: int):
+        super().__init__()
+        self.backbone = visual.backbone
+        self.decoder = FigureDecoder(visual.backbone.num_features, target)
+        self.target = target
+
+    def forward(self, figures: Tensor) -> Tensor:
+        """figures: [n, 3, H, W], normalised. Mean squared error of the figures as drawn again, in grey."""
+        drawn = self.decoder(self.backbone.forward_features(figures))
+        wanted = F.interpolate(figures.mean(1, keepdim=True).float(), self.target, mode="area")
+        # Figures are mostly paper: an error on a line weighs as much as all the paper together.
+        ink = (wanted < wanted.amax((2, 3), keepdim=True) - 0.5).float()
+        weight = ink / ink.sum().clamp(min=1) + (1 - ink) / (1 - ink).sum().clamp(min=1)
+        return (weight * (drawn.float() - wanted) ** 2).sum() / 2
+
+
+def main(config: AutoencoderConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=True)
+    with_figures = bank.select([i for i, images in enumerate(bank.column("images")) if images])
+    if not len(with_figures):
+        raise ConfigError(f"data.bank: {config.data.bank} has no question with a figure")
+    model, processor = build_model(config.model, session.contents(bank))
+    session.describe_run(Path(config.run.out), config, with_figures)
+
+    augment = QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token)
+    autoencoder = FigureAutoencoder(model.visual, config.target)
+    loop = TrainingLoop(
+        accelerator,
+        config.run,
+        config.optim,
+        model=model,
+        trained=autoencoder,
+        plan=ShuffledBatches(
+            session.token_lengths(with_figures, processor), config.run.batch_size, config.run.seed
+        ),
+        views=QuestionViews(with_figures, processor, config.run.seed, augment, workers=config.data.workers),
+    )
+    for batch in loop:
+        autoencoder.train()
+        loop.step(loop.trained(batch.inputs["pixel_values"]), {})
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(AutoencoderConfig, __doc__))

@@ -1,0 +1,87 @@
+"""Stage 1: masked language modelling on the bank's text (TQ-Net, Figure 2, step 1).
+
+    accelerate launch pretrain/mlm.py --config configs/demo/mlm.yaml run.out=runs/mlm
+
+The text encoder learns the bank's words and formulas; whole words and whole formula tokens are masked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.heads import MaskedTokenHead
+from tqnet.training import session
+from tqnet.training.config import DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.data import QuestionViews
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.masking import IGNORED, MaskTokens
+from tqnet.training.sampler import ShuffledBatches
+
+
+@dataclass
+class MLMConfig:
+    """Settings of the stage; ``mask`` is the share of words that are masked."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=5e-5))
+    run: RunConfig = field(default_factory=RunConfig)
+    mask: float = 0.15
+
+
+class MaskedLanguageModel(nn.Module):
+    """The text encoder with a masked-token head; its decoder is the word embedding."""
+
+    def __init__(self, text: nn.Module):
+        super().__init__()
+        self.text = text
+        self.head = MaskedTokenHead(text.config.hidden_size, text.config.vocab_size)
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean cross-entropy over masked places, and the share of them that is guessed right."""
+        hidden = self.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        masked = labels != IGNORED
+        logits = self.head(hidden[masked], self.text.get_input_embeddings().weight).float()
+        return F.cross_entropy(logits, labels[masked]), (logits.argmax(-1) == labels[masked]).float().mean()
+
+
+def main(config: MLMConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=True)
+    model, processor = build_model(config.model, session.contents(bank))
+    session.describe_run(Path(config.run.out), config, bank)
+
+    lengths = session.token_lengths(bank, processor)
+    loop = TrainingLoop(
+        accelerator,
+        config.run,
+        config.optim,
+        model=model,
+        trained=MaskedLanguageModel(model.text),
+        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        views=QuestionViews(
+            bank,
+            processor,
+            config.run.seed,
+            workers=config.data.workers,
+            prepare=MaskTokens(processor.tokenizer, config.mask, config.run.seed),
+            read_images=False,
+        ),
+    )
+    for batch in loop:
+        loop.trained.train()
+        text = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
+        loss, accuracy = loop.trained(**text, labels=batch.extras["labels"])
+        loop.step(loss, {"accuracy": accuracy})
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(MLMConfig, __doc__))

@@ -1,0 +1,144 @@
+"""Stage 2: momentum contrast of augmented questions (TQ-Net, Eq. 1 and 2; Figure 2, step 2).
+
+    accelerate launch pretrain/moco.py --config configs/demo/moco.yaml model.start=runs/mlm/model run.out=runs/moco
+
+Two views of a question, text and figures augmented together, shall be closer to one another than to the
+other questions in the queue. No label is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.heads import ContrastiveEncoder
+from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.modeling.normalization import split_batchnorm
+from tqnet.objectives import infonce
+from tqnet.training import session
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.contrast import Keys, ShuffledKeys, contrast_metrics
+from tqnet.training.data import QuestionViews
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import ShuffledBatches
+from tqnet.training.validation import ValidationPrecision
+
+#: What is contrasted in each mode: the fused question, or each stream for itself (to be joined afterwards).
+STREAMS = {"uni": ("fused",), "seq": ("text", "visual")}
+
+
+@dataclass
+class MoCoConfig:
+    """Settings of the stage.
+
+    Attributes:
+        mode: ``uni`` or ``seq``, see STREAMS.
+        queue: Keys that are kept as negatives; at most half the training questions.
+        momentum, temperature, dimension: m, tau and the width of the projection.
+        bn_splits: On one process, parts of a batch with batch-norm statistics of their own.
+    """
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=2e-5))
+    run: RunConfig = field(default_factory=RunConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+    mode: str = "uni"
+    queue: int = 4096
+    momentum: float = 0.999
+    temperature: float = 0.2
+    dimension: int = 128
+    bn_splits: int = 4
+
+    def __post_init__(self) -> None:
+        if self.mode not in STREAMS:
+            raise ConfigError(f"mode: {self.mode!r} is none of {', '.join(STREAMS)}")
+
+
+def main(config: MoCoConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=True)
+    if config.queue > len(bank) // 2:
+        raise ConfigError(f"queue: {config.queue} keys; {len(bank)} training questions allow at most {len(bank) // 2}")
+    model, processor = build_model(config.model, session.contents(bank))
+    session.describe_run(Path(config.run.out), config, bank)
+
+    streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
+    if "visual" in streams and model.config.fusion == "coordinated":
+        model.fusion.requires_grad_(False)  # it is not passed: its turn comes when the streams are joined
+    if accelerator.num_processes == 1 and model.config.reads_images:
+        split_batchnorm(model.visual, config.bn_splits)
+    encoder = ContrastiveEncoder(model, streams, config.dimension)
+    key_encoder = MomentumEncoder(encoder, config.momentum)
+    queues = torch.nn.ModuleDict({stream: KeyQueue(config.queue, config.dimension) for stream in streams})
+
+    cells = session.cells_per_image(model)
+    loop = TrainingLoop(
+        accelerator,
+        config.run,
+        config.optim,
+        model=model,
+        trained=encoder,
+        state={"key_encoder": key_encoder, "queues": queues},
+        plan=ShuffledBatches(
+            session.token_lengths(bank, processor, cells), config.run.batch_size, config.run.seed
+        ),
+        views=QuestionViews(
+            bank,
+            processor,
+            config.run.seed,
+            QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
+            views=2,
+            workers=config.data.workers,
+            read_images=model.config.reads_images,
+        ),
+        evaluate=ValidationPrecision.of(model, config.data, accelerator.mixed_precision),
+    )
+    keys_of = ShuffledKeys(accelerator, key_encoder, session.content_hashes(bank), config.run.seed)
+    if not loop.resumed:
+        fill_queues(loop, keys_of, queues, config)
+
+    for step, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
+        encoder.train()
+        queries, output = loop.trained(**batch.inputs)
+        keys = keys_of(batch, step)
+        loss, logged = torch.zeros((), device=loop.device), {}
+        for stream, query in queries.items():
+            term, metrics = stream_loss(query, keys[stream], queues[stream], config.temperature)
+            loss, logged = loss + term, logged | {f"{stream}/{name}": value for name, value in metrics.items()}
+        loop.step(loss, logged)
+        for stream, queue in queues.items():
+            queue.enqueue(*keys[stream].everyone)
+        if loop.stepped:
+            key_encoder.update(encoder)
+        loop.after_step()
+    return loop.finish()
+
+
+def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:
+    """InfoNCE of the questions that have the stream: those without a figure have no visual one."""
+    rows = keys.present
+    if not rows.any():
+        return 0.0 * query.sum(), {}
+    negatives, excluded = queue.negatives(keys.ids[rows], keys.hashes[rows])
+    loss, logits = infonce(query[rows], keys.own[rows], negatives, temperature, excluded)
+    return loss, contrast_metrics(query[rows], logits, temperature)
+
+
+def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: torch.nn.ModuleDict, config: MoCoConfig) -> None:
+    """Real keys, never random ones, before the first step; of batches that training will not see."""
+    needed = -(-config.queue // config.run.batch_size)
+    for number, batch in enumerate(loop.later_batches(needed)):
+        keys = keys_of(batch, loop.last_micro + number)
+        for stream, queue in queues.items():
+            queue.enqueue(*keys[stream].everyone)
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(MoCoConfig, __doc__))

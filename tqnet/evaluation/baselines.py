@@ -1,0 +1,73 @@
+"""What a vector has to beat: word overlap (TF-IDF, BM25) for similarity."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from tqnet.evaluation.metrics import IntArray
+from tqnet.evaluation.ranking import Ranker, ScoreArray
+
+_TOKEN = re.compile(
+    r"(?P<command>\\[A-Za-z]+)"
+    r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)"
+    r"|(?P<word>[^\W\d_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|\d+)"
+)
+
+
+def lexical_tokens(text: str) -> list[str]:
+    r"""Words in lower case, numbers, LaTeX commands (``\frac``, case kept: ``\Delta`` is not ``\delta``), and
+    for Chinese every character and every pair of neighbouring characters, which needs no dictionary.
+    """
+    tokens: list[str] = []
+    for match in _TOKEN.finditer(text):
+        piece = match.group()
+        if match.lastgroup == "command":
+            tokens.append(piece)
+        elif match.lastgroup == "han":
+            tokens += piece
+            tokens += (piece[i : i + 2] for i in range(len(piece) - 1))
+        else:
+            tokens.append(piece.lower())
+    return tokens
+
+
+class TfidfRanker(Ranker):
+    """Ranks by the cosine of TF-IDF vectors (scikit-learn), document frequencies from all the texts.
+
+    Args:
+        texts: One per question of the bank (``question.content``).
+    """
+
+    def __init__(self, texts: Sequence[str], ids: Sequence[str]):
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        super().__init__(ids)
+        vectorizer = TfidfVectorizer(analyzer=lexical_tokens, dtype=np.float32, sublinear_tf=True)
+        self._matrix = vectorizer.fit_transform(texts)
+
+    def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
+        cosine = (self._matrix[queries] @ self._matrix[corpus].T).toarray()
+        return np.round(cosine, 6, out=cosine)
+
+
+class Bm25Ranker(Ranker):
+    """Ranks by BM25 (Lucene's form, k1 = 1.5, b = 0.75; ``bm25s``), document frequencies from all the texts.
+
+    Args:
+        texts: One per question of the bank (``question.content``).
+    """
+
+    def __init__(self, texts: Sequence[str], ids: Sequence[str]):
+        import bm25s
+
+        super().__init__(ids)
+        self._tokens = [lexical_tokens(text) for text in texts]
+        self._index = bm25s.BM25()
+        self._index.index(self._tokens, show_progress=False)
+
+    def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
+        rows = (self._index.get_scores(self._tokens[query])[corpus] for query in queries)
+        return np.stack(list(rows)).astype(np.float32)

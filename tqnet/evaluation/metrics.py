@@ -1,0 +1,188 @@
+"""Metrics as pure functions on arrays; none of them knows a model or a bank.
+
+A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?) beside
+``relevant [queries]`` (how many similar questions the corpus holds). A classification enters as two boolean
+indicator matrices ``[questions, classes]``, which serve single-label and multi-label tasks alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+BoolArray = npt.NDArray[np.bool_]
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+
+class Interval(NamedTuple):
+    """A confidence interval."""
+
+    low: float
+    high: float
+
+
+def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatArray, BoolArray]:
+    """Precision of the first k neighbours (TQ-Net, Eq. 4)::
+
+        P@k = 1/N  sum_i  card(S_gt_i  &  S_pred_i[:k]) / k
+
+    The equation divides by ``card(S_gt_k)``, "the set of the top-k ground truth", and the paper grants every
+    query at least k similar questions, so that the divisor is k. ``S_gt`` in the numerator is the set of *all*
+    similar questions: they have no order among themselves. Queries with fewer than k are left out, since a
+    perfect ranking could not reach 1 on them.
+
+    Returns:
+        The precision of each query that counts, ``[kept]``, and which queries those are, ``[queries]``;
+        ``(~kept).sum()`` were left out. The mean of the first is P@k.
+
+    Shape:
+        - hits: ``[queries, depth]`` with ``depth >= k``
+        - relevant: ``[queries]``
+    """
+    _check_depth(hits, k)
+    kept = relevant >= k
+    return hits[kept, :k].sum(axis=1) / k, kept
+
+
+def reciprocal_rank(hits: BoolArray) -> FloatArray:
+    """One over the rank of the first similar neighbour, 0 where none is within the depth of the ranking.
+
+    The mean is MRR (Voorhees, TREC-8, 1999), cut at the depth.
+
+    Shape:
+        - hits: ``[queries, depth]``
+        - output: ``[queries]``
+    """
+    if hits.shape[1] == 0:
+        return np.zeros(len(hits))
+    return np.where(hits.any(axis=1), 1.0 / (hits.argmax(axis=1) + 1), 0.0)
+
+
+def recall_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
+    """Share of a query's similar questions that are among its first k neighbours; 0 where it has none.
+
+    Note that a query with more than k similar questions cannot reach 1.
+
+    Shape:
+        - hits: ``[queries, depth]`` with ``depth >= k``
+        - relevant: ``[queries]``
+        - output: ``[queries]``
+    """
+    _check_depth(hits, k)
+    return hits[:, :k].sum(axis=1) / np.maximum(relevant, 1)
+
+
+def ndcg_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
+    """Normalised discounted cumulative gain with binary gains (Järvelin & Kekäläinen, TOIS 2002)::
+
+        DCG@k  = sum_{j=1..k} hit_j / log2(j + 1)
+        nDCG@k = DCG@k / (the DCG@k of a ranking that starts with min(relevant, k) hits)
+
+    0 where a query has no similar question.
+
+    Shape:
+        - hits: ``[queries, depth]`` with ``depth >= k``
+        - relevant: ``[queries]``
+        - output: ``[queries]``
+    """
+    _check_depth(hits, k)
+    discounts = 1.0 / np.log2(np.arange(k) + 2)
+    ideal = np.concatenate([[0.0], np.cumsum(discounts)])[np.minimum(relevant, k)]
+    return hits[:, :k] @ discounts / np.where(ideal > 0, ideal, 1.0)
+
+
+def group_mean(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> float:
+    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six.
+
+    Shape:
+        - values, groups: ``[n]``; NaN when n is 0
+    """
+    sums, counts = _group_sums(values, groups)
+    return float(np.mean(sums / counts)) if len(sums) else float("nan")
+
+
+def micro_f1(truth: BoolArray, predicted: BoolArray) -> float:
+    """F1 of all (question, class) decisions pooled: ``2 TP / (2 TP + FP + FN)``.
+
+    With exactly one class per question and one prediction, this equals accuracy.
+
+    Shape:
+        - truth, predicted: ``[questions, classes]``
+    """
+    hit, wrong = int((truth & predicted).sum()), int((truth ^ predicted).sum())
+    return 2 * hit / (2 * hit + wrong) if hit + wrong else 0.0
+
+
+def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
+    """Mean of the F1 of each class, over the classes that occur in the truth *or* in the predictions.
+
+    A class in neither is 0/0 and tells nothing. One that is only predicted counts, as 0: otherwise guessing
+    rare classes would cost nothing. This is also what scikit-learn does when it is given no labels.
+
+    Shape:
+        - truth, predicted: ``[questions, classes]``
+    """
+    hit, wrong = (truth & predicted).sum(axis=0), (truth ^ predicted).sum(axis=0)
+    occurs = hit + wrong > 0
+    if not occurs.any():
+        return 0.0
+    return float(np.mean(2 * hit[occurs] / (2 * hit[occurs] + wrong[occurs])))
+
+
+def exact_match(truth: BoolArray, predicted: BoolArray) -> float:
+    """Accuracy: the share of questions whose whole set of classes is predicted, no more and no fewer.
+
+    Shape:
+        - truth, predicted: ``[questions, classes]``; NaN without questions
+    """
+    return float((truth == predicted).all(axis=1).mean()) if len(truth) else float("nan")
+
+
+def bootstrap_interval(
+    values: FloatArray,
+    groups: Sequence[Any] | npt.NDArray[Any],
+    *,
+    repeats: int = 2000,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Percentile bootstrap interval of the mean of ``values``, resampled by group.
+
+    Questions of one group share their similar questions, hence their hits: drawing single questions would take
+    them for independent and give an interval that is too narrow. So whole groups are drawn with replacement
+    (the cluster bootstrap; Davison & Hinkley 1997, section 3.8), and each draw's mean is over its questions.
+
+    Shape:
+        - values, groups: ``[n]``; a pair of NaN when n is 0
+    """
+    sums, counts = _group_sums(values, groups)
+    if not len(sums):
+        return Interval(float("nan"), float("nan"))
+    rng = np.random.default_rng(seed)
+    means = np.empty(repeats)
+    for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
+        drawn = rng.integers(len(sums), size=len(sums))
+        means[repeat] = sums[drawn].sum() / counts[drawn].sum()
+    tail = (1 - level) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return Interval(float(low), float(high))
+
+
+def _group_sums(
+    values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]
+) -> tuple[FloatArray, IntArray]:
+    if len(values) != len(groups):
+        raise ValueError(f"{len(values)} values but {len(groups)} groups")
+    if not len(values):
+        return np.zeros(0), np.zeros(0, dtype=np.int64)
+    _, codes = np.unique(np.asarray(groups), return_inverse=True)
+    return np.bincount(codes, weights=values), np.bincount(codes)
+
+
+def _check_depth(hits: BoolArray, k: int) -> None:
+    if not 1 <= k <= hits.shape[1]:
+        raise ValueError(f"k = {k} is outside the ranking's depth {hits.shape[1]}")

@@ -1,0 +1,171 @@
+"""Pictures of an evaluation as SVG or PNG bytes; matplotlib's objects are used directly, so that drawing in a
+server or a thread touches no global state.
+"""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from tqnet.evaluation.metrics import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tqnet.evaluation.similar import RankingScores
+
+Format = Literal["svg", "png"]
+
+#: Okabe & Ito's palette, which colour-blind readers tell apart; black is left out since it has no dark twin.
+PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours of the ink, of lines that only guide the eye, and of what is not in the palette."""
+
+    ink: str
+    faint: str
+    other: str
+
+
+LIGHT = Theme(ink="#2a2f36", faint="#dfe2e6", other="#c3c8ce")
+DARK = Theme(ink="#d5d9df", faint="#343a43", other="#4b525c")
+
+
+def tsne(vectors: npt.NDArray[np.floating], *, seed: int = 0) -> FloatArray:
+    """Coordinates of a t-SNE map (van der Maaten & Hinton 2008) of unit vectors, started from their PCA.
+
+    Shape:
+        - vectors: ``[n, width]``, n up to some 2,000 (seconds)
+        - output: ``[n, 2]``
+    """
+    from sklearn.decomposition import PCA
+    from sklearn.manifold import TSNE
+
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    parts = min(50, *unit.shape)
+    reduced = PCA(parts, svd_solver="full").fit_transform(unit.astype(np.float64))
+    perplexity = min(30.0, max(2.0, (len(unit) - 1) / 3))
+    return TSNE(init="pca", perplexity=perplexity, random_state=seed).fit_transform(reduced).astype(np.float64)
+
+
+def sample(size: int, limit: int = 2000, seed: int = 0) -> IntArray:
+    """At most ``limit`` of ``size`` indices, drawn with a seed, in order."""
+    if size <= limit:
+        return np.arange(size)
+    return np.sort(np.random.default_rng(seed).choice(size, limit, replace=False))
+
+
+def knowledge_maps(
+    maps: Mapping[str, FloatArray],
+    labels: Sequence[str | None],
+    *,
+    theme: Theme = LIGHT,
+    fmt: Format = "png",
+) -> bytes:
+    """One t-SNE map per stage, side by side, coloured by knowledge (the most frequent labels, the rest grey).
+
+    Shape:
+        - maps: stage -> ``[n, 2]``, of the same n questions
+        - labels: ``[n]``, ``None`` where a question has none
+    """
+    counts = Counter(label for label in labels if label is not None)
+    named = [label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: len(PALETTE)]]
+    rest = len(counts) - len(named)
+    columns = min(3, max(1, len(maps)))
+    rows = -(-len(maps) // columns)
+    with canvas(4.1 * columns, 4.1 * rows + 0.75, theme, fmt) as (figure, buffer):
+        kinds = np.array([named.index(label) if label in named else -1 for label in labels], dtype=np.int64)
+        for number, (stage, points) in enumerate(maps.items()):
+            axes = figure.add_subplot(rows, columns, number + 1)
+            _scatter(axes, points, kinds, named, theme, rest)
+            axes.set_title(stage, fontsize=11, loc="left", color=theme.ink, pad=4)
+        handles, texts = figure.axes[0].get_legend_handles_labels()
+        figure.legend(
+            handles, texts, loc="outside lower center", ncols=min(4, len(texts)), frameon=False, fontsize=8.5,
+            labelcolor=theme.ink, markerscale=2.2, handletextpad=0.2, columnspacing=1.2,
+        )  # fmt: skip
+    return buffer.getvalue()
+
+
+def stage_bars(
+    scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme = LIGHT, fmt: Format = "svg"
+) -> bytes:
+    """P@k of each stage as a bar with its 95 % interval; the last stage stands out. Empty stages are not drawn."""
+    shown = {name: one.summary() for name, one in scores.items() if len(one)}
+    with canvas(7.2, 0.55 + 0.42 * max(1, len(shown)), theme, fmt) as (figure, buffer):
+        axes = figure.add_subplot()
+        for row, (name, summary) in enumerate(shown.items()):
+            value, low, high = (float(summary[part] or 0.0) for part in ("precision", "low", "high"))
+            last = row == len(shown) - 1
+            axes.barh(row, value, height=0.62, color=PALETTE[0] if last else theme.other)
+            axes.plot([low, high], [row, row], color=theme.ink, linewidth=1.4, solid_capstyle="butt")
+            axes.annotate(
+                f"{value:.3f}", (high, row), xytext=(6, 0), textcoords="offset points", va="center",
+                color=theme.ink, fontsize=9.5, fontweight="bold" if last else "normal",
+            )  # fmt: skip
+        axes.set_yticks(range(len(shown)), list(shown))
+        axes.invert_yaxis()
+        axes.margins(x=0.12)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(f"P@{k}, 95 % interval by group", fontsize=9, color=theme.ink)
+        axes.spines[["left"]].set_visible(False)
+        axes.tick_params(axis="y", length=0, labelsize=10)
+        axes.grid(axis="x", color=theme.faint, linewidth=0.8)
+        axes.set_axisbelow(True)
+    return buffer.getvalue()
+
+
+def _scatter(
+    axes: Axes, points: FloatArray, kinds: IntArray, named: list[str], theme: Theme, rest: int
+) -> None:
+    """The grey points first, so that the coloured ones lie above them."""
+    for kind, label in [(-1, f"{rest} others" if rest else "no knowledge"), *enumerate(named)]:
+        chosen = points[kinds == kind]
+        if not len(chosen):
+            continue
+        color = theme.other if kind < 0 else PALETTE[kind]
+        axes.scatter(*chosen.T, s=5, color=color, label=label, linewidths=0, alpha=0.85)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.spines[:].set_color(theme.faint)
+    axes.spines[:].set_visible(True)
+
+
+@contextmanager
+def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[tuple[Figure, io.BytesIO]]:
+    """A transparent figure in the theme's colours, written to the buffer when the block is left."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    settings = {
+        "font.sans-serif": ["Inter", "Helvetica Neue", "Arial", "Noto Sans", "Noto Sans CJK SC", "DejaVu Sans"],
+        "axes.edgecolor": theme.other,
+        "axes.labelcolor": theme.ink,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "text.color": theme.ink,
+        "xtick.color": theme.ink,
+        "ytick.color": theme.ink,
+        "xtick.labelsize": 8.5,
+        "ytick.labelsize": 8.5,
+        "svg.hashsalt": "tqnet",  # the same picture gives the same bytes
+    }
+    buffer = io.BytesIO()
+    with rc_context(settings):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        yield figure, buffer
+        extras = {"metadata": {"Date": None}} if fmt == "svg" else {"dpi": 160}
+        figure.savefig(buffer, format=fmt, transparent=True, **extras)

@@ -1,0 +1,187 @@
+"""Knowledge-point prediction: a linear probe on frozen vectors, one per level of the hierarchy (TQ-Net, Table 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tqnet.evaluation.linear_probe import LinearProbe, indicators
+from tqnet.evaluation.metrics import BoolArray, IntArray, exact_match, macro_f1, micro_f1
+
+if TYPE_CHECKING:
+    from tqnet.questions import KnowledgeHierarchy, QuestionBank
+
+Splits = Mapping[str, IntArray]
+
+
+@dataclass(frozen=True)
+class ProbeScores:
+    """Figures on ``test``; see ``metrics`` for what each averages over."""
+
+    micro_f1: float
+    macro_f1: float
+    accuracy: float
+
+    @classmethod
+    def of(cls, truth: BoolArray, predicted: BoolArray) -> ProbeScores:
+        """Score two indicator matrices ``[questions, classes]``."""
+        return cls(micro_f1(truth, predicted), macro_f1(truth, predicted), exact_match(truth, predicted))
+
+
+@dataclass(frozen=True)
+class LevelResult:
+    """One level of the hierarchy.
+
+    Attributes:
+        level: 1 is the coarsest.
+        multi_label: Some question has several concepts at this level.
+        scores, majority: Of the probe, and of always predicting the concept that is most frequent in ``train``.
+        classes: Concepts in ``train``: those that can be predicted.
+        unseen: Concepts that occur in ``test`` but not in ``train``. They cannot be predicted and count as
+            missed: against recall, hence against every figure here.
+        train, valid, test: Questions with a concept at this level.
+        probe: The fitted classifier.
+    """
+
+    level: int
+    multi_label: bool
+    scores: ProbeScores
+    majority: ProbeScores
+    classes: int
+    unseen: int
+    train: int
+    valid: int
+    test: int
+    probe: LinearProbe
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON, with the chosen penalty and threshold."""
+        plain = {name: value for name, value in vars(self).items() if name != "probe"}
+        plain |= {"scores": asdict(self.scores), "majority": asdict(self.majority)}
+        return plain | {"l2": self.probe.l2, "threshold": self.probe.threshold}
+
+
+@dataclass(frozen=True)
+class ProbeResult:
+    """Outcome of ``evaluate_probe``: one ``LevelResult`` per level, coarsest first."""
+
+    levels: tuple[LevelResult, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        return {"levels": [level.to_dict() for level in self.levels]}
+
+
+def evaluate_probe(
+    vectors: npt.NDArray[np.floating],
+    bank: QuestionBank,
+    hierarchy: KnowledgeHierarchy,
+    *,
+    splits: Splits | None = None,
+    levels: Sequence[int] | None = None,
+    seed: int = 0,
+) -> ProbeResult:
+    """Fit a probe per level on ``train``, choose on ``valid``, score on ``test``.
+
+    A level where every labelled question has exactly one concept is fitted with a softmax, any other with one
+    logistic output per concept, of which at least the most probable is predicted. Questions without a concept
+    at a level take no part in it; a level that lacks questions in ``train`` or ``test``, or has a single class,
+    is skipped.
+
+    Args:
+        vectors: ``[questions, width]``, frozen.
+        splits: Indices of ``train``, ``valid`` and ``test``; by default ``probe_splits(bank, seed)``.
+        levels: Which levels, 1 the coarsest; by default all.
+
+    Raises:
+        ValueError: Not one finite vector per question.
+    """
+    if len(vectors) != len(bank):
+        raise ValueError(f"{len(vectors)} vectors for {len(bank)} questions")
+    if not np.isfinite(vectors).all():
+        raise ValueError("the vectors hold NaN or infinity")
+    splits = probe_splits(bank, seed=seed) if splits is None else splits
+    results = (
+        _evaluate_level(vectors, hierarchy, level, splits)
+        for level in (levels or range(1, hierarchy.depth + 1))
+    )
+    return ProbeResult(tuple(result for result in results if result is not None))
+
+
+def probe_splits(
+    bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, seed: int = 0
+) -> dict[str, IntArray]:
+    """The bank's own splits where it has ``train`` and ``test``, else a seeded split by group.
+
+    Groups never straddle; a question without a group is one of its own. If only ``valid`` is missing, it is
+    taken from ``train``; questions without a split then take no part.
+    """
+    given = np.array([split or "" for split in bank.column("split")])
+    own = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
+    units = [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
+    if not len(own["train"]) or not len(own["test"]):
+        return _draw(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
+    if not len(own["valid"]):
+        own |= _draw(units, own["train"], {"valid": valid}, seed)
+    return own
+
+
+def _draw(units: Sequence[str], indices: IntArray, shares: Mapping[str, float], seed: int) -> dict[str, IntArray]:
+    """Deal whole units out to the named parts until each holds its share; what is left is ``train``."""
+    names, codes = np.unique([units[i] for i in indices], return_inverse=True)
+    order = np.random.default_rng(seed).permutation(len(names))
+    # Share of the questions that lie before each unit in the drawn order.
+    sizes = np.bincount(codes, minlength=len(names))[order]
+    before = np.empty(len(names))
+    before[order] = (np.cumsum(sizes) - sizes) / max(1, len(indices))
+    parts, low = {}, 0.0
+    for name, share in shares.items():
+        parts[name] = indices[((before >= low) & (before < low + share))[codes]]
+        low += share
+    parts["train"] = indices[(before >= low)[codes]]
+    return parts
+
+
+def _evaluate_level(
+    vectors: npt.NDArray[np.floating], hierarchy: KnowledgeHierarchy, level: int, splits: Splits
+) -> LevelResult | None:
+    from tqnet.evaluation.probe_fit import fit_probe  # torch is needed for fitting alone
+
+    names, labels = hierarchy.labels(level)
+    labelled = np.array([len(own) > 0 for own in labels], dtype=bool)
+    rows = {name: np.sort(splits[name])[labelled[np.sort(splits[name])]] for name in ("train", "valid", "test")}
+    truth = {name: indicators([labels[i] for i in part], len(names)) for name, part in rows.items()}
+    seen = np.flatnonzero(truth["train"].any(axis=0))
+    if len(seen) < 2 or not len(rows["test"]):
+        return None
+
+    multi_label = any(len(set(own)) > 1 for own in labels)
+    probe = fit_probe(
+        (vectors[rows["train"]], truth["train"][:, seen]),
+        (vectors[rows["valid"]], truth["valid"][:, seen]),
+        [_as_path(names[i]) for i in seen],
+        multi_label=multi_label,
+    )
+    predicted, majority = np.zeros_like(truth["test"]), np.zeros_like(truth["test"])
+    predicted[:, seen] = probe.predict(vectors[rows["test"]])
+    majority[:, truth["train"].sum(axis=0).argmax()] = True
+    return LevelResult(
+        level=level,
+        multi_label=multi_label,
+        scores=ProbeScores.of(truth["test"], predicted),
+        majority=ProbeScores.of(truth["test"], majority),
+        classes=len(seen),
+        unseen=int((truth["test"].any(axis=0) & ~truth["train"].any(axis=0)).sum()),
+        train=len(rows["train"]),
+        valid=len(rows["valid"]),
+        test=len(rows["test"]),
+        probe=probe,
+    )
+
+
+def _as_path(name: str | Sequence[str]) -> tuple[str, ...]:
+    return (name,) if isinstance(name, str) else tuple(name)

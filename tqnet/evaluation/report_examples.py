@@ -1,0 +1,74 @@
+"""The part of the report that shows queries with their neighbours under the first and the last stage."""
+
+from __future__ import annotations
+
+import html
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tqnet.evaluation.metrics import BoolArray, IntArray
+from tqnet.evaluation.ranking import NOBODY
+from tqnet.evaluation.report_text import figure_html, text_html
+from tqnet.evaluation.similar import RankingScores
+from tqnet.evaluation.table import Results
+
+if TYPE_CHECKING:
+    from tqnet.questions import Question, QuestionBank
+
+
+def examples_section(results: Results, bank: QuestionBank, count: int, seed: int) -> str:
+    """Queries drawn with a seed, half of them with figures where there are any, each of another group."""
+    scored = [(name, stage.similar) for name, stage in results.items() if stage.similar and len(stage.similar.overall)]
+    if not scored or count < 1:
+        return ""
+    ends = scored[:1] if len(scored) == 1 else [scored[0], scored[-1]]
+    stages = [(name, similar.overall) for name, similar in ends]
+    chosen = draw_examples(stages[-1][1], bank, count, seed)
+    cards = "".join(_example(int(query), stages, bank) for query in chosen)
+    words = (
+        "Drawn at random, not picked: no two of one group, half of them with figures where the bank has any. "
+        "“Similar” is what the bank says, not what the reader may think."
+    )
+    return f"<section><h2>Nearest neighbours</h2><p>{words}</p>{cards}</section>"
+
+
+def draw_examples(scores: RankingScores, bank: QuestionBank, count: int, seed: int) -> IntArray:
+    """Indices of at most ``count`` queries; see ``examples_section``."""
+    order = np.random.default_rng(seed).permutation(len(scores))
+    one_per_group = list({scores.groups[i]: int(scores.queries[i]) for i in order}.values())
+    pictured = [query for query in one_per_group if bank[query].images]
+    plain = [query for query in one_per_group if not bank[query].images]
+    with_figures = min(len(pictured), max(count - len(plain), count // 2))
+    return np.array(pictured[:with_figures] + plain[: count - with_figures], dtype=np.int64)
+
+
+def _example(query: int, stages: list[tuple[str, RankingScores]], bank: QuestionBank) -> str:
+    question = bank[query]
+    label = " › ".join(question.knowledge[0]) if question.knowledge else question.id
+    columns = "".join(_column(name, scores, query, bank) for name, scores in stages)
+    return (
+        f'<article class="card example"><div class="query"><p class="label">Query · {html.escape(label)}</p>'
+        f'{_question_html(question, 1200, 420)}</div><div class="columns">{columns}</div></article>'
+    )
+
+
+def _column(name: str, scores: RankingScores, query: int, bank: QuestionBank) -> str:
+    rows = np.flatnonzero(scores.queries == query)
+    if not len(rows):
+        return ""
+    nearest: IntArray = scores.nearest[rows[0]]
+    hits: BoolArray = scores.hits[rows[0]]
+    items = []
+    for index, hit in zip(nearest.tolist(), hits.tolist(), strict=True):
+        if index != NOBODY:
+            mark = '<span class="mark yes">✓ similar</span>' if hit else '<span class="mark no">✗ not similar</span>'
+            items.append(f"<li>{mark}<div>{_question_html(bank[index], 260, 200)}</div></li>")
+    tally = f"{int(hits.sum())} of {len(hits)} similar"
+    return f"<div><h3>{html.escape(name)} <span>{tally}</span></h3><ol>{''.join(items)}</ol></div>"
+
+
+def _question_html(question: Question, limit: int, largest: int) -> str:
+    figures = "".join(figure_html(path, largest) for path in question.images[:4])
+    shown = f'<div class="figures">{figures}</div>' if figures else ""
+    return f'<div class="text">{text_html(question.content.strip(), limit)}</div>{shown}'

@@ -1,0 +1,86 @@
+"""Question text and figures as HTML that is safe to open: all text escaped, nothing loaded from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import html
+import io
+from xml.etree import ElementTree
+
+from tqnet.text.formulas import segments
+
+#: Presentation only. The converter also passes on \href, \style, \class and \id, which could run or load things.
+_MATH_ATTRIBUTES = frozenset(
+    "accent accentunder align bevelled columnalign columnlines columnspacing depth display displaystyle fence form "
+    "frame height largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
+    "minsize movablelimits notation rowalign rowlines rowspacing rspace scriptlevel separator separators stretchy "
+    "symmetric voffset width xmlns".split()
+)
+
+#: A longer formula is rather a lost delimiter, and takes the converter long.
+_LONGEST_FORMULA = 1500
+
+
+def text_html(text: str, limit: int | None = None) -> str:
+    """Escaped text with its formulas as MathML, cut after about ``limit`` characters, never inside a formula."""
+    pieces: list[str] = []
+    used = 0
+    for segment in segments(text):
+        if limit is not None and used >= limit:
+            pieces.append(" …")
+            break
+        source = text[segment.start : segment.end]
+        if segment.is_formula:
+            pieces.append(formula_html(segment.body, source, block=source.startswith(("$$", "\\["))))
+        else:
+            room = len(source) if limit is None else limit - used
+            pieces.append(html.escape(source[:room]) + (" …" if room < len(source) else ""))
+        used += len(source)
+    return "".join(pieces)
+
+
+def formula_html(formula: str, source: str | None = None, *, block: bool = False) -> str:
+    """MathML of a LaTeX formula, or its escaped source where the converter cannot read it.
+
+    ``latex2mathml.convert`` ends by unescaping the whole string, so that ``\\text{<script>}`` would become a
+    script. Here its tree is taken instead: texts are unescaped one by one (it writes symbols as ``&#x..;``) and
+    escaped again by the serialiser, and of attributes only the harmless are kept.
+    """
+    from latex2mathml.converter import convert_to_element
+
+    fallback = f"<code>{html.escape(source or formula)}</code>"
+    if len(formula) > _LONGEST_FORMULA:
+        return fallback
+    try:
+        root = convert_to_element(formula.strip(), display="block" if block else "inline")
+        for element in root.iter():
+            element.text = html.unescape(element.text) if element.text else element.text
+            element.tail = html.unescape(element.tail) if element.tail else element.tail
+            kept = {k: html.unescape(v) for k, v in element.attrib.items() if k in _MATH_ATTRIBUTES}
+            element.attrib.clear()
+            element.attrib.update(kept)
+        return ElementTree.tostring(root, encoding="unicode")
+    except Exception:  # the converter raises many kinds, IndexError and RecursionError among them
+        return fallback
+
+
+def data_uri(content: bytes, kind: str) -> str:
+    """``data:image/..;base64,..``; ``kind`` is ``png`` or ``svg+xml``."""
+    return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def figure_html(path: str, largest: int) -> str:
+    """An ``<img>`` of a figure file on white, scaled down to ``largest`` pixels; a note if it cannot be read."""
+    from PIL import Image
+
+    try:
+        with Image.open(path) as opened:
+            picture = opened.convert("RGBA")
+        picture.thumbnail((largest, largest))
+        paper = Image.new("RGBA", picture.size, "white")
+        paper.alpha_composite(picture)
+        buffer = io.BytesIO()
+        paper.convert("RGB").quantize(64).save(buffer, "PNG", optimize=True)
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return '<span class="missing">figure not readable</span>'
+    return f'<img alt="figure" src="{data_uri(buffer.getvalue(), "png")}" loading="lazy">'

@@ -1,0 +1,242 @@
+"""The similar-question task: P@k of a ranking over a bank, overall and by pair structure (TQ-Net, Tables 2-6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tqnet.evaluation.metrics import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    Interval,
+    bootstrap_interval,
+    group_mean,
+    ndcg_at_k,
+    precision_at_k,
+    recall_at_k,
+    reciprocal_rank,
+)
+from tqnet.evaluation.ranking import NOBODY, Ranker, VectorRanker
+
+if TYPE_CHECKING:
+    from tqnet.questions import QuestionBank, Similarity
+
+#: The columns of TQ-Net's Table 6, then its middle one taken apart by direction. Each is a list of
+#: (do the queries have figures, does the corpus).
+STRUCTURES: dict[str, tuple[tuple[bool, bool], ...]] = {
+    "text-text": ((False, False),),
+    "text-image": ((False, True), (True, False)),
+    "image-image": ((True, True),),
+    "text-to-image": ((False, True),),
+    "image-to-text": ((True, False),),
+}
+
+
+@dataclass(frozen=True)
+class RankingScores:
+    """How well one set of queries finds its similar questions in one corpus.
+
+    Attributes:
+        queries: Indices into the bank of the queries that count, ``[queries]``: those with at least k similar
+            questions in the corpus.
+        groups: Label of each query's group, ``[queries]``.
+        nearest: First k neighbours of each query, ``[queries, k]``, ``-1`` where the corpus has run out.
+        hits: Which of them are similar, ``[queries, k]``.
+        precision: P@k of each query, ``[queries]``, kept for comparing two models query by query.
+        reciprocal, recall, ndcg: The other metrics of each query, ``[queries]``.
+        left_out: Queries with fewer than k similar questions in the corpus.
+        interval: 95 % bootstrap interval of the mean precision, resampled by group.
+    """
+
+    queries: IntArray
+    groups: npt.NDArray[Any]
+    nearest: IntArray
+    hits: BoolArray
+    precision: FloatArray
+    reciprocal: FloatArray
+    recall: FloatArray
+    ndcg: FloatArray
+    left_out: int
+    interval: Interval
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def summary(self) -> dict[str, float | int | None]:
+        """The means as plain numbers for JSON; ``None`` where no query counts."""
+        means = {
+            "precision": _mean(self.precision),
+            "low": self.interval.low,
+            "high": self.interval.high,
+            "mrr": _mean(self.reciprocal),
+            "recall": _mean(self.recall),
+            "ndcg": _mean(self.ndcg),
+            "group_mean": group_mean(self.precision, self.groups),
+        }
+        numbers = {name: value if np.isfinite(value) else None for name, value in means.items()}
+        return {**numbers, "queries": len(self), "left_out": self.left_out}
+
+
+@dataclass(frozen=True)
+class SimilarResult:
+    """Outcome of ``evaluate_similar``; ``structures`` is empty where they were not asked for."""
+
+    k: int
+    depth: int
+    split: str | None
+    overall: RankingScores
+    structures: dict[str, RankingScores]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        return {
+            "k": self.k,
+            "depth": self.depth,
+            "split": self.split,
+            "overall": self.overall.summary(),
+            "structures": {name: scores.summary() for name, scores in self.structures.items()},
+        }
+
+
+@dataclass(frozen=True)
+class PairedDifference:
+    """How much the second model's P@k is above the first's, on the same queries.
+
+    Attributes:
+        difference, interval: Mean of second minus first, and its 95 % interval resampled by group; the models
+            differ where the interval leaves 0 out.
+        better, worse, equal: Number of queries on which the second is above, below or as the first.
+    """
+
+    difference: float
+    interval: Interval
+    better: int
+    worse: int
+    equal: int
+
+
+def evaluate_similar(
+    ranker: Ranker | npt.NDArray[np.floating],
+    bank: QuestionBank,
+    similarity: Similarity,
+    split: str | None = "test",
+    *,
+    k: int = 5,
+    depth: int = 100,
+    structures: bool = True,
+    repeats: int = 2000,
+    seed: int = 0,
+) -> SimilarResult:
+    """Queries of one split against the whole bank, each query itself left out.
+
+    Args:
+        ranker: A ranker, or vectors ``[questions, width]`` to be ranked by cosine.
+        split: Whose questions ask; ``None`` for all of them.
+        depth: How deep MRR looks; at least k.
+        structures: Also score by whether query and corpus have figures (TQ-Net, Table 6). Each cell ranks a
+            corpus of only the one kind, and its queries need k similar questions *there*, so the cells have
+            different queries: compare models within a cell, not the cells of one model.
+        repeats, seed: Of the bootstrap.
+
+    Raises:
+        ValueError: The vectors are not one per question, or not finite, or ``depth < k``.
+    """
+    if depth < k:
+        raise ValueError(f"depth = {depth} is less than k = {k}")
+    if not isinstance(ranker, Ranker):
+        ranker = VectorRanker(ranker, bank.ids)
+    everyone = np.arange(len(bank))
+    asking = everyone
+    if split is not None:
+        asking = everyone[np.array([name == split for name in bank.column("split")], dtype=bool)]
+    task = _Task(ranker, similarity, _similar_pairs(similarity, asking), len(bank), k, depth, repeats, seed)
+    overall = task.score([(asking, everyone)])
+    cells: dict[str, RankingScores] = {}
+    if structures:
+        pictured = np.array([len(images) > 0 for images in bank.column("images")], dtype=bool)
+        for name, directions in STRUCTURES.items():
+            parts = [(asking[pictured[asking] == q], everyone[pictured == c]) for q, c in directions]
+            cells[name] = task.score(parts)
+    return SimilarResult(k, depth, split, overall, cells)
+
+
+def paired_difference(
+    first: RankingScores, second: RankingScores, *, repeats: int = 2000, seed: int = 0
+) -> PairedDifference:
+    """Second minus first, query by query: most of what makes a query hard is common to both and cancels.
+
+    Raises:
+        ValueError: The two were not scored on the same queries.
+    """
+    if not np.array_equal(first.queries, second.queries):
+        raise ValueError("the two results are about different queries")
+    delta = second.precision - first.precision
+    return PairedDifference(
+        difference=_mean(delta),
+        interval=bootstrap_interval(delta, first.groups, repeats=repeats, seed=seed),
+        better=int((delta > 0).sum()),
+        worse=int((delta < 0).sum()),
+        equal=int((delta == 0).sum()),
+    )
+
+
+@dataclass(frozen=True)
+class _Task:
+    """What stays the same from one set of queries to the next; ``pairs [2, n]`` are similar to each other."""
+
+    ranker: Ranker
+    similarity: Similarity
+    pairs: IntArray
+    bank_size: int
+    k: int
+    depth: int
+    repeats: int
+    seed: int
+
+    def score(self, parts: list[tuple[IntArray, IntArray]]) -> RankingScores:
+        """Scores of (queries, corpus) pairs of index arrays, the queries of all of them together."""
+        rows = [self._rank(queries, corpus) for queries, corpus in parts]
+        queries, top, hits, relevant, left_out = (np.concatenate(column) for column in zip(*rows, strict=True))
+        precision, _ = precision_at_k(hits, relevant, self.k)
+        groups = np.array([str(self.similarity.group_of(int(query))) for query in queries], dtype=object)
+        return RankingScores(
+            queries=queries,
+            groups=groups,
+            nearest=top[:, : self.k],
+            hits=hits[:, : self.k],
+            precision=precision,
+            reciprocal=reciprocal_rank(hits),
+            recall=recall_at_k(hits, relevant, self.k),
+            ndcg=ndcg_at_k(hits, relevant, self.k),
+            left_out=len(left_out),
+            interval=bootstrap_interval(precision, groups, repeats=self.repeats, seed=self.seed),
+        )
+
+    def _rank(self, queries: IntArray, corpus: IntArray) -> tuple[IntArray, IntArray, BoolArray, IntArray, IntArray]:
+        """Queries that count, their neighbours, hits and number of similar questions; queries left out."""
+        within = np.zeros(self.bank_size, dtype=bool)
+        within[corpus] = True
+        asked, answer = self.pairs[:, within[self.pairs[1]]]
+        relevant = np.bincount(asked, minlength=self.bank_size)
+        enough = relevant[queries] >= self.k
+        kept = queries[enough]
+        top = self.ranker.top(kept, corpus, self.depth)
+        # One number per pair makes "is this pair similar?" a single look-up for the whole matrix.
+        hits = np.isin(kept[:, None] * self.bank_size + top, asked * self.bank_size + answer) & (top != NOBODY)
+        return kept, top, hits, relevant[kept], queries[~enough]
+
+
+def _similar_pairs(similarity: Similarity, queries: IntArray) -> IntArray:
+    """All (query, similar question) pairs, ``[2, pairs]``; a question is not similar to itself."""
+    neighbours = [np.asarray(similarity.neighbours(int(query)), dtype=np.int64) for query in queries]
+    counts = np.array([len(found) for found in neighbours], dtype=np.int64)
+    pairs = np.stack([np.repeat(queries, counts), np.concatenate([np.zeros(0, np.int64), *neighbours])])
+    return pairs[:, pairs[0] != pairs[1]]
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,168 @@
+"""The results of a run's stages as tables for the screen and for Markdown, and as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from unicodedata import east_asian_width
+
+from tqnet.evaluation.probe import ProbeResult
+from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
+
+_NOTHING = "–"
+
+
+@dataclass(frozen=True)
+class StageResult:
+    """What was measured of one stage of a model, or of a baseline; ``None`` where it was not."""
+
+    similar: SimilarResult | None = None
+    probe: ProbeResult | None = None
+
+
+Results = Mapping[str, StageResult]
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text; the first column names the row."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+    def text(self) -> str:
+        """Aligned by spaces, for a terminal; Chinese characters take two columns."""
+        lines = (self.header, *self.rows)
+        widths = [max(_width(line[i]) for line in lines) for i in range(len(self.header))]
+        rule = tuple("─" * width for width in widths)
+        return "\n".join(_aligned(line, widths) for line in (self.header, rule, *self.rows))
+
+    def markdown(self) -> str:
+        """A GitHub-flavoured Markdown table, numbers to the right."""
+        rule = ("---", *("---:" for _ in self.header[1:]))
+        escaped = (tuple(cell.replace("|", "\\|") for cell in line) for line in (self.header, rule, *self.rows))
+        return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+
+
+def stage_table(results: Results) -> Table:
+    """One row per stage: P@k with its interval, the gain over the first stage, MRR, nDCG, probe F1 per level."""
+    k, depth = _k_and_depth(results)
+    levels = _levels(results)
+    baseline = next((stage.similar for stage in results.values() if stage.similar), None)
+    rows = []
+    for name, stage in results.items():
+        scores = stage.similar.overall.summary() if stage.similar else {}
+        f1 = _level_values(stage, "micro_f1")
+        rows.append(
+            (
+                name,
+                _number(scores.get("precision")),
+                _interval(scores.get("low"), scores.get("high")),
+                _gain(baseline, stage.similar),
+                *(_number(scores.get(metric)) for metric in ("mrr", "recall", "ndcg", "group_mean")),
+                *(_number(f1.get(level)) for level in levels),
+            )
+        )
+    measured = (f"MRR@{depth}", f"R@{k}", f"nDCG@{k}", f"P@{k} by group")
+    header = ("stage", f"P@{k}", "95 % interval", "vs first", *measured, *(f"F1 L{level}" for level in levels))
+    return Table("Similar questions and knowledge points", header, tuple(rows))
+
+
+def structure_table(results: Results) -> Table:
+    """P@k by pair structure (TQ-Net, Table 6), the number of queries in the header."""
+    k, _ = _k_and_depth(results)
+    scored = {name: stage.similar.structures for name, stage in results.items() if stage.similar}
+    shown = [cell for cell in STRUCTURES if any(len(cells[cell]) for cells in scored.values() if cell in cells])
+    first: dict[str, RankingScores] = next(iter(scored.values()), {})
+    rows = tuple(
+        (name, *(_number(cells[cell].summary()["precision"]) if cell in cells else _NOTHING for cell in shown))
+        for name, cells in scored.items()
+    )
+    header = ("stage", *(f"{cell} ({len(first[cell]):,})" if cell in first else cell for cell in shown))
+    return Table(f"P@{k} by pair structure (queries)", header, rows)
+
+
+def probe_table(results: Results) -> Table:
+    """One row per stage and level, each level beginning with its majority baseline."""
+    rows = []
+    for level in _levels(results):
+        found = {
+            name: own
+            for name, stage in results.items()
+            if stage.probe
+            for own in stage.probe.levels
+            if own.level == level
+        }
+        one = next(iter(found.values()))
+        named = {"majority": one.majority} | {name: own.scores for name, own in found.items()}
+        classes = f"{one.classes:,}" + (f" (+{one.unseen} unseen)" if one.unseen else "")
+        for name, scores in named.items():
+            figures = (scores.micro_f1, scores.macro_f1, scores.accuracy)
+            rows.append((f"L{level} {name}", *map(_number, figures), classes, f"{one.test:,}"))
+    header = ("level and stage", "micro F1", "macro F1", "accuracy", "concepts", "test questions")
+    return Table("Knowledge points by a linear probe", header, tuple(rows))
+
+
+def render(results: Results, *, markdown: bool = False) -> str:
+    """All tables that have rows, one below the other."""
+    tables = [stage_table(results)]
+    if any(stage.similar and stage.similar.structures for stage in results.values()):
+        tables.append(structure_table(results))
+    if _levels(results):
+        tables.append(probe_table(results))
+    if markdown:
+        return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
+    return "\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables) + "\n"
+
+
+def to_dict(results: Results) -> dict[str, Any]:
+    """Plain numbers for JSON, by stage."""
+    return {
+        name: {
+            "similar": stage.similar.to_dict() if stage.similar else None,
+            "probe": stage.probe.to_dict() if stage.probe else None,
+        }
+        for name, stage in results.items()
+    }
+
+
+def _levels(results: Results) -> list[int]:
+    return sorted({own.level for stage in results.values() if stage.probe for own in stage.probe.levels})
+
+
+def _level_values(stage: StageResult, figure: str) -> dict[int, float]:
+    return {own.level: getattr(own.scores, figure) for own in stage.probe.levels} if stage.probe else {}
+
+
+def _k_and_depth(results: Results) -> tuple[int, int]:
+    settings = {(stage.similar.k, stage.similar.depth) for stage in results.values() if stage.similar}
+    if len(settings) > 1:
+        raise ValueError(f"the stages were scored with different (k, depth): {sorted(settings)}")
+    return settings.pop() if settings else (5, 100)
+
+
+def _gain(first: SimilarResult | None, similar: SimilarResult | None) -> str:
+    """Paired difference in P@k with half the width of its interval; empty for the first stage itself."""
+    if first is None or similar is None or similar is first or not len(similar.overall):
+        return _NOTHING
+    paired = paired_difference(first.overall, similar.overall)
+    return f"{paired.difference:+.3f} [{paired.interval.low:+.3f}, {paired.interval.high:+.3f}]"
+
+
+def _number(value: float | None) -> str:
+    return _NOTHING if value is None else f"{value:.3f}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return _NOTHING if low is None or high is None else f"{low:.3f}–{high:.3f}"
+
+
+def _width(text: str) -> int:
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
+    first, *rest = (" " * (width - _width(cell)) for cell, width in zip(line, widths, strict=True))
+    return "  ".join([line[0] + first, *(pad + cell for pad, cell in zip(rest, line[1:], strict=True))]).rstrip()

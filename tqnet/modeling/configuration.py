@@ -1,0 +1,88 @@
+"""What a TQ-Net is made of: the part of a model folder that says how to build it."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from transformers import AutoConfig, BertConfig, PretrainedConfig
+
+FUSIONS = ("coordinated", "joint", "none")
+POOLINGS = ("tokens", "per_modality")
+NORMS = ("batch", "frozen", "group")
+
+
+class TQNetConfig(PretrainedConfig):
+    """Configuration of a :class:`~tqnet.modeling.model.TQNetModel`.
+
+    Args:
+        text_config: Configuration of the text encoder (any BERT-like ``transformers`` model), as a dict.
+        visual_backbone: Name of a ``timm`` model; None for a model that reads no figures.
+        visual_norm: ``batch``; ``frozen`` (batch statistics never move); ``group`` (GroupNorm instead).
+        image_size: Figures are put on a white square of this many pixels a side.
+        fusion: ``coordinated`` (the paper's choice), ``joint`` or ``none`` (text only).
+        fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
+        pooling: ``tokens`` (mean over all real tokens, the paper's) or ``per_modality`` (mean of the text's
+            mean and the figures' mean).
+        max_images: Figures of a question; further ones are left out, with a counted warning.
+
+    Raises:
+        ValueError: A setting outside its choices, or one that the text encoder cannot hold.
+    """
+
+    model_type = "tqnet"
+    sub_configs: ClassVar[dict[str, Any]] = {"text_config": AutoConfig}
+
+    def __init__(
+        self,
+        text_config: dict[str, Any] | PretrainedConfig | None = None,
+        visual_backbone: str | None = "resnet18",
+        visual_norm: str = "batch",
+        image_size: int = 128,
+        fusion: str = "coordinated",
+        fusion_layers: int = 1,
+        fusion_heads: int = 12,
+        fusion_mlp_ratio: float = 4.0,
+        fusion_dropout: float = 0.1,
+        pooling: str = "tokens",
+        max_images: int = 10,
+        **kwargs: Any,
+    ):
+        if text_config is None:
+            text_config = BertConfig()
+        if isinstance(text_config, dict):
+            text_config = AutoConfig.for_model(**{"model_type": "bert", **text_config})
+        self.text_config = text_config
+        self.visual_backbone = visual_backbone
+        self.visual_norm = visual_norm
+        self.image_size = image_size
+        self.fusion = fusion
+        self.fusion_layers = fusion_layers
+        self.fusion_heads = fusion_heads
+        self.fusion_mlp_ratio = fusion_mlp_ratio
+        self.fusion_dropout = fusion_dropout
+        self.pooling = pooling
+        self.max_images = max_images
+        self._check()
+        super().__init__(**kwargs)
+
+    def _check(self) -> None:
+        for name, choices in (("fusion", FUSIONS), ("pooling", POOLINGS), ("visual_norm", NORMS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")
+        if self.hidden_size % self.fusion_heads:
+            raise ValueError(f"fusion_heads: {self.fusion_heads} does not divide the hidden size {self.hidden_size}")
+
+    @property
+    def hidden_size(self) -> int:
+        return self.text_config.hidden_size
+
+    @property
+    def vocab_size(self) -> int:
+        return self.text_config.vocab_size
+
+    @property
+    def reads_images(self) -> bool:
+        return self.fusion != "none" and self.visual_backbone is not None
+
+
+AutoConfig.register("tqnet", TQNetConfig)

@@ -1,0 +1,61 @@
+"""Small heads that training puts on the encoder and inference leaves behind."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.modeling.model import TQNetModel, TQNetOutput
+
+#: Which output of the model each contrastive stream looks at.
+STREAM_OUTPUTS = {"fused": "embedding", "text": "text_embedding", "visual": "visual_embedding"}
+
+
+class Projector(nn.Sequential):
+    """MoCo v2's projection: Linear, ReLU, Linear to ``dimension``."""
+
+    def __init__(self, hidden: int, dimension: int):
+        super().__init__(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, dimension))
+
+
+class ContrastiveEncoder(nn.Module):
+    """A TQ-Net with one projector per stream: a batch in, unit vectors [b, d] of each stream out."""
+
+    def __init__(self, model: TQNetModel, streams: tuple[str, ...], dimension: int):
+        super().__init__()
+        self.model = model
+        self.projectors = nn.ModuleDict({s: Projector(model.config.hidden_size, dimension) for s in streams})
+
+    def forward(self, **batch: Tensor) -> tuple[dict[str, Tensor], TQNetOutput]:
+        output = self.model(**batch)
+        projected = {
+            stream: F.normalize(projector(output[STREAM_OUTPUTS[stream]]).float(), dim=-1)
+            for stream, projector in self.projectors.items()
+        }
+        return projected, output
+
+
+class MaskedTokenHead(nn.Module):
+    """BERT's masked-token head; its decoder is the encoder's word embedding."""
+
+    def __init__(self, hidden: int, vocabulary: int):
+        super().__init__()
+        self.dense = nn.Linear(hidden, hidden)
+        self.norm = nn.LayerNorm(hidden)
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
+
+    def forward(self, tokens: Tensor, embedding: Tensor) -> Tensor:
+        """tokens [m, h] at masked places, embedding [vocabulary, h] -> logits [m, vocabulary]."""
+        return F.linear(self.norm(F.gelu(self.dense(tokens))), embedding, self.bias)
+
+
+class FigureDecoder(nn.Sequential):
+    """Feature map [n, features, h, w] -> grey figure [n, 1, size, size]."""
+
+    def __init__(self, features: int, size: int, width: int = 128):
+        layers: list[nn.Module] = [nn.Conv2d(features, width, 1)]
+        for _ in range(4):
+            layers += [nn.Upsample(scale_factor=2), nn.Conv2d(width, width // 2, 3, padding=1), nn.ReLU()]
+            width //= 2
+        super().__init__(*layers, nn.Conv2d(width, 1, 3, padding=1), nn.Upsample(size=size, mode="bilinear"))

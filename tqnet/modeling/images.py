@@ -1,0 +1,62 @@
+"""Figures as the visual stream reads them: on white, square, normalised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
+from torch import Tensor
+from transformers import AutoImageProcessor, BatchFeature
+from transformers.image_processing_utils import BaseImageProcessor
+
+from tqnet.modeling.configuration import TQNetConfig
+
+
+def open_figure(path: str) -> np.ndarray:
+    """The figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
+    with Image.open(path) as image:
+        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+            image = image.convert("RGBA")
+            paper = Image.new("RGBA", image.size, "white")
+            return np.array(Image.alpha_composite(paper, image).convert("RGB"))
+        return np.array(image.convert("RGB"))
+
+
+def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
+    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
+    height, width = figure.shape[:2]
+    scale = size / max(height, width)
+    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
+    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    square = Image.new("RGB", (size, size), "white")
+    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
+    return np.array(square)
+
+
+class TQNetImageProcessor(BaseImageProcessor):
+    """Figures to ``pixel_values`` [n, 3, size, size], normalised by ImageNet's statistics."""
+
+    model_input_names = ["pixel_values"]  # noqa: RUF012 (transformers' own convention)
+
+    def __init__(self, image_size: int = 128, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.image_size = image_size
+
+    def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:
+        """images: uint8 arrays [H, W, 3] of any size."""
+        return BatchFeature({"pixel_values": self.normalise([fit_square(i, self.image_size) for i in images])})
+
+    def normalise(self, squares: list[np.ndarray]) -> Tensor:
+        """uint8 arrays, each [size, size, 3] -> float32 [n, 3, size, size]."""
+        if not squares:
+            return torch.zeros((0, 3, self.image_size, self.image_size))
+        pixels = torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).float() / 255
+        mean = torch.tensor(IMAGENET_DEFAULT_MEAN).view(3, 1, 1)
+        std = torch.tensor(IMAGENET_DEFAULT_STD).view(3, 1, 1)
+        return ((pixels - mean) / std).contiguous()
+
+
+AutoImageProcessor.register(TQNetConfig, slow_image_processor_class=TQNetImageProcessor)

@@ -1,0 +1,57 @@
+"""Batch normalisation as MoCo needs it, and the ways round it."""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor, nn
+
+
+class SplitBatchNorm2d(nn.BatchNorm2d):
+    """Batch norm over ``splits`` parts of the batch, each with statistics of its own.
+
+    On one process this stands in for the separate statistics of several GPUs: with queries and (permuted)
+    keys split alike, a batch's statistics no longer tell which key belongs to which query (He et al. 2020,
+    section 3.3). A part holds at least ``min_images``, else there are fewer parts. In ``eval`` it is
+    ordinary batch norm, and the weights are interchangeable.
+    """
+
+    splits: int = 1
+    min_images: int = 8
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not self.training or self.splits == 1:
+            return super().forward(input)
+        parts = min(self.splits, max(1, input.shape[0] // self.min_images))
+        if parts < self.splits:
+            warnings.warn(
+                f"split batch norm: {input.shape[0]} images make {parts} parts of {self.min_images}, not "
+                f"{self.splits}; a larger run.batch_size or visual_norm=frozen|group helps",
+                stacklevel=2,
+            )
+        return torch.cat([super(SplitBatchNorm2d, self).forward(part) for part in input.tensor_split(parts)])
+
+
+class FrozenBatchNorm2d(nn.BatchNorm2d):
+    """Batch norm that always uses its stored statistics and never moves them."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return nn.functional.batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
+        )
+
+
+def convert_batchnorm(module: nn.Module, kind: type[nn.BatchNorm2d]) -> None:
+    """Turn every batch norm inside ``module`` into ``kind``, in place; parameters and buffers stay."""
+    for child in module.modules():
+        if isinstance(child, nn.BatchNorm2d):
+            child.__class__ = kind
+
+
+def split_batchnorm(module: nn.Module, splits: int) -> None:
+    """Make every trainable batch norm inside ``module`` a :class:`SplitBatchNorm2d` of ``splits`` parts."""
+    for child in module.modules():
+        if isinstance(child, nn.BatchNorm2d) and not isinstance(child, FrozenBatchNorm2d):
+            child.__class__ = SplitBatchNorm2d
+            child.splits = splits

@@ -1,0 +1,128 @@
+"""Questions to tensors: the tokenizer and the image processor behind one call."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from transformers import AutoProcessor, BatchFeature, PreTrainedTokenizerBase
+from transformers.processing_utils import ProcessorMixin
+
+from tqnet.modeling.configuration import TQNetConfig
+from tqnet.modeling.images import TQNetImageProcessor, fit_square, open_figure
+from tqnet.questions import Question, read_question
+from tqnet.text.spelling import spell
+from tqnet.text.vocabulary import add_tokens, learn_tokens
+
+log = logging.getLogger(__name__)
+
+#: What may stand for a question: the record, a dict of its fields, or its stem alone.
+QuestionLike = Question | Mapping[str, Any] | str
+
+
+def as_question(item: QuestionLike) -> Question:
+    """``item`` as a record; a dict needs no id."""
+    if isinstance(item, Question):
+        return item
+    if isinstance(item, str):
+        return Question(id="", stem=item)
+    return read_question({"id": "-", **item})
+
+
+class TQNetProcessor(ProcessorMixin):
+    """Packs questions into a batch: token ids, and the images of all questions one behind the other.
+
+    Args:
+        max_length, max_images: Longer texts are cut and further figures left out, both counted in
+            ``cut_texts`` and ``left_out_images``.
+        spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.spelling`). Off for an
+            encoder as it comes, on once the vocabulary knows LaTeX.
+    """
+
+    def __init__(
+        self,
+        image_processor: TQNetImageProcessor,
+        tokenizer: PreTrainedTokenizerBase,
+        max_length: int = 256,
+        max_images: int = 10,
+        spell_formulas: bool = False,
+    ):
+        super().__init__(image_processor, tokenizer)
+        self.max_length = max_length
+        self.max_images = max_images
+        self.spell_formulas = spell_formulas
+        self.cut_texts = 0
+        self.left_out_images = 0
+
+    def __call__(self, questions: Sequence[QuestionLike], **_: Any) -> BatchFeature:
+        """``input_ids`` and ``attention_mask`` [b, t], ``pixel_values`` [n, 3, s, s], ``image_counts`` [b]."""
+        records = [as_question(question) for question in questions]
+        figures = [self.open_images(record) for record in records]
+        return self.pack(self.tokenize([r.content for r in records]), [list(map(self._fit, f)) for f in figures])
+
+    def learn_vocabulary(self, texts: Iterable[str], min_count: int) -> list[str]:
+        """Add the LaTeX commands and characters that ``texts`` need; formulas are spelt from now on."""
+        tokens = learn_tokens(texts, self.tokenizer, min_count)
+        add_tokens(self.tokenizer, tokens)
+        self.spell_formulas = True
+        return tokens
+
+    def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
+        """Token ids of each text with its special tokens, at most ``max_length`` of them."""
+        if self.spell_formulas:
+            texts = [spell(text) for text in texts]
+        backend = self.tokenizer.backend_tokenizer
+        backend.no_padding()  # a tokenizer file may pad and cut by itself
+        backend.no_truncation()
+        return [self._cut(encoding.ids) for encoding in backend.encode_batch_fast(list(texts))]
+
+    def open_images(self, question: Question) -> list[np.ndarray]:
+        """The question's figures, uint8 [H, W, 3] each, at most ``max_images``."""
+        return [open_figure(path) for path in self.kept_images(question)]
+
+    def kept_images(self, question: Question) -> tuple[str, ...]:
+        """Paths of the figures that are read: the first ``max_images``."""
+        self.left_out_images += max(0, len(question.images) - self.max_images)
+        return question.images[: self.max_images]
+
+    def pack(self, ids: Sequence[Sequence[int]], squares: Sequence[Sequence[np.ndarray]]) -> BatchFeature:
+        """A batch from token ids and, per question, uint8 squares of the image size."""
+        images = {
+            "pixel_values": self.image_processor.normalise([square for of in squares for square in of]),
+            "image_counts": torch.tensor([len(of) for of in squares]),
+        }
+        return BatchFeature({**self.pack_text(ids), **images})
+
+    def pack_text(self, ids: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+        """``input_ids`` and ``attention_mask``, padded to the longest."""
+        width = max(map(len, ids))
+        input_ids = torch.full((len(ids), width), self.tokenizer.pad_token_id)
+        mask = torch.zeros((len(ids), width), dtype=torch.long)
+        for row, tokens in enumerate(ids):
+            input_ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = 1
+        return {"input_ids": input_ids, "attention_mask": mask}
+
+    def warn_of_cuts(self) -> None:
+        """Say how much was left out since the last call, if anything."""
+        if self.cut_texts:
+            log.warning("%d texts were cut to %d tokens", self.cut_texts, self.max_length)
+        if self.left_out_images:
+            log.warning("%d figures beyond %d of a question left out", self.left_out_images, self.max_images)
+        self.cut_texts = self.left_out_images = 0
+
+    def _fit(self, figure: np.ndarray) -> np.ndarray:
+        return fit_square(figure, self.image_processor.image_size)
+
+    def _cut(self, ids: list[int]) -> list[int]:
+        if len(ids) <= self.max_length:
+            return ids
+        self.cut_texts += 1
+        return [*ids[: self.max_length - 1], ids[-1]]
+
+
+AutoProcessor.register(TQNetConfig, TQNetProcessor)

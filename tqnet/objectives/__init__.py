@@ -1,0 +1,7 @@
+"""One loss per file, on tensors."""
+
+from tqnet.objectives.infonce import infonce
+from tqnet.objectives.pair import draw_pairs, pair_logistic
+from tqnet.objectives.supervised_contrastive import supervised_contrastive
+
+__all__ = ["draw_pairs", "infonce", "pair_logistic", "supervised_contrastive"]

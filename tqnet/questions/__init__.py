@@ -1,0 +1,26 @@
+"""Questions, the banks they come from, and what banks say about them."""
+
+from tqnet.questions.bank import QuestionBank
+from tqnet.questions.check import check_bank
+from tqnet.questions.faults import BankError, Fault
+from tqnet.questions.knowledge import KnowledgeHierarchy
+from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
+from tqnet.questions.reading import read_question, write_question
+from tqnet.questions.report import BankReport
+from tqnet.questions.similarity import Similarity
+
+__all__ = [
+    "SPLITS",
+    "BankError",
+    "BankReport",
+    "Fault",
+    "FieldError",
+    "KnowledgeHierarchy",
+    "KnowledgePath",
+    "Question",
+    "QuestionBank",
+    "Similarity",
+    "check_bank",
+    "read_question",
+    "write_question",
+]

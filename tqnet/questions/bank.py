@@ -1,0 +1,253 @@
+"""`QuestionBank`: the questions of a file, in a memory-mapped table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import Dataset
+
+from tqnet.questions.faults import BankError, Fault
+from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
+from tqnet.questions.question import SPLITS, KnowledgePath, Question
+from tqnet.questions.reading import write_question
+from tqnet.questions.table import BATCH, SCHEMA, bank_file, open_table, table_in_memory
+
+_FIELDS = tuple(Question.__dataclass_fields__)
+
+
+class QuestionBank:
+    """An immutable sequence of questions.
+
+    Only the questions that are looked at leave the disk, so a bank may be larger than memory; a selection
+    (`select`, `split`) shares the table. It can be pickled to worker processes.
+
+    Attributes:
+        path: The file the records come from; None for a bank made in memory.
+        name: The folder's name for ``questions.*``, the file's stem otherwise.
+        skipped: How many records were left out because of faults.
+    """
+
+    def __init__(self, data: Dataset, path: Path | None, skipped: int = 0):
+        self.path = path
+        self.skipped = skipped
+        self._data = data.with_format("arrow")
+        self._folder = "" if path is None else os.path.abspath(path.parent)
+        self._decoders: dict[str, Callable[[Any], Any]] = {
+            "options": tuple,
+            "images": partial(_resolve, self._folder),
+            "knowledge": _paths,
+            "extras": _extras,
+        }
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        on_error: Literal["stop", "skip"] = "stop",
+        verify_images: bool = False,
+    ) -> QuestionBank:
+        """The bank at ``path``: a .jsonl or .parquet file, or a folder with ``questions.jsonl``/``.parquet``.
+
+        Args:
+            path: If a folder has both files, the JSONL counts.
+            on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty records out with a warning.
+            verify_images: Decode every image rather than only look whether it is there.
+
+        Raises:
+            FileNotFoundError: No such bank.
+            BankError: Faults, one line each; with ``skip`` only if no record is left.
+        """
+        if on_error not in ("stop", "skip"):
+            raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
+        bank, faults = cls.read(path, decode_image if verify_images else stat_image)
+        if faults and (on_error == "stop" or not len(bank)):
+            raise BankError(faults)
+        if faults:
+            warnings.warn(
+                f"{bank.path}: {bank.skipped} of {bank.skipped + len(bank)} records left out, "
+                f"{len(faults)} faults; the first: {faults[0]}",
+                stacklevel=2,
+            )
+        return bank
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], inspect: Inspect | None) -> tuple[QuestionBank, list[Fault]]:
+        """The faultless records at ``path``, and the faults of the others in the order of the file.
+
+        Args:
+            path: As for `load`.
+            inspect: Tells what is wrong with the image at a path; None looks at no image.
+        """
+        file = bank_file(path)
+        data, faults = open_table(file)
+        bank = cls(data, file)
+        bad = {fault.line for fault in faults if fault.line}
+        if inspect:
+            problems = image_problems(bank.rows_with_images(), bank._folder, inspect)
+            found = [Fault(str(file), *problem) for problem in problems]
+            broken = {fault.line for fault in found}
+            if broken:
+                lines = np.asarray(bank.column("line"))
+                bank = bank.select(np.flatnonzero(~np.isin(lines, list(broken))))
+            faults = sorted(faults + found, key=lambda fault: fault.line)
+            bad |= broken
+        bank.skipped = len(bad)
+        return bank, faults
+
+    @classmethod
+    def from_questions(cls, questions: Iterable[Question]) -> QuestionBank:
+        """A bank in memory; image paths are kept as they are and not looked at.
+
+        Raises:
+            BankError: Two questions have the same id.
+        """
+        data, faults = table_in_memory(questions)
+        if any(fault.field == "id" for fault in faults):
+            raise BankError(faults)
+        return cls(data, None)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __getitem__(self, index: int) -> Question:
+        """The question at ``index`` (negative: from the end); raises IndexError outside of the bank."""
+        index = range(len(self))[index]
+        row = self._data[index : index + 1].to_pylist()[0]
+        values = {name: row[name] for name in _FIELDS}
+        for name, decode in self._decoders.items():
+            values[name] = decode(values[name])
+        return Question(**values)
+
+    def __iter__(self) -> Iterator[Question]:
+        for batch in self.batches(*_FIELDS):
+            for values in zip(*batch, strict=True):
+                yield Question(**dict(zip(_FIELDS, values, strict=True)))
+
+    def __repr__(self) -> str:
+        return f"QuestionBank({self.name!r}, {len(self)} questions)"
+
+    @property
+    def name(self) -> str:
+        if self.path is None:
+            return "memory"
+        return self.path.absolute().parent.name if self.path.stem == "questions" else self.path.stem
+
+    @property
+    def ids(self) -> list[str]:
+        return self.column("id")
+
+    @property
+    def fingerprint(self) -> str:
+        """16 hex digits of the records, image paths and their order; wherever the bank lies on disk."""
+        digest = hashlib.blake2b(digest_size=8)
+        for table in self._tables("digest"):
+            digest.update(table.column(0).to_numpy().astype("<u8").tobytes())
+        return digest.hexdigest()
+
+    def column(self, name: str) -> list[Any]:
+        """The values of one field for all questions, as `Question` has them, or ``line`` (of the file)."""
+        return [value for (batch,) in self.batches(name) for value in batch]
+
+    def batches(self, *names: str) -> Iterator[tuple[list[Any], ...]]:
+        """The columns ``names`` piece by piece, for a look at all questions with little memory."""
+        for name in names:
+            if name not in SCHEMA.names:
+                raise KeyError(f"a question has no {name!r}; it has {', '.join(_FIELDS)}")
+        for table in self._tables(*names):
+            columns = []
+            for name in names:
+                values = table.column(name).to_pylist()
+                decode = self._decoders.get(name)
+                columns.append(list(map(decode, values)) if decode else values)
+            yield tuple(columns)
+
+    def select(self, indices: Sequence[int] | np.ndarray) -> QuestionBank:
+        """The questions at ``indices``, in that order."""
+        return self._with(self._data.select(np.asarray(indices, dtype=np.int64)))
+
+    def split(self, name: str) -> QuestionBank:
+        """The questions of the split ``train``, ``valid`` or ``test``."""
+        if name not in SPLITS:
+            raise ValueError(f"split: expected one of {', '.join(SPLITS)}, got {name!r}")
+        return self.select(np.flatnonzero(np.asarray(self.column("split"), dtype=object) == name))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the bank to ``path`` (.jsonl or .parquet); the file appears whole or not at all.
+
+        Images beneath the new file's folder are written relative to it, others with their absolute path.
+        """
+        path = Path(path)
+        if path.suffix not in (".jsonl", ".parquet"):
+            raise ValueError(f"{path}: a bank is saved as .jsonl or .parquet")
+        folder = path.absolute().parent
+        temporary = folder / f".{path.name}.{os.getpid()}.tmp"
+        records = (write_question(question, folder) for question in self)
+        try:
+            (_save_jsonl if path.suffix == ".jsonl" else _save_parquet)(records, temporary)
+            os.replace(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def rows_with_images(self) -> Iterator[tuple[int, list[str]]]:
+        """(line, image paths as the file has them) of each question with images."""
+        for table in self._tables("line", "images"):
+            for line, images in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                if images:
+                    yield line, images
+
+    def _with(self, data: Dataset) -> QuestionBank:
+        return QuestionBank(data, self.path, self.skipped)
+
+    def _tables(self, *names: str) -> Iterator[pa.Table]:
+        data = self._data.select_columns(list(names))
+        for start in range(0, len(data), BATCH):
+            yield data[start : start + BATCH]
+
+
+def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
+    return tuple(os.path.join(folder, image) for image in images)
+
+
+def _paths(knowledge: list[list[str]]) -> tuple[KnowledgePath, ...]:
+    return tuple(map(tuple, knowledge))
+
+
+def _extras(text: str | None) -> dict[str, Any]:
+    return json.loads(text) if text else {}
+
+
+def _save_jsonl(records: Iterable[dict[str, Any]], path: Path) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        for record in records:
+            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
+def _save_parquet(records: Iterable[dict[str, Any]], path: Path) -> None:
+    schema = pa.schema([SCHEMA.field(name) for name in _FIELDS])
+    with pq.ParquetWriter(path, schema) as writer:
+        for chunk in batched(records, BATCH):
+            rows = [_with_json_extras(record) for record in chunk]
+            writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))
+
+
+def _with_json_extras(record: dict[str, Any]) -> dict[str, Any]:
+    extras = {key: value for key, value in record.items() if key not in _FIELDS}
+    return record | {"extras": json.dumps(extras) if extras else None}
+
+
+def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of ``size`` consecutive items; the last may be shorter."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk

@@ -1,0 +1,57 @@
+"""Whether the figures of a bank can be used: a cheap look at the file system, or full decoding."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from PIL import Image
+
+MAX_PIXELS = 50_000_000
+
+#: Takes a path; returns what is wrong with the image there, or None.
+Inspect = Callable[[str], str | None]
+
+
+def stat_image(path: str) -> str | None:
+    """Whether the file is there."""
+    return None if os.path.isfile(path) else "missing file"
+
+
+def decode_image(path: str) -> str | None:
+    """Whether the file is there, has at most `MAX_PIXELS`, and decodes to the last row."""
+    if problem := stat_image(path):
+        return problem
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
+            with Image.open(path) as image:
+                if image.width * image.height > MAX_PIXELS:
+                    return _GIGANTIC
+                image.load()
+    except Image.DecompressionBombError:
+        return _GIGANTIC
+    except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
+        return "corrupt image"
+    return None
+
+
+_GIGANTIC = f"gigantic image, more than {MAX_PIXELS // 1_000_000} million pixels"
+
+
+def image_problems(
+    rows: Iterable[tuple[int, Sequence[str]]], folder: str, inspect: Inspect
+) -> Iterator[tuple[int, str, str]]:
+    """The unusable images of ``rows`` (line, paths), each distinct path being inspected once.
+
+    Yields:
+        (line, field, message), the path in the message as the bank has it.
+    """
+    known: dict[str, str | None] = {}
+    for line, images in rows:
+        for i, image in enumerate(images):
+            if image not in known:
+                known[image] = inspect(os.path.join(folder, image))
+            if problem := known[image]:
+                yield line, f"images[{i}]", f"{problem}: {image!r:.200}"

@@ -1,0 +1,217 @@
+"""The Arrow table behind a bank: built once per state of the file, memory-mapped ever after."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from datasets import Dataset
+
+from tqnet.questions.faults import BankError, Fault
+from tqnet.questions.question import FieldError, Question
+from tqnet.questions.reading import read_question
+
+#: Part of the cache key; raise it whenever the table or the reading of records changes.
+FORMAT = 1
+BATCH = 1000
+
+#: ``line`` is where the record came from, ``digest`` 64 bits of its content (see `BankTable`).
+SCHEMA = pa.schema(
+    [
+        ("id", pa.string()),
+        ("stem", pa.string()),
+        ("options", pa.list_(pa.string())),
+        ("answer", pa.string()),
+        ("analysis", pa.string()),
+        ("images", pa.list_(pa.string())),
+        ("knowledge", pa.list_(pa.list_(pa.string()))),
+        ("difficulty", pa.float64()),
+        ("type", pa.string()),
+        ("language", pa.string()),
+        ("group", pa.string()),
+        ("split", pa.string()),
+        ("source", pa.string()),
+        ("extras", pa.string()),
+        ("line", pa.int64()),
+        ("digest", pa.uint64()),
+    ]
+)
+
+#: What a record reads as: its line (0: the file as a whole) and either the question or why it is none.
+Reading = tuple[int, Question | FieldError]
+
+
+def cache_folder() -> Path:
+    """Where tables are kept; safe to delete while no program uses a bank."""
+    return Path(os.environ.get("TQNET_CACHE") or "~/.cache/tqnet").expanduser()
+
+
+def bank_file(path: str | os.PathLike[str]) -> Path:
+    """The file that holds the records of the bank at ``path`` (a file, or a folder with ``questions.*``).
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: The file is neither ``.jsonl`` nor ``.parquet``.
+    """
+    path = Path(path)
+    if path.is_dir():
+        for name in ("questions.jsonl", "questions.parquet"):
+            if (path / name).is_file():
+                return path / name
+        raise FileNotFoundError(f"{path}: the folder has neither questions.jsonl nor questions.parquet")
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such bank")
+    if path.suffix not in (".jsonl", ".parquet"):
+        raise ValueError(f"{path}: a bank is a .jsonl or .parquet file, or a folder that holds one")
+    return path
+
+
+def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
+    """The readable records of ``file`` as a memory-mapped table, and the faults of the others.
+
+    The table comes from the cache if it was built from this very state of the file. Two processes may
+    build it at once: each writes a folder of its own, and the first to rename it wins.
+
+    Raises:
+        BankError: The file changed while it was read.
+    """
+    state = _state(file)
+    entry = cache_folder() / "banks" / hashlib.blake2b(state.encode(), digest_size=16).hexdigest()
+    if not entry.is_dir():
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=entry.parent, prefix="building-") as folder:
+            building = Path(folder) / "table"
+            building.mkdir()
+            _build(file, building)
+            if _state(file) != state:
+                raise BankError([Fault(str(file), 0, "record", "the file changed while it was read")])
+            try:
+                building.rename(entry)
+            except OSError:  # another process was faster; its table is as good as ours
+                if not entry.is_dir():
+                    raise
+    report = json.loads((entry / "report.json").read_text())
+    data = Dataset.from_file(str(entry / "table.arrow"))
+    if report["repeated"]:
+        data = data.select(np.setdiff1d(np.arange(len(data)), report["repeated"]))
+    return data, [Fault(str(file), **fault) for fault in report["faults"]]
+
+
+def table_in_memory(questions: Iterable[Question]) -> tuple[Dataset, list[Fault]]:
+    """Like `open_table`, for questions at hand; a fault's line is the question's 1-based position."""
+    sink = pa.BufferOutputStream()
+    report = _write(enumerate(questions, 1), sink)
+    data = Dataset.from_buffer(sink.getvalue())
+    return data, [Fault("questions", **fault) for fault in report["faults"]]
+
+
+def _state(file: Path) -> str:
+    """Changes whenever the file does; ctime sees a replacement that was given the old mtime."""
+    stat = file.stat()
+    return f"{FORMAT}:{file.resolve()}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
+
+
+def _build(file: Path, folder: Path) -> None:
+    readings = _read_jsonl(file) if file.suffix == ".jsonl" else _read_parquet(file)
+    with pa.OSFile(str(folder / "table.arrow"), "wb") as sink:
+        report = _write(readings, sink)
+    (folder / "report.json").write_text(json.dumps(report))
+
+
+def _write(readings: Iterable[Reading], sink: Any) -> dict[str, Any]:
+    """Writes the questions to ``sink``; returns the faults and the rows that repeat the id of another."""
+    faults: list[dict[str, Any]] = []
+    hashes, lines, rows = array("Q"), array("q"), []
+    with pa.ipc.new_stream(sink, SCHEMA) as writer:
+        for line, reading in readings:
+            if isinstance(reading, FieldError):
+                faults.append({"line": line, "field": reading.field, "message": reading.message})
+                continue
+            rows.append(_row(line, reading))
+            hashes.append(hash64(reading.id))
+            lines.append(line)
+            if len(rows) == BATCH:
+                writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
+                rows = []
+        writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
+    repeated = repeats(np.frombuffer(hashes, dtype=np.uint64))
+    for row, first in repeated:
+        message = f"already used in line {lines[first]}"
+        faults.append({"line": lines[row], "field": "id", "message": message})
+    if not hashes and not faults:
+        faults.append({"line": 0, "field": "record", "message": "the file holds no question"})
+    faults.sort(key=lambda fault: fault["line"])
+    return {"faults": faults, "repeated": [row for row, _ in repeated]}
+
+
+def repeats(hashes: np.ndarray) -> list[tuple[int, int]]:
+    """(row, first row with the same hash) of every row that is not the first, in order."""
+    _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    origin = first[inverse]
+    return [(int(row), int(origin[row])) for row in np.flatnonzero(origin != np.arange(len(hashes)))]
+
+
+def _row(line: int, question: Question) -> dict[str, Any]:
+    row = {name: getattr(question, name) for name in Question.__dataclass_fields__}
+    row["extras"] = json.dumps(question.extras, sort_keys=True) if question.extras else None
+    digest = hash64(json.dumps(row, sort_keys=True))
+    return row | {"line": line, "digest": digest}
+
+
+def hash64(content: str | bytes) -> int:
+    """64 bits of ``content``, the same in every process (unlike ``hash``)."""
+    data = content.encode() if isinstance(content, str) else content
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
+
+
+def _read(line: int, record: Any) -> Reading:
+    try:
+        return line, read_question(record)
+    except FieldError as error:
+        return line, error
+
+
+def _read_jsonl(file: Path) -> Iterator[Reading]:
+    with file.open("rb") as stream:
+        for line, raw in enumerate(stream, 1):
+            try:
+                text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
+                if text:
+                    yield _read(line, json.loads(text))
+            except UnicodeDecodeError:
+                yield line, FieldError("record", "not UTF-8")
+            except (ValueError, RecursionError) as error:
+                known = isinstance(error, json.JSONDecodeError)
+                reason = f"{error.msg}, column {error.colno}" if known else "a number or nesting without end"
+                yield line, FieldError("record", f"not valid JSON: {reason}")
+
+
+def _read_parquet(file: Path) -> Iterator[Reading]:
+    try:
+        with pq.ParquetFile(file) as table:
+            row = 0
+            for batch in table.iter_batches(batch_size=BATCH):
+                for record in batch.to_pylist():
+                    row += 1
+                    yield _read_parquet_row(row, record)
+    except (pa.ArrowException, OSError) as error:
+        yield 0, FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")
+
+
+def _read_parquet_row(row: int, record: dict[str, Any]) -> Reading:
+    extras = record.get("extras")
+    if isinstance(extras, str):
+        try:
+            record["extras"] = json.loads(extras)
+        except ValueError:
+            return row, FieldError("extras", "not valid JSON")
+    return _read(row, record)

@@ -1,0 +1,95 @@
+"""Tokens that a bank needs and a tokenizer lacks: LaTeX commands, capitals in formulas, characters."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from torch import nn
+from transformers import AddedToken, BertTokenizer, PreTrainedTokenizerBase
+
+from tqnet.text.spelling import CAPITALS, spell
+
+_COMMAND = re.compile(r"\\[A-Za-z]+")
+
+
+def learn_tokens(
+    texts: Iterable[str], tokenizer: PreTrainedTokenizerBase, min_count: int = 20, max_tokens: int = 4000
+) -> list[str]:
+    """Tokens that occur at least ``min_count`` times in ``texts`` and that ``tokenizer`` cannot hold whole.
+
+    LaTeX commands, characters that would become the unknown token, and, where the tokenizer folds case,
+    the capitals of formulas. Most frequent first, ties in alphabetical order.
+    """
+    commands: Counter[str] = Counter()
+    characters: Counter[str] = Counter()
+    for text in texts:
+        spelt = spell(text)
+        commands.update(_COMMAND.findall(spelt))
+        characters.update(character for character in spelt if ord(character) > 127)
+    lacking = Counter({c: n for c, n in characters.items() if tokenizer.tokenize(c) == [tokenizer.unk_token]})
+    known = tokenizer.get_vocab()
+    counted = Counter({c: n for c, n in (commands + lacking).items() if n >= min_count and c not in known})
+    ranked = sorted(counted, key=lambda token: (-counted[token], token))
+    # Formulas are spelt with these capitals whatever the bank, so none may be left unknown.
+    capitals = [c for c in CAPITALS.values() if c not in known]
+    return capitals + [token for token in ranked if token not in capitals][:max_tokens]
+
+
+def add_tokens(tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> int:
+    r"""Add ``tokens`` so that case and word pieces cannot reach into them; returns how many were new.
+
+    ``normalized=False``: a lower-casing tokenizer would merge ``\Delta`` into ``\delta``.
+    ``single_word``: ``\in`` must not match the head of ``\infty``.
+    """
+    added = [AddedToken(t, normalized=False, single_word=t.startswith("\\")) for t in tokens]
+    return tokenizer.add_tokens(added)
+
+
+@torch.no_grad()
+def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> None:
+    r"""Start the rows of new ``tokens`` in ``embedding`` (already resized) from the mean of their pieces.
+
+    A command is read without its backslash and a formula capital as the plain letter, as the tokenizer
+    splits them without the added tokens. A character with no known piece starts at the mean of the
+    vocabulary plus noise of its spread, seeded by its row, so that two such characters differ.
+    """
+    backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
+    plain_letter = {italic: letter for letter, italic in CAPITALS.items()}
+    tokens = list(tokens)
+    rows = tokenizer.convert_tokens_to_ids(tokens)
+    old = embedding.weight[: min(rows)].float() if rows else embedding.weight
+    mean, spread = old.mean(0), old.std(0)
+    for token, row in zip(tokens, rows, strict=True):
+        text = plain_letter.get(token, token.removeprefix("\\"))
+        pieces = backend.encode(text, add_special_tokens=False).ids if text != token else []
+        pieces = [piece for piece in pieces if piece != tokenizer.unk_token_id and piece != row]
+        if pieces:
+            start = embedding.weight[pieces].float().mean(0)
+        else:
+            noise = torch.randn(old.shape[1], generator=torch.Generator().manual_seed(row))
+            start = mean + spread * noise
+        embedding.weight[row] = start.to(embedding.weight)
+
+
+def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int = 2) -> BertTokenizer:
+    """A cased WordPiece tokenizer learnt from ``texts``: Chinese by character, formulas as spelt.
+
+    For languages and subjects without an encoder at hand; the text encoder then starts from random weights.
+    """
+    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=False)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocab_size, min_frequency=min_count, special_tokens=special, show_progress=False
+    )
+    backend.train_from_iterator((spell(text) for text in texts), trainer)
+    backend.post_processor = processors.BertProcessing(
+        ("[SEP]", backend.token_to_id("[SEP]")), ("[CLS]", backend.token_to_id("[CLS]"))
+    )
+    # `vocab=`: with `vocab_file=`, transformers 5 silently gives a vocabulary of five tokens.
+    return BertTokenizer(vocab=backend.get_vocab(), do_lower_case=False, model_max_length=512)

@@ -1,0 +1,86 @@
+"""Checkpoints: everything that a run needs to go on as if it had never stopped."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+
+_NAME = "step-{:08d}.pt"
+_PATTERN = re.compile(r"step-(\d{8})\.pt")
+
+
+def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator: Accelerator, keep: int) -> None:
+    """Write ``state`` and every process's random generators under a temporary name, then rename.
+
+    Call it on all processes. The newest ``keep`` checkpoints stay.
+    """
+    generators = gather_object([_generators()])
+    if accelerator.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / _NAME.format(step)
+        temporary = path.with_suffix(".tmp")
+        torch.save({**state, "generators": generators}, temporary)
+        os.replace(temporary, path)
+        for old in checkpoints(folder)[:-keep]:
+            old.unlink()
+    accelerator.wait_for_everyone()
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """Whole checkpoints, oldest first."""
+    return sorted(path for path in folder.glob("step-*.pt") if _PATTERN.fullmatch(path.name))
+
+
+def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | None:
+    """The newest checkpoint's state, or None where there is none; sets this process's generators.
+
+    Raises:
+        ValueError: The checkpoint was written by another number of processes.
+    """
+    found = checkpoints(folder)
+    if not found:
+        return None
+    # Our own file: it holds generators' states, which are no tensors.
+    state = torch.load(found[-1], map_location="cpu", weights_only=False)
+    generators = state.pop("generators")
+    if len(generators) != accelerator.num_processes:
+        raise ValueError(
+            f"{found[-1]}: written by {len(generators)} processes, resumed by {accelerator.num_processes}; "
+            "the order of the questions would not be the same"
+        )
+    _set_generators(generators[accelerator.process_index])
+    return state
+
+
+def replace_folder(temporary: Path, final: Path) -> None:
+    """Put the finished folder ``temporary`` in the place of ``final``, which is never seen half-written."""
+    old = final.with_name(f".{final.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        os.replace(final, old)
+    os.replace(temporary, final)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _generators() -> dict[str, Any]:
+    state = {"python": random.getstate(), "numpy": np.random.get_state(), "torch": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        state["cuda"] = torch.cuda.get_rng_state()
+    return state
+
+
+def _set_generators(state: dict[str, Any]) -> None:
+    random.setstate(state["python"])
+    np.random.set_state(state["numpy"])
+    torch.set_rng_state(state["torch"])
+    if "cuda" in state and torch.cuda.is_available():
+        torch.cuda.set_rng_state(state["cuda"])

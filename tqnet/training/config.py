@@ -1,0 +1,185 @@
+"""Settings of a recipe: dataclasses, filled from YAML and then from ``key=value`` on the command line."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+C = TypeVar("C")
+
+
+class ConfigError(ValueError):
+    """A setting that is unknown, of the wrong type, or at odds with another; the message names its key."""
+
+
+@dataclass
+class DataConfig:
+    """What to train on.
+
+    Attributes:
+        bank: Folder with ``questions.jsonl`` (or .parquet), or such a file.
+        on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out.
+        pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
+        transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
+        workers: Processes that load and augment; 0 does it between steps.
+    """
+
+    bank: str = "???"
+    on_error: str = "stop"
+    pairs: str | None = None
+    transductive: bool = False
+    workers: int = 0
+
+    def __post_init__(self) -> None:
+        if self.on_error not in ("stop", "skip"):
+            raise ConfigError(f"data.on_error: {self.on_error!r} is neither 'stop' nor 'skip'")
+
+
+@dataclass
+class OptimConfig:
+    """Optimizer and schedule.
+
+    Attributes:
+        name: ``adamw`` or ``sgd``.
+        lr: Learning rate of everything that has no rate of its own below.
+        text_lr, visual_lr: Rates of the two streams; null means ``lr``.
+        weight_decay: Not applied to biases and norms under AdamW.
+        momentum: Of SGD.
+        schedule: ``cosine``, ``linear`` or ``constant``, after the warm-up.
+        warmup: Share of the steps in which the rate rises from zero.
+        clip: Largest gradient norm; 0 for none.
+    """
+
+    name: str = "adamw"
+    lr: float = 1e-3
+    text_lr: float | None = None
+    visual_lr: float | None = None
+    weight_decay: float = 0.01
+    momentum: float = 0.9
+    schedule: str = "cosine"
+    warmup: float = 0.05
+    clip: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.name not in ("adamw", "sgd"):
+            raise ConfigError(f"optim.name: {self.name!r} is neither 'adamw' nor 'sgd'")
+        if self.schedule not in ("cosine", "linear", "constant"):
+            raise ConfigError(f"optim.schedule: {self.schedule!r} is none of cosine, linear, constant")
+
+
+@dataclass
+class RunConfig:
+    """How long, how large, where to, and how to go on.
+
+    Attributes:
+        out: Folder of the run: checkpoints, metrics.jsonl, config.yaml, and ``model/``, the result.
+        seed: Of everything that is drawn.
+        epochs: Passes over the data; ``max_steps`` ends earlier.
+        batch_size: Questions per step and micro-batch, over all processes.
+        accumulate: Micro-batches per optimizer step.
+        precision: ``auto`` (bf16 where the processor has it), ``fp32``, ``bf16`` or ``fp16``.
+        resume: Go on from the last checkpoint in ``out``, to the bit.
+        log_every, save_every, eval_every: In optimizer steps; eval 0 is once an epoch.
+        keep: Checkpoints that are kept.
+        wandb: Project to log to (WANDB_MODE=offline works); null for none.
+        threads: Processor threads of a process; 0 leaves torch's choice.
+    """
+
+    out: str = "???"
+    seed: int = 0
+    epochs: int = 1
+    max_steps: int | None = None
+    batch_size: int = 64
+    accumulate: int = 1
+    precision: str = "auto"
+    resume: bool = False
+    log_every: int = 10
+    save_every: int = 200
+    eval_every: int = 0
+    keep: int = 2
+    wandb: str | None = None
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        if self.precision not in ("auto", "fp32", "bf16", "fp16"):
+            raise ConfigError(f"run.precision: {self.precision!r} is none of auto, fp32, bf16, fp16")
+        for name in ("epochs", "batch_size", "accumulate", "log_every", "save_every", "keep"):
+            if getattr(self, name) < 1:
+                raise ConfigError(f"run.{name}: {getattr(self, name)} is less than 1")
+
+
+def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
+    """``kind`` with the YAML files merged in order and then the ``key=value`` overrides.
+
+    Raises:
+        ConfigError: Unknown key, wrong type, missing mandatory value; names the key.
+    """
+    settings = OmegaConf.structured(kind)
+    try:
+        for file in files:
+            if not Path(file).is_file():
+                raise ConfigError(f"{file}: no such configuration")
+            settings = OmegaConf.merge(settings, OmegaConf.load(file))
+        settings = OmegaConf.merge(settings, OmegaConf.from_dotlist(overrides))
+        missing = sorted(OmegaConf.missing_keys(settings))
+        if missing:
+            raise ConfigError(f"{', '.join(missing)}: not set, neither in a file nor as key=value")
+        return OmegaConf.to_object(settings)  # type: ignore[return-value]
+    except OmegaConfBaseException as error:
+        key = getattr(error, "full_key", None)
+        raise ConfigError(f"{key}: {str(error).splitlines()[0]}" if key else str(error).splitlines()[0]) from error
+
+
+def parse_config(kind: type[C], description: str | None, argv: list[str] | None = None) -> C:
+    """Configuration of a recipe from its command line; ends with a message and code 2 where it is wrong."""
+    parser = argparse.ArgumentParser(
+        description=description,
+        epilog="settings and defaults:\n" + _describe(kind),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--config", action="append", default=[], metavar="YAML", help="may be given repeatedly")
+    parser.add_argument("settings", nargs="*", metavar="key=value", help="e.g. run.epochs=3 optim.lr=1e-4")
+    arguments = parser.parse_args(argv)
+    for setting in arguments.settings:
+        if "=" not in setting:
+            parser.error(f"{setting!r} is not of the form key=value")
+    try:
+        return load_config(kind, arguments.config, arguments.settings)
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+
+
+def save_config(config: Any, path: Path) -> None:
+    """The resolved configuration as YAML."""
+    path.write_text(OmegaConf.to_yaml(OmegaConf.structured(config)), encoding="utf-8")
+
+
+def _describe(kind: type, prefix: str = "  ") -> str:
+    lines = []
+    for item in dataclasses.fields(kind):
+        default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default  # type: ignore[misc]
+        if dataclasses.is_dataclass(default):
+            lines.append(_describe(type(default), f"{prefix}{item.name}."))
+        else:
+            lines.append(f"{prefix}{item.name}={'null' if default is None else default}")
+    return "\n".join(lines)
+
+
+__all__ = [
+    "ConfigError",
+    "DataConfig",
+    "OptimConfig",
+    "RunConfig",
+    "field",
+    "load_config",
+    "parse_config",
+    "save_config",
+]

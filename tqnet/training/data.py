@@ -1,0 +1,111 @@
+"""Questions as a DataLoader hands them out: views drawn from seeds of their own, packed into batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from tqnet.augment.view import QuestionAugmentation
+from tqnet.modeling.images import fit_square
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.questions import Question, QuestionBank
+
+#: (epoch, question number, view): what a sampler asks for.
+Item = tuple[int, int, int]
+
+
+@dataclass
+class Batch:
+    """A packed batch of a training step.
+
+    Attributes:
+        index: [b], numbers of the questions in the training bank.
+        inputs: The model's arguments; ``views`` holds one such dict per view in order.
+        key_index: [b], questions of the second view (in the order their keys are encoded).
+        extras: Whatever a recipe's ``prepare`` adds, masked labels for instance.
+    """
+
+    index: Tensor
+    views: list[dict[str, Tensor]]
+    key_index: Tensor | None = None
+    extras: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> dict[str, Tensor]:
+        return self.views[0]
+
+    def to(self, device: torch.device) -> Batch:
+        def move(of: dict[str, Tensor]) -> dict[str, Tensor]:
+            return {name: value.to(device, non_blocking=True) for name, value in of.items()}
+
+        key_index = None if self.key_index is None else self.key_index.to(device)
+        return Batch(self.index.to(device), [move(v) for v in self.views], key_index, move(self.extras))
+
+    def padding(self) -> float:
+        """Text tokens computed for each real one."""
+        mask = torch.cat([view["attention_mask"].flatten() for view in self.views])
+        return len(mask) / max(1, int(mask.sum()))
+
+
+class QuestionViews(Dataset[Any]):
+    """The training questions, augmented.
+
+    What is drawn depends on (seed, epoch, question, view) alone, so that workers, processes and resumed runs
+    agree to the bit.
+
+    Args:
+        augment: None gives every question as it is.
+        views: 2 packs the second half of the items as a view of its own.
+        prepare: Makes the batch's tensors ready for a recipe, after packing (``MaskTokens``).
+    """
+
+    def __init__(
+        self,
+        bank: QuestionBank,
+        processor: TQNetProcessor,
+        seed: int,
+        augment: QuestionAugmentation | None = None,
+        views: int = 1,
+        workers: int = 0,
+        prepare: Callable[[Batch, Sequence[Item]], Batch] | None = None,
+        read_images: bool = True,
+    ):
+        self.bank, self.processor, self.seed, self.augment = bank, processor, seed, augment
+        self.views, self.workers, self.prepare, self.read_images = views, workers, prepare, read_images
+
+    def __len__(self) -> int:
+        return len(self.bank)
+
+    def __getitem__(self, item: Item) -> tuple[Item, Question, list[np.ndarray]]:
+        epoch, index, view = item
+        question = self.bank[index]
+        figures = self.processor.open_images(question) if self.read_images else []
+        if self.augment is None:
+            size = self.processor.image_processor.image_size
+            return item, question, [fit_square(figure, size) for figure in figures]
+        rng = np.random.default_rng([self.seed, epoch, index, view])
+        return item, self.augment.text(question, rng), [self.augment.image(f, rng) for f in figures]
+
+    def collate(self, rows: list[tuple[Item, Question, list[np.ndarray]]]) -> Batch:
+        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
+        items = [item for item, _, _ in rows]
+        per_view = len(rows) // self.views
+        packed = []
+        for start in range(0, len(rows), per_view):
+            part = rows[start : start + per_view]
+            ids = self.processor.tokenize([question.content for _, question, _ in part])
+            packed.append(dict(self.processor.pack(ids, [squares for _, _, squares in part])))
+        index = torch.tensor([index for _, index, _ in items])
+        key_index = index[per_view:] if self.views == 2 else None
+        batch = Batch(index[:per_view], packed, key_index)
+        return self.prepare(batch, items) if self.prepare else batch
+
+    def ids(self, index: Tensor) -> list[str]:
+        """Ids of the questions of a batch."""
+        return [self.bank[int(i)].id for i in index]

@@ -1,0 +1,34 @@
+"""Where a run's numbers go: a line per record in metrics.jsonl, and wandb when asked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+class MetricsLog:
+    """Appends records to ``metrics.jsonl``; on resume, records after the resumed step are dropped first."""
+
+    def __init__(self, folder: Path, resumed_step: int | None, project: str | None, config: dict[str, Any]):
+        self.path = folder / "metrics.jsonl"
+        kept = []
+        if resumed_step is not None and self.path.exists():
+            lines = self.path.read_text(encoding="utf-8").splitlines()
+            kept = [line for line in lines if json.loads(line)["step"] <= resumed_step]
+        self.path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+        self.run = None
+        if project:
+            import wandb
+
+            self.run = wandb.init(project=project, dir=folder, config=config, resume="allow")
+
+    def write(self, record: dict[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record) + "\n")
+        if self.run is not None:
+            self.run.log(record, step=record["step"])
+
+    def close(self) -> None:
+        if self.run is not None:
+            self.run.finish()

@@ -1,0 +1,63 @@
+"""Optimizer and learning-rate schedule."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+from torch.optim.lr_scheduler import LambdaLR
+
+from tqnet.training.config import OptimConfig
+
+
+def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
+    """Parameters of the text stream, the visual stream and the rest in groups with rates of their own."""
+    rates = {"text": config.text_lr or config.lr, "visual": config.visual_lr or config.lr, "rest": config.lr}
+    groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            # SGD decays everything, as MoCo's and the paper's settings do; AdamW spares biases and norms.
+            decays = config.name == "sgd" or parameter.ndim > 1
+            groups.setdefault((_stream(name), decays), []).append(parameter)
+    parameters = [
+        {
+            "params": of,
+            "lr": rates[stream],
+            "weight_decay": config.weight_decay if decays else 0.0,
+            "name": stream,
+        }
+        for (stream, decays), of in groups.items()
+    ]
+    if config.name == "sgd":
+        return torch.optim.SGD(parameters, lr=config.lr, momentum=config.momentum)
+    return torch.optim.AdamW(parameters, lr=config.lr)
+
+
+def _stream(name: str) -> str:
+    """Which stream a parameter belongs to; its projection and image index are new, so they are ``rest``."""
+    parts = name.split(".")
+    if "text" in parts:
+        return "text"
+    return "visual" if "backbone" in parts else "rest"
+
+
+def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
+    """Linear warm-up, then cosine or linear to zero, or constant."""
+    warmup = int(config.warmup * steps)
+
+    def factor(step: int) -> float:
+        if step < warmup:
+            return (step + 1) / warmup
+        progress = (step - warmup) / max(1, steps - warmup)
+        if config.schedule == "cosine":
+            return 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
+        return 1 - min(1.0, progress) if config.schedule == "linear" else 1.0
+
+    return LambdaLR(optimizer, factor)
+
+
+def trainable(modules: Iterable[nn.Module]) -> list[nn.Parameter]:
+    """Every parameter that is trained."""
+    return [p for module in modules for p in module.parameters() if p.requires_grad]

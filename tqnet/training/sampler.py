@@ -1,0 +1,199 @@
+"""Which questions make up which batch: a function of (seed, epoch), the same on every process.
+
+Nothing here holds a state, so that a resumed run needs no more than the number of its step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tqnet.questions import Similarity
+
+#: Batches whose questions are sorted by length together: less padding, still a random batch.
+BUCKET = 32
+
+
+class BatchPlan(Protocol):
+    """The global batches of an epoch, each an array of question numbers, all of one size."""
+
+    batch_size: int
+
+    def __len__(self) -> int:
+        """Batches in an epoch; the last, partial one is dropped."""
+
+    def epoch(self, epoch: int) -> list[np.ndarray]: ...
+
+
+@dataclass(frozen=True)
+class ShuffledBatches:
+    """Every question once an epoch, batches of questions of like length.
+
+    Args:
+        lengths: [n], tokens of each question.
+    """
+
+    lengths: np.ndarray
+    batch_size: int
+    seed: int
+
+    def __len__(self) -> int:
+        return len(self.lengths) // self.batch_size
+
+    def epoch(self, epoch: int) -> list[np.ndarray]:
+        rng = np.random.default_rng([self.seed, epoch])
+        order = rng.permutation(len(self.lengths))[: len(self) * self.batch_size]
+        bucket = BUCKET * self.batch_size
+        batches = []
+        for start in range(0, len(order), bucket):
+            chunk = order[start : start + bucket]
+            chunk = chunk[np.argsort(self.lengths[chunk], kind="stable")]
+            batches += [rng.permutation(part) for part in chunk.reshape(-1, self.batch_size)]
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+
+class GroupBatches:
+    """Batches for supervised contrast: clusters of similar questions, and some that have none.
+
+    An epoch visits every question that has a similar one at least once, as part of a cluster of ``members``
+    (itself and random similar ones, those not yet visited first). A share ``lone`` of each batch are
+    questions without any similar one, negatives of all others. With ``block`` above 1, clusters come in
+    blocks of that many of one concept (``concepts``), so that a batch holds negatives that are hard to tell
+    apart.
+
+    Args:
+        lengths: [n], tokens of each question.
+        concepts: [n], a number per question; only used with ``block`` above 1.
+    """
+
+    def __init__(
+        self,
+        similarity: Similarity,
+        lengths: np.ndarray,
+        batch_size: int,
+        seed: int,
+        members: int = 2,
+        lone: float = 0.1,
+        concepts: np.ndarray | None = None,
+        block: int = 1,
+    ):
+        if members < 2:
+            raise ValueError(f"members: {members} makes no pair")
+        self.similarity, self.lengths, self.seed = similarity, lengths, seed
+        self.members, self.block = members, block
+        self.concepts = concepts if concepts is not None and block > 1 else np.zeros(len(lengths), dtype=int)
+        self.batch_size = batch_size
+        self.seeds = np.flatnonzero(similarity.has_similar)
+        self.alone = np.flatnonzero(~np.asarray(similarity.has_similar))
+        self.lone_count = min(round(lone * batch_size), len(self.alone))
+        self.lone_count += (batch_size - self.lone_count) % members if len(self.alone) > members else 0
+        self.clusters_per_batch = (batch_size - self.lone_count) // members
+        if not len(self):
+            raise ValueError(f"{len(self.seeds)} questions with a similar one are too few for a batch of {batch_size}")
+
+    def __len__(self) -> int:
+        return len(self.seeds) // (self.clusters_per_batch * self.members)
+
+    def epoch(self, epoch: int) -> list[np.ndarray]:
+        rng = np.random.default_rng([self.seed, epoch])
+        clusters = self._arrange(self._clusters(rng), rng)
+        count = self.clusters_per_batch
+        starts = rng.permutation(len(self)) * count
+        lone = rng.permutation(self.alone)
+        batches = []
+        for number, start in enumerate(starts):
+            chosen = np.concatenate(clusters[start : start + count])
+            extra = (
+                lone.take(range(number * self.lone_count, (number + 1) * self.lone_count), mode="wrap")
+                if self.lone_count
+                else lone[:0]
+            )
+            batches.append(rng.permutation(np.concatenate([chosen, extra])))
+        return batches
+
+    def _clusters(self, rng: np.random.Generator) -> list[np.ndarray]:
+        visited = np.zeros(len(self.lengths), dtype=bool)
+        clusters = []
+        for seed in rng.permutation(self.seeds):
+            if visited[seed]:
+                continue
+            others = rng.permutation(self.similarity.neighbours(seed))
+            others = others[np.argsort(visited[others], kind="stable")]
+            # A pair alone cannot fill a cluster of more: its members repeat.
+            chosen = np.resize(np.append(others[: self.members - 1], seed), self.members)
+            visited[chosen] = True
+            clusters.append(chosen)
+        needed = len(self) * self.clusters_per_batch
+        while len(clusters) < needed:
+            clusters.append(clusters[int(rng.integers(len(clusters)))])
+        return clusters
+
+    def _arrange(self, clusters: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
+        """Blocks of one concept, then buckets of like length; the order is random otherwise."""
+        by_concept: dict[int, list[np.ndarray]] = {}
+        for cluster in clusters:
+            by_concept.setdefault(int(self.concepts[cluster[-1]]), []).append(cluster)
+        blocks = [
+            of[start : start + self.block] for of in by_concept.values() for start in range(0, len(of), self.block)
+        ]
+        blocks = [blocks[i] for i in rng.permutation(len(blocks))]
+        bucket = max(1, BUCKET * self.clusters_per_batch // self.block)
+        arranged: list[np.ndarray] = []
+        for start in range(0, len(blocks), bucket):
+            part = sorted(blocks[start : start + bucket], key=self._block_length)
+            arranged += [cluster for block in part for cluster in block]
+        return arranged
+
+    def _block_length(self, block: list[np.ndarray]) -> int:
+        return int(np.mean([self.lengths[cluster].max() for cluster in block]))
+
+
+@dataclass(frozen=True)
+class LocalBatches:
+    """The batches that one process loads, from step ``start`` to step ``stop``; what a DataLoader iterates.
+
+    Yields lists of (epoch, question, view). With ``views=2`` the first half are the process's own questions
+    as queries, the second half those it encodes as keys: the global batch in the order of
+    :func:`key_permutation`.
+    """
+
+    plan: BatchPlan
+    start: int
+    stop: int
+    rank: int = 0
+    world: int = 1
+    views: int = 1
+    seed: int = 0
+
+    def __len__(self) -> int:
+        return self.stop - self.start
+
+    def __iter__(self) -> Iterator[list[tuple[int, int, int]]]:
+        current, batches = -1, []
+        for step in range(self.start, self.stop):
+            epoch, place = divmod(step, len(self.plan))
+            if epoch != current:
+                current, batches = epoch, self.plan.epoch(epoch)
+            batch = batches[place]
+            items = [(epoch, int(i), 0) for i in self._share(batch)]
+            if self.views == 2:
+                permuted = batch[key_permutation(len(batch), self.seed, step)]
+                items += [(epoch, int(i), 1) for i in self._share(permuted)]
+            yield items
+
+    def _share(self, batch: Sequence[int] | np.ndarray) -> Sequence[int] | np.ndarray:
+        size = len(batch) // self.world
+        return batch[self.rank * size : (self.rank + 1) * size]
+
+
+def key_permutation(size: int, seed: int, step: int) -> np.ndarray:
+    """The order in which a step's keys are encoded (shuffle-BN): equal on all ranks, no image moves."""
+    return np.random.default_rng([seed, step, 1]).permutation(size)
+
+
+def unshuffle(size: int, seed: int, step: int) -> np.ndarray:
+    """The order that undoes :func:`key_permutation`."""
+    return np.argsort(key_permutation(size, seed, step))

@@ -1,0 +1,43 @@
+"""The score by which a run's best state is chosen: P@5 on the validation split, never a contrastive loss."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+
+from tqnet.evaluation.similar import evaluate_similar
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import QuestionBank, Similarity
+from tqnet.training.config import DataConfig
+
+log = logging.getLogger(__name__)
+
+
+def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
+    """Which questions of ``bank`` are similar, by the pairs file or else by group."""
+    return Similarity.from_pairs(data.pairs, bank) if data.pairs else Similarity.from_groups(bank)
+
+
+class ValidationPrecision:
+    """P@5 of a model on the questions of ``valid``, searched among themselves."""
+
+    def __init__(self, model: TQNetModel, bank: QuestionBank, similarity: Similarity, precision: str):
+        self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
+
+    @classmethod
+    def of(cls, model: TQNetModel, data: DataConfig, precision: str) -> ValidationPrecision | None:
+        """None, and a line that says so, where no validation question has five similar ones."""
+        bank = QuestionBank.load(data.bank, on_error=data.on_error)
+        bank = bank.split("valid")
+        if len(bank):
+            similarity = similar_questions(bank, data)
+            if any(len(similarity.neighbours(i)) >= 5 for i in np.flatnonzero(similarity.has_similar)):
+                return cls(model, bank, similarity, precision)
+        log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
+        return None
+
+    def __call__(self) -> dict[str, float]:
+        vectors = self.model.encode(self.bank, device=self.model.device, precision=self.precision)
+        result = evaluate_similar(vectors, self.bank, self.similarity, split=None, structures=False)
+        return {"valid/p@5": float(result.overall.precision.mean())}
