@@ -96,7 +96,7 @@ def main(config: SimilarConfig) -> Path:
         trained=similarity_model,
         plan=GroupBatches(
             similarity,
-            session.token_lengths(bank, processor, session.cells_per_image(model)),
+            session.sort_lengths(bank, processor, session.cells_per_image(model)),
             config.run.batch_size,
             config.run.seed,
             config.members,

@@ -74,7 +74,7 @@ def main(config: AutoencoderConfig) -> Path:
         model=model,
         trained=autoencoder,
         plan=ShuffledBatches(
-            session.token_lengths(with_figures, processor), config.run.batch_size, config.run.seed
+            session.sort_lengths(with_figures, processor), config.run.batch_size, config.run.seed
         ),
         views=QuestionViews(with_figures, processor, config.run.seed, augment, workers=config.data.workers),
     )

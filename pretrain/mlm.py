@@ -56,7 +56,7 @@ def main(config: MLMConfig) -> Path:
     model, processor = build_model(config.model, session.contents(bank))
     session.describe_run(Path(config.run.out), config, bank)
 
-    lengths = session.token_lengths(bank, processor)
+    lengths = session.sort_lengths(bank, processor)
     loop = TrainingLoop(
         accelerator,
         config.run,

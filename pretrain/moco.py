@@ -86,7 +86,7 @@ def main(config: MoCoConfig) -> Path:
         trained=encoder,
         state={"key_encoder": key_encoder, "queues": queues},
         plan=ShuffledBatches(
-            session.token_lengths(bank, processor, cells), config.run.batch_size, config.run.seed
+            session.sort_lengths(bank, processor, cells), config.run.batch_size, config.run.seed
         ),
         views=QuestionViews(
             bank,

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from PIL import Image
+
 from .charts import interval
 from .draw import Draw
 from .registry import Ask, Draft, group, pose
 from .values import plain, root_of
 
-LINEAR = ("Algebra", "Equations", "Linear equations")
-SYSTEMS = ("Algebra", "Equations", "Systems of equations")
-QUADRATIC = ("Algebra", "Equations", "Quadratic equations")
-INEQUALITY = ("Algebra", "Inequalities", "Linear inequalities")
-RANGES = ("Algebra", "Inequalities", "Systems of inequalities")
-IDENTITIES = ("Algebra", "Expressions", "Identities and factoring")
-POWERS = ("Algebra", "Expressions", "Powers and roots")
+LINEAR = ("Algebra", "Equations and inequalities", "Linear equations")
+SYSTEMS = ("Algebra", "Equations and inequalities", "Systems of equations")
+QUADRATIC = ("Algebra", "Equations and inequalities", "Quadratic equations")
+INEQUALITY = ("Algebra", "Equations and inequalities", "Linear inequalities")
+RANGES = ("Algebra", "Equations and inequalities", "Systems of inequalities")
+IDENTITIES = ("Algebra", "Numbers and expressions", "Identities and factoring")
+POWERS = ("Algebra", "Numbers and expressions", "Powers and roots")
 ARITHMETIC = ("Algebra", "Sequences", "Arithmetic sequences")
 GEOMETRIC = ("Algebra", "Sequences", "Geometric sequences")
 
@@ -55,8 +57,8 @@ def linear_fractions(r: Draw) -> Draft:
         r,
         [
             r"Solve $\frac{x}{<m>}+\frac{x}{<n>}=<total>$.",
-            r"One $<m>$th part of a sum of money and one $<n>$th part of it make \$<total> together. How many dollars "
-            "is the whole sum?".replace("\\$", "USD "),
+            r"Take $\frac{1}{<m>}$ of a sum of money and $\frac{1}{<n>}$ of the same sum: together that is <total> dollars. "
+            "How much is the whole sum?",
             r"如果 $\frac{1}{<m>}x$ 与 $\frac{1}{<n>}x$ 的和等于 $<total>$，求 $x$。",
             r"<who> read $\frac{1}{<m>}$ of a book on Saturday and $\frac{1}{<n>}$ of it on Sunday, <total> pages in "
             "both days. How long is the book?",
@@ -160,7 +162,7 @@ def discriminant_zero(r: Draw) -> Draft:
         ],
         answer=c,
         check=lambda v: b * b - 4 * lead * v == 0,
-        work=("Set the discriminant to zero:", "令判别式为零：", r"$<b>^2-4\times <lead>k=0$, $k=<answer>$"),
+        work=("Set the discriminant to zero:", "令判别式为零：", r"$<b>^2-4\times <lead>\times k=0$, $k=<answer>$"),
         wrong=(half, b * b),
         lead=lead, b=b,
     )  # fmt: skip
@@ -208,7 +210,7 @@ def inequality_count(r: Draw) -> Draft:
         ],
         answer=x,
         check=lambda v: a * v + b <= limit < a * (v + 1) + b,
-        work=("Isolate the unknown:", "移项，系数化为 1：", r"$<a>x\le <room>$, and $x$ is the greatest integer $\le \frac{<room>}{<a>}$"),
+        work=("Isolate the unknown:", "移项，系数化为 1：", r"$<a>x\le <room>$, $x\le \frac{<room>}{<a>}$"),
         wrong=(x + 1,),
         a=a, b=b, limit=limit, room=limit - b,
     )  # fmt: skip
@@ -221,7 +223,7 @@ def inequality_system(r: Draw) -> Draft:
     high, a, b = low + count, r.int(2, 5), r.int(1, 9)
     left, right = a * low + b, high + b
 
-    def figure():  # type: ignore[no-untyped-def]
+    def figure() -> Image.Image:
         return interval(r.real(0.08, 0.3), r.real(0.65, 0.95), str(low), str(high), (True, False))
 
     return pose(
@@ -254,7 +256,6 @@ def difference_of_squares(r: Draw) -> Draft:
             Ask("Compute $<a>^2-<b>^2$ without a calculator.", total * gap, lambda v: v == a * a - b * b),
             "If $m^2-n^2=<product>$ and $m-n=<gap>$, what is $m+n$?",
             Ask("用简便方法计算：$<a>^2-<b>^2$。", total * gap, lambda v: v == a * a - b * b),
-            "已知 $x+y=<total>$，$x^2-y^2=<product>$，<求> $x-y$。" if False else
             "已知 $x-y=<gap>$，且 $x^2-y^2=<product>$，则 $x+y$ 等于多少？",
             Ask("From a square sheet of side <a> mm <who> cuts away a square of side <b> mm. How many square "
                 "millimetres remain?", total * gap, lambda v: v + b * b == a * a),
@@ -283,7 +284,7 @@ def square_of_sum(r: Draw) -> Draft:
         ],
         answer=squares,
         check=lambda v: v + 2 * p == s * s,
-        work=("Square the sum:", "将和平方：", "$(a+b)^2=a^2+2ab+b^2$; here it gives $<answer>$"),
+        work=("Square the sum:", "将和平方：", "$(a+b)^2=a^2+2ab+b^2$"),
         s=s, p=p, squares=squares, t=t,
     )  # fmt: skip
 
@@ -307,7 +308,7 @@ def power_rules(r: Draw) -> Draft:
         ],
         answer=total,
         check=lambda v: 2**v == 2**m * 2**n,
-        work=("For equal bases the exponents follow the power rules:", "同底数幂的运算法则：", "$<answer>$"),
+        work=("For equal bases the exponents follow the power rules:", "同底数幂的运算法则：", r"$a^m\cdot a^n=a^{m+n}$, $(a^m)^n=a^{mn}$, $a^m\div a^n=a^{m-n}$"),
         m=m, n=n, k=k, total=total, p=p, q=q,
     )  # fmt: skip
 
@@ -331,7 +332,7 @@ def surd_sum(r: Draw) -> Draft:
         ],
         answer=total,
         check=lambda v: v.square == first + second + 2 * a * b * n,
-        work=("Take the squares out:", "化为最简二次根式：", r"$\sqrt{<first>}=<a>\sqrt{<n>}$, $\sqrt{<second>}=<b>\sqrt{<n>}$, sum $<answer>$"),
+        work=("Take the squares out:", "化为最简二次根式：", r"$\sqrt{<first>}=<a>\sqrt{<n>}$, $\sqrt{<second>}=<b>\sqrt{<n>}$"),
         n=n, a=a, b=b, first=first, second=second,
     )  # fmt: skip
 

@@ -15,7 +15,8 @@ from .draw import Draw
 from .registry import Check, Draft, Kind
 from .splits import split_kinds
 
-SMALLEST, LARGEST = 6, 9
+#: How many members a group has.
+SIZES = (6, 8)
 
 
 @dataclass
@@ -39,7 +40,7 @@ def build(seed: int = 0) -> list[Built]:
 
 
 def size_of(kind: Kind, seed: int) -> int:
-    return Draw(f"{seed}/size/{kind.name}").int(SMALLEST, LARGEST) if kind.grouped else 1
+    return Draw(f"{seed}/size/{kind.name}").int(*SIZES) if kind.grouped else 1
 
 
 def write(bank: list[Built], out: Path) -> None:
@@ -60,7 +61,7 @@ def to_jsonl(bank: list[Built]) -> str:
 
 def _members(kind: Kind, seed: int, seen: set[str]) -> list[Draft]:
     """As many different questions as the group holds; a repeated one is drawn again."""
-    turn = Draw(f"{seed}/turn/{kind.name}").int(0, 100)
+    turn = Draw(f"{seed}/turn/{kind.name}").pick(0, 0, 0, 2, 3, 4)
     members = []
     for member in range(size_of(kind, seed)):
         for attempt in range(50):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 SCALE = 4
@@ -17,24 +18,6 @@ FILLS = ((120, 158, 206), (238, 190, 120), (150, 194, 150), (214, 148, 148), (19
 
 XY = tuple[float, float]
 Colour = tuple[int, int, int]
-
-
-def _palette() -> Image.Image:
-    """Fixed ramps from each ink to white, so that a figure needs no palette of its own."""
-    colours: list[int] = []
-    for ink in (INK, GREY, PALE, BLUE, RED):
-        for k in range(10):
-            colours += [round(c + (255 - c) * k / 10) for c in ink]
-    for fill in FILLS:
-        colours += fill
-        colours += [(c + k) // 2 for c, k in zip(fill, INK, strict=True)]
-    colours += (255, 255, 255)
-    sheet = Image.new("P", (1, 1))
-    sheet.putpalette(colours + [255] * (768 - len(colours)))
-    return sheet
-
-
-PALETTE = _palette()
 
 
 def font(size: float) -> ImageFont.FreeTypeFont:
@@ -53,9 +36,13 @@ class Canvas:
         self._pen = ImageDraw.Draw(self._sheet)
 
     def finish(self) -> Image.Image:
-        """The figure as a palette image."""
-        small = self._sheet.resize((self.width, self.height), Image.Resampling.BOX)
-        return small.quantize(palette=PALETTE, dither=Image.Dither.NONE)
+        """The figure as a palette image; colours are rounded to sixteen steps a channel, white stays white."""
+        small = np.asarray(self._sheet.resize((self.width, self.height), Image.Resampling.BOX), dtype=np.uint16)
+        rounded = ((small + 8) // 17 * 17).astype(np.uint8)
+        colours, index = np.unique(rounded.reshape(-1, 3), axis=0, return_inverse=True)
+        figure = Image.fromarray(index.reshape(rounded.shape[:2]).astype(np.uint8), mode="P")
+        figure.putpalette(colours.tobytes())
+        return figure
 
     def stroke(self, points: Sequence[XY], width: float = 2.2, colour: Colour = INK, dashed: bool = False) -> None:
         """A polyline; dashes are five pixels long."""

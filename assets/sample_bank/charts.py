@@ -8,15 +8,14 @@ from collections.abc import Callable, Sequence
 from PIL import Image
 
 from .canvas import BLUE, FILLS, GREY, INK, PALE, XY, Canvas
-from .draw import Draw
 
 
 class Graph:
-    """A coordinate plane with axes; ``spans`` are the ranges of x and y."""
+    """A coordinate plane with the given ranges of x and y; ``names`` are the letters at the axes, if any."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], size: tuple[int, int] = (192, 160)):
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], size: tuple[int, int] = (192, 160), names: str = "xy"):
         self.canvas = Canvas(*size)
-        self.x, self.y, self.size = x, y, size
+        self.x, self.y, self.size, self.names = x, y, size, names
         self._axes()
 
     def put(self, x: float, y: float) -> XY:
@@ -33,8 +32,9 @@ class Graph:
         for start, end in ((left, right), (low, high)):
             self.canvas.stroke([start, end], 1.5)
             self.canvas.head(end, (end[0] - start[0], end[1] - start[1]))
-        self.canvas.text((right[0] - 2, right[1] + 9), "x", 12)
-        self.canvas.text((high[0] - 9, high[1] + 3), "y", 12)
+        if self.names:
+            self.canvas.text((right[0] - 2, right[1] + 9), self.names[0], 12)
+            self.canvas.text((high[0] - 9, high[1] + 3), self.names[1], 12)
         self.canvas.text((origin[0] - 7, origin[1] + 8), "O", 11)
 
     def grid(self, step: int = 1) -> Graph:
@@ -215,8 +215,3 @@ def round_solid(kind: str, radius: float, height: float, texts: tuple[str, str])
     sheet.text((x + rx / 2, low + ry + 10 if ry < 16 else low + 9), texts[0], 13)
     sheet.text((x - 11, low - h / 2), texts[1], 13)
     return sheet.finish()
-
-
-def turned_scale(r: Draw) -> float:
-    """The start of a pie chart's first sector."""
-    return r.real(-180, 180)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from PIL import Image
 
-from .canvas import BLUE, FILLS, PALE, Canvas
+from .canvas import BLUE, FILLS, PALE, XY, Canvas
 from .charts import Graph, bars, cuboid, number_line, pie
 from .draw import Draw
 from .figures import Picture, polar
@@ -52,15 +52,15 @@ def fig_alternate_angles(r: Draw) -> Draft:
     lean = math.cos(math.radians(angle)) / math.sin(math.radians(angle))
     pic = Picture(
         {
-            "A": (-2.6, 1), "B": (2.6, 1), "C": (-2.6, -1), "D": (2.6, -1), "P": (lean, 1), "Q": (-lean, -1),
-            "S": (2 * lean, 2), "T": (-2 * lean, -2),
+            "A": (-2.5, 1), "B": (2.5, 1), "C": (-2.5, -1), "D": (2.5, -1), "P": (lean, 1), "Q": (-lean, -1),
+            "S": (1.6 * lean, 1.6), "T": (-1.6 * lean, -1.6),
         },
         r,
-        size=(176, 160),
-        margin=12,
+        size=(192, 176),
+        margin=10,
     )  # fmt: skip
     pic.line("A", "B").line("C", "D").line("S", "T").arrow("A", "B", 0.94).arrow("C", "D", 0.94)
-    pic.angle("A", "P", "Q", f"{angle}°").angle("D", "Q", "P", f"x+{add}°")
+    pic.angle("A", "P", "Q", f"{angle}°", gap=15).angle("D", "Q", "P", f"x+{add}°", gap=20)
     return read(
         r, angle - add, pic.finish(), lambda v: v + add == angle,
         ("Alternate angles are equal:", "两直线平行，内错角相等：", f"$x+{add}={angle}$"),
@@ -143,10 +143,10 @@ def fig_parallel_in_triangle(r: Draw) -> Draft:
 @group(("Geometry", "Circles", "Tangents and chords"), level=2, figure_only=True)
 def fig_tangent_radius(r: Draw) -> Draft:
     """A tangent stands at right angles on the radius, so the two other angles add up to 90 degrees."""
-    at_point = r.int(26, 44)
+    at_point = r.int(28, 38)
     reach = 1 / math.sin(math.radians(at_point))
     pic = Picture(
-        {"O": (0, 0), "P": (reach, 0), "T": polar(1, 90 - at_point)}, r, circles={"O": 1.0}, size=(208, 152), margin=14
+        {"O": (0, 0), "P": (reach, 0), "T": polar(1, 90 - at_point)}, r, circles={"O": 1.0}, size=(184, 176), margin=12
     )
     pic.circle("O", 1).line("O", "T", "P", "O").dot("O", "T")
     swap = r.chance(0.5)
@@ -204,7 +204,7 @@ def fig_parabola_axis(r: Draw) -> Draft:
     right = left + 2 * half
     up = r.chance(0.6)
     lows = (-2.2, 2.0) if up else (-2.0, 2.6)
-    graph = Graph((-0.9, right + 1.6), lows)
+    graph = Graph((-0.9, right + 2.4), lows, names="")
     sign = 1 if up else -1
     middle = left + half
     graph.plot(lambda t: sign * 1.6 * (((t - middle) / half) ** 2 - 1))
@@ -222,9 +222,9 @@ def fig_parabola_axis(r: Draw) -> Draft:
 def fig_proportional_line(r: Draw) -> Draft:
     """Two points on a line through the origin: y is proportional to x."""
     slope, a, b = r.int(2, 9), r.int(2, 4), r.int(5, 8)
-    graph = Graph((-0.8, 9.5), (-0.9, 9.5)).plot(lambda t: t, (0, 9.2))
+    graph = Graph((-0.8, 9.5), (-0.9, 9.5), names="").plot(lambda t: t, (0, 9.2))
     for at, text in ((a, f"({a}, {slope * a})"), (b, f"({b}, x)")):
-        graph.dashed((at, 0), (at, at), (0, at)).point(at, at, text, (-24, -11) if at == a else (-26, -9))
+        graph.dashed((at, 0), (at, at), (0, at)).point(at, at, text, (28, 9) if at == a else (-26, -9))
     return read(
         r, slope * b, graph.finish(), lambda v: v * a == slope * a * b,
         ("On a line through the origin the ratio is constant:", "过原点的直线上纵横坐标之比不变：",
@@ -232,7 +232,7 @@ def fig_proportional_line(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Algebra", "Numbers", "Number line"), level=1, figure_only=True)
+@group(("Algebra", "Numbers and expressions", "Number line"), level=1, figure_only=True)
 def fig_number_line(r: Draw) -> Draft:
     """Equal steps between two labelled marks of a number line."""
     steps, size, start = r.int(4, 6), r.int(2, 9), r.int(-20, 20)
@@ -244,7 +244,7 @@ def fig_number_line(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Geometry", "Solids", "Volume"), level=2, figure_only=True)
+@group(("Geometry", "Measurement", "Volumes"), level=2, figure_only=True)
 def fig_cuboid_volume(r: Draw) -> Draft:
     """The missing edge of a box whose volume is written below it."""
     a, b, c = r.int(4, 9), r.int(3, 8), r.int(3, 9)
@@ -259,7 +259,7 @@ def fig_cuboid_volume(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Algebra", "Equations", "Linear equations"), level=1, figure_only=True)
+@group(("Algebra", "Equations and inequalities", "Linear equations"), level=1, figure_only=True)
 def fig_balance(r: Draw) -> Draft:
     """A balance with boxes of unknown weight on one or both pans."""
     more, fewer, x = r.int(2, 3), r.int(0, 1), r.int(2, 12)
@@ -294,7 +294,7 @@ def _balance(left: list[str], right: list[str]) -> Image.Image:
     return sheet.finish()
 
 
-@group(("Statistics", "Probability", "Sets and counting"), level=2, figure_only=True)
+@group(("Statistics", "Probability and sampling", "Sets and counting"), level=2, figure_only=True)
 def fig_venn(r: Draw) -> Draft:
     """Two overlapping sets: the parts and the outside make the whole."""
     a, both, b, outside = r.int(5, 30), r.int(2, 12), r.int(5, 30), r.int(1, 15)
@@ -313,4 +313,51 @@ def fig_venn(r: Draw) -> Draft:
     return read(
         r, total - rest, sheet.finish(), lambda v: v + rest == total,
         ("The parts add up to the whole:", "各部分之和等于总数：", f"$x={total}-{rest}$"),
+    )  # fmt: skip
+
+
+@group(("Geometry", "Circles", "Tangents and chords"), level=3, figure_only=True)
+def fig_crossing_chords(r: Draw) -> Draft:
+    """Two chords that cross: the products of their parts are equal."""
+    p, q = r.pick((2, 6), (3, 4), (4, 6), (3, 8), (2, 9), (4, 9), (5, 6), (6, 8))
+    product = p * q
+    s = r.pick(*[k for k in range(2, product // 2 + 1) if product % k == 0 and k not in (p, q)])
+    start = r.real(0, 360)
+    places = [start, start + 100, start + 175, start + 280]
+    ends = {name: polar(1, at) for name, at in zip("ABCD", places, strict=True)}
+    pic = Picture(ends | {"O": (0, 0), "X": _crossing(*ends.values())}, r, circles={"O": 1.0}, size=(160, 160), margin=8)
+    pic.circle("O", 1).line("A", "C").line("B", "D").dot("X")
+    for end, other, text in (("A", "B", str(p)), ("C", "D", str(q)), ("B", "C", str(s)), ("D", "A", "x")):
+        pic.side("X", end, text, away=other, gap=10, at=0.55)
+    return read(
+        r, product // s, pic.finish(), lambda v: v * s == p * q,
+        ("Crossing chords have equal products:", "相交弦定理：", rf"${p}\times {q}={s}\times x$"),
+    )  # fmt: skip
+
+
+def _crossing(a: XY, b: XY, c: XY, d: XY) -> XY:
+    """Where the lines ``ac`` and ``bd`` meet."""
+    (ux, uy), (wx, wy) = (c[0] - a[0], c[1] - a[1]), (d[0] - b[0], d[1] - b[1])
+    t = ((b[0] - a[0]) * wy - (b[1] - a[1]) * wx) / (ux * wy - uy * wx)
+    return a[0] + t * ux, a[1] + t * uy
+
+
+@group(("Geometry", "Measurement", "Areas of polygons"), level=1, figure_only=True)
+def fig_l_shape(r: Draw) -> Draft:
+    """The missing side of an L-shaped floor plan: opposite sides add up."""
+    wide, x = r.int(9, 24), r.int(3, 7)
+    step, high, low = wide - x, r.int(8, 18), r.int(3, 6)
+    points = {"A": (0, 0), "B": (3, 0), "C": (3, 1.1), "D": (r.real(1.2, 1.9), 1.1)}
+    points |= {"E": (points["D"][0], 2.4), "F": (0, 2.4)}
+    pic = Picture(points, r, turn=0, margin=26)
+    if r.chance(0.5):
+        pic = Picture({k: (v[1], v[0]) for k, v in points.items()}, r, turn=0, margin=26)
+    pic.shape("ABCDEF", PALE)
+    for a, b, c in ("FAB", "ABC", "BCD", "DEF", "EFA"):
+        pic.right(a, b, c, 7)
+    pic.side("A", "B", str(wide), away="E").side("D", "C", str(step), away="B").side("E", "F", "x", away="A")
+    pic.side("A", "F", str(high), away="C").side("B", "C", str(low), away="A")
+    return read(
+        r, x, pic.finish(), lambda v: v + step == wide,
+        ("Opposite sides of the outline add up to the same length:", "对边之和相等：", f"$x+{step}={wide}$"),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from PIL import Image
 
@@ -61,7 +61,7 @@ class Picture:
             self.canvas.area([self.at[n] for n in names], fill)
         return self.line(*names, names[0])
 
-    def shade(self, names: str, fill: Colour = PALE) -> Picture:
+    def shade(self, names: Sequence[str], fill: Colour = PALE) -> Picture:
         self.canvas.area([self.at[n] for n in names], fill)
         return self
 

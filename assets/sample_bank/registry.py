@@ -40,7 +40,7 @@ class Draft:
     figures: list[Image.Image] = field(default_factory=list)
 
     def shown(self, value: Value) -> str:
-        return value if isinstance(value, str) and len(value) > 1 else f"${tex(value)}{self.unit}$"
+        return value if isinstance(value, str) else f"${tex(value)}{self.unit}$"
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,10 @@ class Kind:
     grouped: bool = True
     figure_only: bool = False
 
+
+#: Which phrase each member of a group gets, counted from the group's own start: three or four phrasings, each
+#: coming back with other numbers, so that words help to find a group but never find all of it.
+DEAL = (0, 1, 2, 0, 1, 0, 3, 0, 2)
 
 KINDS: list[Kind] = []
 Path = tuple[str, str, str]
@@ -115,7 +119,7 @@ def pose(
         wrong: Likely mistakes, the distractors of the multiple-choice form; more are made up if needed.
         choice: How often a numeric question gets options.
     """
-    phrase = phrases[(r.turn + r.member) % len(phrases)]
+    phrase = phrases[(r.turn + DEAL[r.member % len(DEAL)]) % len(phrases)]
     ask = Ask(phrase, answer, check, unit) if isinstance(phrase, str) else phrase
     language = language_of(ask.text)
     slots = words_for(r, language) | values
@@ -124,6 +128,7 @@ def pose(
     gap = "" if language == "zh" else " "
     analysis = _closed(fill(f"{lead}{gap}{work[2]}", slots | {"answer": ask.answer}), language)
     draft = Draft(stem, ask.answer, analysis, ask.check, language, ask.unit)
+    draft.analysis += f"答案是 {draft.shown(ask.answer)}。" if language == "zh" else f" The answer is {draft.shown(ask.answer)}."
     if figure and ask.text.startswith("#"):
         drawn = figure()
         draft.figures = drawn if isinstance(drawn, list) else [drawn]

@@ -1,6 +1,6 @@
 """Importing this module registers every template, in a fixed order."""
 
-from . import algebra, figure_only, words
+from . import algebra, figure_only, functions, geometry, measurement, statistics, words
 from .registry import KINDS
 
-__all__ = ["KINDS", "algebra", "figure_only", "words"]
+__all__ = ["KINDS", "algebra", "figure_only", "functions", "geometry", "measurement", "statistics", "words"]

@@ -16,7 +16,7 @@ PERCENT = ("Word problems", "Money", "Percentages and profit")
 INTEREST = ("Word problems", "Money", "Interest and tariffs")
 AGES = ("Word problems", "Numbers and ages", "Ages and digits")
 SHARING = ("Word problems", "Numbers and ages", "Heads, legs and sharing")
-LINEAR = ("Algebra", "Equations", "Linear equations")
+LINEAR = ("Algebra", "Equations and inequalities", "Linear equations")
 
 
 @group(MEETING, level=2)
@@ -88,7 +88,7 @@ def round_trip_average(r: Draw) -> Draft:
             "speed over the whole way.",
             Ask("上山每小时走 <a> 千米，下山每小时走 <b> 千米，上山与下山的路程相等，平均每小时走多少千米？", mean,
                 lambda v: 1 / Fraction(a) + 1 / Fraction(b) == 2 / Fraction(v)),
-            "A ferry takes $<d>/<a>$ hours out and $<d>/<b>$ hours home, each way being <d> km. What steady speed would "
+            "A ferry crosses <d> km of sea at <a> km/h and sails home at <b> km/h. What steady speed would "
             "need the same total time?",
         ],
         answer=mean,
@@ -386,9 +386,7 @@ def heads_and_legs(r: Draw) -> Draft:
             Ask("<who> has <heads> coins of 2 and 5 cents, together worth <cents> cents. How many of them are 5-cent coins?",
                 many, lambda v: 5 * v + 2 * (heads - v) == cents),
             "停车场有四轮汽车和两轮摩托车共 <heads> 辆，车轮共 <legs> 个，汽车有多少辆？",
-            "<heads> guests sit at tables for four and tables for two... no: <heads> tables offer <legs> seats, some for four "
-            "people, the others for two. How many tables for four are there?".replace(
-                "<heads> guests sit at tables for four and tables for two... no: ", ""),
+            "<heads> tables offer <legs> seats, some for four people, the others for two. How many tables for four are there?",
         ],
         answer=many,
         check=lambda v: 4 * v + 2 * (heads - v) == legs,

@@ -28,21 +28,18 @@ def read_series(path: str | PathLike[str], over: str = "step") -> dict[str, Seri
             record = json.loads(line)
         except json.JSONDecodeError:
             continue
-        x = record.get(over) if isinstance(record, dict) else None
-        if not _is_number(x):
+        if not isinstance(record, dict) or not _is_number(record.get(over)):
             continue
         for name, value in record.items():
             if name != over and _is_number(value):
-                found.setdefault(name, {})[float(x)] = float(value)
+                found.setdefault(name, {})[float(record[over])] = float(value)
     return {
         name: (np.array(sorted(points)), np.array([points[x] for x in sorted(points)]))
         for name, points in found.items()
     }
 
 
-def training_curves(
-    files: Mapping[str, str | PathLike[str]], *, theme: Theme = LIGHT, fmt: Format = "svg"
-) -> bytes:
+def training_curves(files: Mapping[str, str | PathLike[str]], *, theme: Theme = LIGHT, fmt: Format = "svg") -> bytes:
     """One row per stage: the loss with its running mean, and what was measured on ``valid``.
 
     Args:
@@ -55,7 +52,7 @@ def training_curves(
             if "loss" in series:
                 x, y = series["loss"]
                 left.plot(x, y, color=theme.other, linewidth=0.8)
-                left.plot(x, running_mean(y), color=PALETTE[0], linewidth=1.8)
+                left.plot(x, running_mean(y), color=theme.accent, linewidth=1.8)
             valid = {name: points for name, points in sorted(series.items()) if name.startswith("valid/")}
             for color, (name, points) in zip(PALETTE[1:], valid.items(), strict=False):
                 label = name.removeprefix("valid/")

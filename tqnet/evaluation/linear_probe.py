@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ class LinearProbe:
     """Predicts knowledge concepts from vectors; plain numpy, so that using one takes no torch.
 
     Attributes:
-        classes: Concepts it can predict (those seen in training), each a knowledge path.
+        classes: Concepts it can predict (those seen in training), as the hierarchy names them.
         weight, bias: ``[classes, width]`` and ``[classes]``, on standardised features.
         mean, scale: ``[width]``, of the training vectors: ``feature = (vector - mean) / scale``.
         multi_label: Whether a question may have several concepts: independent logistic outputs, else one softmax.
@@ -30,7 +31,7 @@ class LinearProbe:
         l2: Strength of the penalty it was fitted with.
     """
 
-    classes: tuple[tuple[str, ...], ...]
+    classes: tuple[str, ...]
     weight: Weights
     bias: Weights
     mean: Weights
@@ -80,9 +81,10 @@ class LinearProbe:
         """
         from safetensors.numpy import load_file
 
+        tensors: dict[str, Any] = load_file(Path(folder) / _TENSORS)
         facts = json.loads((Path(folder) / _FACTS).read_text(encoding="utf-8"))
-        facts["classes"] = tuple(tuple(path) for path in facts["classes"])
-        return cls(**load_file(Path(folder) / _TENSORS), **facts)
+        facts["classes"] = tuple(facts["classes"])
+        return cls(**tensors, **facts)
 
 
 def feature_statistics(vectors: npt.NDArray[np.floating]) -> tuple[Weights, Weights]:

@@ -172,15 +172,13 @@ def bootstrap_interval(
     return Interval(float(low), float(high))
 
 
-def _group_sums(
-    values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]
-) -> tuple[FloatArray, IntArray]:
+def _group_sums(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> tuple[FloatArray, IntArray]:
     if len(values) != len(groups):
         raise ValueError(f"{len(values)} values but {len(groups)} groups")
     if not len(values):
         return np.zeros(0), np.zeros(0, dtype=np.int64)
     _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    return np.bincount(codes, weights=values), np.bincount(codes)
+    return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.int64)
 
 
 def _check_depth(hits: BoolArray, k: int) -> None:

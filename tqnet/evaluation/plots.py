@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -30,15 +30,16 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of the ink, of lines that only guide the eye, and of what is not in the palette."""
+    """Colours of the ink, of what matters, of lines that only guide the eye, and of what is one of many."""
 
     ink: str
+    accent: str
     faint: str
     other: str
 
 
-LIGHT = Theme(ink="#2a2f36", faint="#dfe2e6", other="#c3c8ce")
-DARK = Theme(ink="#d5d9df", faint="#343a43", other="#4b525c")
+LIGHT = Theme(ink="#2a2f36", accent="#0072B2", faint="#dfe2e6", other="#c3c8ce")
+DARK = Theme(ink="#d5d9df", accent="#56B4E9", faint="#343a43", other="#4b525c")
 
 
 def tsne(vectors: npt.NDArray[np.floating], *, seed: int = 0) -> FloatArray:
@@ -83,31 +84,29 @@ def knowledge_maps(
     rest = len(counts) - len(named)
     columns = min(3, max(1, len(maps)))
     rows = -(-len(maps) // columns)
-    with canvas(4.1 * columns, 4.1 * rows + 0.75, theme, fmt) as (figure, buffer):
+    with canvas(4.1 * columns, 4.1 * rows + 0.5, theme, fmt) as (figure, buffer):
         kinds = np.array([named.index(label) if label in named else -1 for label in labels], dtype=np.int64)
         for number, (stage, points) in enumerate(maps.items()):
             axes = figure.add_subplot(rows, columns, number + 1)
             _scatter(axes, points, kinds, named, theme, rest)
-            axes.set_title(stage, fontsize=11, loc="left", color=theme.ink, pad=4)
+            axes.set_title(stage, fontsize=12, loc="left", color=theme.ink, pad=4)
         handles, texts = figure.axes[0].get_legend_handles_labels()
         figure.legend(
-            handles, texts, loc="outside lower center", ncols=min(4, len(texts)), frameon=False, fontsize=8.5,
+            handles, texts, loc="outside lower center", ncols=min(4, len(texts)), frameon=False, fontsize=10,
             labelcolor=theme.ink, markerscale=2.2, handletextpad=0.2, columnspacing=1.2,
         )  # fmt: skip
     return buffer.getvalue()
 
 
-def stage_bars(
-    scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme = LIGHT, fmt: Format = "svg"
-) -> bytes:
+def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme = LIGHT, fmt: Format = "svg") -> bytes:
     """P@k of each stage as a bar with its 95 % interval; the last stage stands out. Empty stages are not drawn."""
     shown = {name: one.summary() for name, one in scores.items() if len(one)}
     with canvas(7.2, 0.55 + 0.42 * max(1, len(shown)), theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
-        for row, (name, summary) in enumerate(shown.items()):
+        for row, summary in enumerate(shown.values()):
             value, low, high = (float(summary[part] or 0.0) for part in ("precision", "low", "high"))
             last = row == len(shown) - 1
-            axes.barh(row, value, height=0.62, color=PALETTE[0] if last else theme.other)
+            axes.barh(row, value, height=0.62, color=theme.accent if last else theme.other)
             axes.plot([low, high], [row, row], color=theme.ink, linewidth=1.4, solid_capstyle="butt")
             axes.annotate(
                 f"{value:.3f}", (high, row), xytext=(6, 0), textcoords="offset points", va="center",
@@ -125,16 +124,14 @@ def stage_bars(
     return buffer.getvalue()
 
 
-def _scatter(
-    axes: Axes, points: FloatArray, kinds: IntArray, named: list[str], theme: Theme, rest: int
-) -> None:
+def _scatter(axes: Axes, points: FloatArray, kinds: IntArray, named: list[str], theme: Theme, rest: int) -> None:
     """The grey points first, so that the coloured ones lie above them."""
-    for kind, label in [(-1, f"{rest} others" if rest else "no knowledge"), *enumerate(named)]:
+    for kind, label in [(-1, f"{rest} more" if rest else "no knowledge"), *enumerate(named)]:
         chosen = points[kinds == kind]
         if not len(chosen):
             continue
         color = theme.other if kind < 0 else PALETTE[kind]
-        axes.scatter(*chosen.T, s=5, color=color, label=label, linewidths=0, alpha=0.85)
+        axes.scatter(chosen[:, 0], chosen[:, 1], s=5, color=color, label=label, linewidths=0, alpha=0.85)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_aspect("equal", adjustable="datalim")
@@ -149,7 +146,7 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    settings = {
+    settings: dict[Any, Any] = {
         "font.sans-serif": ["Inter", "Helvetica Neue", "Arial", "Noto Sans", "Noto Sans CJK SC", "DejaVu Sans"],
         "axes.edgecolor": theme.other,
         "axes.labelcolor": theme.ink,

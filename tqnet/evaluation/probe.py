@@ -106,15 +106,12 @@ def evaluate_probe(
         raise ValueError("the vectors hold NaN or infinity")
     splits = probe_splits(bank, seed=seed) if splits is None else splits
     results = (
-        _evaluate_level(vectors, hierarchy, level, splits)
-        for level in (levels or range(1, hierarchy.depth + 1))
+        _evaluate_level(vectors, hierarchy, level, splits) for level in (levels or range(1, hierarchy.depth + 1))
     )
     return ProbeResult(tuple(result for result in results if result is not None))
 
 
-def probe_splits(
-    bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, seed: int = 0
-) -> dict[str, IntArray]:
+def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, seed: int = 0) -> dict[str, IntArray]:
     """The bank's own splits where it has ``train`` and ``test``, else a seeded split by group.
 
     Groups never straddle; a question without a group is one of its own. If only ``valid`` is missing, it is
@@ -163,7 +160,7 @@ def _evaluate_level(
     probe = fit_probe(
         (vectors[rows["train"]], truth["train"][:, seen]),
         (vectors[rows["valid"]], truth["valid"][:, seen]),
-        [_as_path(names[i]) for i in seen],
+        [names[i] for i in seen],
         multi_label=multi_label,
     )
     predicted, majority = np.zeros_like(truth["test"]), np.zeros_like(truth["test"])
@@ -181,7 +178,3 @@ def _evaluate_level(
         test=len(rows["test"]),
         probe=probe,
     )
-
-
-def _as_path(name: str | Sequence[str]) -> tuple[str, ...]:
-    return (name,) if isinstance(name, str) else tuple(name)

@@ -28,7 +28,7 @@ _THRESHOLDS = np.arange(0.05, 0.95, 0.05)
 def fit_probe(
     train: tuple[npt.NDArray[np.floating], BoolArray],
     valid: tuple[npt.NDArray[np.floating], BoolArray],
-    classes: Sequence[tuple[str, ...]],
+    classes: Sequence[str],
     *,
     multi_label: bool,
     strengths: Sequence[float] = L2_STRENGTHS,

@@ -77,12 +77,12 @@ class VectorRanker(Ranker):
             raise ValueError(f"{len(vectors)} vectors for {len(ids)} questions")
         if bad := int((~np.isfinite(vectors)).any(axis=1).sum()):
             raise ValueError(f"{bad} of {len(vectors)} vectors hold NaN or infinity")
-        vectors = vectors.astype(np.float32)
-        norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-        self._unit = vectors / np.where(norms > 0, norms, 1.0)
+        single = vectors.astype(np.float32)
+        norms = np.linalg.norm(single, axis=1, keepdims=True)
+        self._unit: ScoreArray = (single / np.where(norms > 0, norms, 1.0)).astype(np.float32)
 
     def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
-        cosine = self._unit[queries] @ self._unit[corpus].T
+        cosine: ScoreArray = self._unit[queries] @ self._unit[corpus].T
         return np.round(cosine, 6, out=cosine)
 
 

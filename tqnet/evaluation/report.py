@@ -92,7 +92,8 @@ def _header(title: str, results: Results, bank: QuestionBank) -> str:
         name, last = scored[-1]
         value, first = last.overall.precision.mean(), scored[0][1].overall.precision.mean()
         gain = f"{scored[0][0]}: {first:.3f}" if len(scored) > 1 else ""
-        tiles.append((f"{len(last.overall):,}", f"queries of {last.split or 'all splits'}", "each against the whole bank"))
+        asked = f"queries of {last.split or 'all splits'}"
+        tiles.append((f"{len(last.overall):,}", asked, "each against the whole bank"))
         tiles.append((f"{value:.3f}", f"P@{last.k}, {name}", gain))
     probed = [(name, stage.probe.levels[-1]) for name, stage in results.items() if stage.probe and stage.probe.levels]
     if probed:
@@ -125,20 +126,20 @@ def _stages_section(results: Results) -> str:
     )
     scores = {name: stage.similar.overall for name, stage in results.items() if stage.similar}
     bars = _picture(lambda theme: stage_bars(scores, k=k, theme=theme), "svg", f"P@{k} of each stage")
-    table = _table_html(stage_table(results), best=(1, *range(4, 40)))
-    return _section("Stages", words, f'{table}<div class="card narrow">{bars}</div>')
+    table = stage_table(results)
+    shown = _table_html(table, best=(1, *range(4, len(table.header))))
+    return _section("Stages", words, f'{shown}<div class="card narrow">{bars}</div>')
 
 
 def _structure_section(results: Results) -> str:
-    cells = [stage.similar.structures for stage in results.values() if stage.similar]
+    table = structure_table(results)
     # With figures everywhere or nowhere there is one structure, and it says what the table above said.
-    if sum(any(len(one[name]) for one in cells if name in one) for name in ("text-text", "image-image", "text-image")) < 2:
+    if len(table.header) < 3:
         return ""
     words = (
         "Queries and corpus restricted by whether they have figures. Each column has its own queries (their number "
         "is in brackets): compare down a column, not along a row."
     )
-    table = structure_table(results)
     return _section("By pair structure", words, _table_html(table, best=range(1, len(table.header))))
 
 
@@ -203,20 +204,24 @@ def _section(title: str, words: str, body: str) -> str:
 
 def _table_html(table: Table, best: range | tuple[int, ...] = ()) -> str:
     """The table as HTML; in the columns ``best`` the largest number stands out if there are several rows."""
-    tops = {column: max((row[column] for row in table.rows), default="") for column in best if column < len(table.header)}
+    several = len(table.rows) > 1
+    columns = list(zip(*table.rows, strict=True))
+    tops = {i: max(columns[i]) for i in best if several and i < len(columns)}
     body = []
     for row in table.rows:
-        cells = "".join(
-            f'<td class="best">{html.escape(cell)}</td>'
-            if len(table.rows) > 1 and cell == tops.get(i) and cell[:1].isdigit()
-            else f"<td>{html.escape(cell)}</td>"
+        cells = (
+            f"<td{' class=best' if cell == tops.get(i) and cell[:1].isdigit() else ''}>{_cell_html(cell)}</td>"
             for i, cell in enumerate(row)
         )
-        body.append(f"<tr>{cells}</tr>")
+        body.append(f"<tr{' class=level' if row[0].endswith(' majority') else ''}>{''.join(cells)}</tr>")
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
-    return (
-        f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
-    )
+    return f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+
+
+def _cell_html(cell: str) -> str:
+    """An interval in brackets goes below its number: the table has many columns."""
+    number, bracket, interval = cell.partition(" [")
+    return html.escape(number) + (f"<small>[{html.escape(interval)}</small>" if bracket else "")
 
 
 def _picture(draw: Callable[[Theme], bytes], fmt: Format, words: str) -> str:

@@ -26,6 +26,7 @@ h2 { font-size: 21px; letter-spacing: -0.01em; margin: 52px 0 6px; }
 section > p { color: var(--soft); max-width: 76ch; margin: 0 0 16px; font-size: 15px; }
 .card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 20px 22px; }
 .card + .card { margin-top: 16px; }
+.tiles .card { margin: 0; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: 14px; margin: 30px 0 0; }
 .tile b { display: block; font-size: 30px; line-height: 1.2; letter-spacing: -0.02em; font-weight: 650; }
 .tile span { color: var(--soft); font-size: 14px; }
@@ -33,12 +34,15 @@ section > p { color: var(--soft); max-width: 76ch; margin: 0 0 16px; font-size: 
 .scroll { overflow-x: auto; padding: 6px 22px; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14.5px; }
 th { color: var(--soft); font-weight: 500; font-size: 13px; vertical-align: bottom; }
-th, td { padding: 9px 0 9px 22px; text-align: right; white-space: nowrap; border-top: 1px solid var(--line); }
-thead th { border-top: 0; }
+th, td { padding: 9px 0 9px 18px; text-align: right; border-top: 1px solid var(--line); }
+td { white-space: nowrap; }
+td small { display: block; color: var(--soft); font-size: 12px; }
+thead th { border-top: 0; line-height: 1.3; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 tbody td:first-child { font-weight: 550; }
 td.best { font-weight: 700; color: var(--accent); }
-tr.level td { border-top: 2px solid var(--line); }
+tr.level:not(:first-child) td { border-top: 2px solid var(--soft); }
+tr.level td { color: var(--soft); font-weight: 400; }
 picture img { display: block; width: 100%; height: auto; }
 .narrow picture { display: block; max-width: 760px; }
 .example { padding: 0; overflow: hidden; }
@@ -59,9 +63,10 @@ ol { list-style: none; margin: 0; padding: 0; }
 li { display: grid; grid-template-columns: auto 1fr; gap: 4px 12px; padding: 11px 0; font-size: 14px;
   border-top: 1px solid var(--line); line-height: 1.45; }
 li:first-child { border-top: 0; }
+li .text { white-space: normal; }
 li .figures img { max-height: 84px; padding: 3px; }
 .mark { font-size: 12px; font-weight: 600; border-radius: 99px; padding: 2px 9px; align-self: start;
-  min-width: 92px; text-align: center; }
+  min-width: 112px; text-align: center; }
 .mark.yes { color: var(--yes); background: var(--yes-soft); }
 .mark.no { color: var(--no); background: var(--no-soft); }
 .missing { color: var(--soft); font-size: 13px; font-style: italic; }

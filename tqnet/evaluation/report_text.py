@@ -5,16 +5,20 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 from xml.etree import ElementTree
 
 from tqnet.text.formulas import segments
 
 #: Presentation only. The converter also passes on \href, \style, \class and \id, which could run or load things.
 _MATH_ATTRIBUTES = frozenset(
-    "accent accentunder align bevelled columnalign columnlines columnspacing depth display displaystyle fence form "
-    "frame height largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
-    "minsize movablelimits notation rowalign rowlines rowspacing rspace scriptlevel separator separators stretchy "
-    "symmetric voffset width xmlns".split()
+    re.findall(
+        r"\w+",
+        "accent accentunder align bevelled columnalign columnlines columnspacing depth display displaystyle fence form "
+        "frame height largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
+        "minsize movablelimits notation rowalign rowlines rowspacing rspace scriptlevel separator stretchy symmetric "
+        "voffset width xmlns",
+    )
 )
 
 #: A longer formula is rather a lost delimiter, and takes the converter long.
@@ -23,20 +27,17 @@ _LONGEST_FORMULA = 1500
 
 def text_html(text: str, limit: int | None = None) -> str:
     """Escaped text with its formulas as MathML, cut after about ``limit`` characters, never inside a formula."""
+    room = len(text) if limit is None else limit
     pieces: list[str] = []
-    used = 0
     for segment in segments(text):
-        if limit is not None and used >= limit:
-            pieces.append(" …")
+        if segment.start >= room:
             break
         source = text[segment.start : segment.end]
         if segment.is_formula:
             pieces.append(formula_html(segment.body, source, block=source.startswith(("$$", "\\["))))
         else:
-            room = len(source) if limit is None else limit - used
-            pieces.append(html.escape(source[:room]) + (" …" if room < len(source) else ""))
-        used += len(source)
-    return "".join(pieces)
+            pieces.append(html.escape(source[: room - segment.start]))
+    return "".join(pieces) + (" …" if room < len(text) else "")
 
 
 def formula_html(formula: str, source: str | None = None, *, block: bool = False) -> str:

@@ -43,7 +43,7 @@ class RankingScores:
     Attributes:
         queries: Indices into the bank of the queries that count, ``[queries]``: those with at least k similar
             questions in the corpus.
-        groups: Label of each query's group, ``[queries]``.
+        groups: Number of each query's group, ``[queries]``; questions of different groups are never similar.
         nearest: First k neighbours of each query, ``[queries, k]``, ``-1`` where the corpus has run out.
         hits: Which of them are similar, ``[queries, k]``.
         precision: P@k of each query, ``[queries]``, kept for comparing two models query by query.
@@ -53,7 +53,7 @@ class RankingScores:
     """
 
     queries: IntArray
-    groups: npt.NDArray[Any]
+    groups: IntArray
     nearest: IntArray
     hits: BoolArray
     precision: FloatArray
@@ -202,7 +202,7 @@ class _Task:
         rows = [self._rank(queries, corpus) for queries, corpus in parts]
         queries, top, hits, relevant, left_out = (np.concatenate(column) for column in zip(*rows, strict=True))
         precision, _ = precision_at_k(hits, relevant, self.k)
-        groups = np.array([str(self.similarity.group_of(int(query))) for query in queries], dtype=object)
+        groups = self.similarity.groups[queries]
         return RankingScores(
             queries=queries,
             groups=groups,

@@ -74,7 +74,7 @@ def structure_table(results: Results) -> Table:
     """P@k by pair structure (TQ-Net, Table 6), the number of queries in the header."""
     k, _ = _k_and_depth(results)
     scored = {name: stage.similar.structures for name, stage in results.items() if stage.similar}
-    shown = [cell for cell in STRUCTURES if any(len(cells[cell]) for cells in scored.values() if cell in cells])
+    shown = [name for name in STRUCTURES if any(name in cells and len(cells[name]) for cells in scored.values())]
     first: dict[str, RankingScores] = next(iter(scored.values()), {})
     rows = tuple(
         (name, *(_number(cells[cell].summary()["precision"]) if cell in cells else _NOTHING for cell in shown))

@@ -17,20 +17,21 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import VisualStream
 
 
+#: Rows that pass together on a processor.
+PART = 16
+
+
 @dataclass
 class TQNetOutput(ModelOutput):
     """What a forward pass gives.
 
     Attributes:
         embedding: [b, h], the question's vector (not normalised).
-        tokens: [b, t, h], fused tokens; mask: [b, t], True at real ones.
         text_embedding: [b, h], mean of the text stream alone, before fusion.
         visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
     """
 
     embedding: Tensor | None = None
-    tokens: Tensor | None = None
-    mask: Tensor | None = None
     text_embedding: Tensor | None = None
     visual_embedding: Tensor | None = None
 
@@ -122,19 +123,13 @@ class TQNetModel(PreTrainedModel):
             visual, visual_mask = self.visual.tokens(image_cells, image_counts)
         else:
             visual, visual_mask = self._visual_tokens(pixel_values, image_counts, mask)
-        if self.config.fusion == "joint" and visual.shape[1]:
-            tokens, mask = self._joint(input_ids, mask, visual, visual_mask)
-            text = tokens[:, : input_ids.shape[1]]
-        else:
-            text = self.text(input_ids=input_ids, attention_mask=self._mask(mask)).last_hidden_state
-            tokens, mask = self._join(text, mask, visual, visual_mask)
-            if self.config.fusion == "coordinated":
-                tokens = self.fusion(tokens, mask)
+        parts = self._parts(mask.sum(1) + visual_mask.sum(1))
+        embeddings = [self._fuse(input_ids[p], mask[p], visual[p], visual_mask[p]) for p in parts]
+        in_order = torch.cat(parts).argsort()
+        embedding, text_embedding = (torch.cat(of)[in_order] for of in zip(*embeddings, strict=True))
         return TQNetOutput(
-            embedding=self._pool(tokens, mask, input_ids.shape[1]),
-            tokens=tokens,
-            mask=mask,
-            text_embedding=masked_mean(text, attention_mask.bool()),
+            embedding=embedding,
+            text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
         )
 
@@ -155,6 +150,28 @@ class TQNetModel(PreTrainedModel):
             pixel_values = torch.zeros((0, 3, size, size), device=mask.device, dtype=self.dtype)
             image_counts = torch.zeros(mask.shape[0], dtype=torch.long, device=mask.device)
         return self.visual(pixel_values, image_counts)
+
+    @staticmethod
+    def _parts(lengths: Tensor) -> list[Tensor]:
+        """Rows that pass together. A processor computes padding at full price: rows of like length, few at a time."""
+        if lengths.device.type != "cpu":
+            return [torch.arange(len(lengths), device=lengths.device)]
+        return list(lengths.argsort(stable=True).split(PART))
+
+    def _fuse(self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given."""
+        width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
+        input_ids, text_mask = input_ids[:, :width], mask[:, :width]
+        visual, visual_mask = visual[:, :cells], visual_mask[:, :cells]
+        if self.config.fusion == "joint" and cells:
+            tokens, joined = self._joint(input_ids, text_mask, visual, visual_mask)
+            text = tokens[:, :width]
+        else:
+            text = self.text(input_ids=input_ids, attention_mask=self._mask(text_mask)).last_hidden_state
+            tokens, joined = self._join(text, text_mask, visual, visual_mask)
+            if self.config.fusion == "coordinated":
+                tokens = self.fusion(tokens, joined)
+        return self._pool(tokens, joined, width), masked_mean(text, text_mask)
 
     @staticmethod
     def _mask(mask: Tensor) -> Tensor | None:

@@ -21,9 +21,7 @@ from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
 from tqnet.questions.question import SPLITS, KnowledgePath, Question
 from tqnet.questions.reading import write_question
-from tqnet.questions.table import BATCH, SCHEMA, bank_file, open_table, table_in_memory
-
-_FIELDS = tuple(Question.__dataclass_fields__)
+from tqnet.questions.table import BATCH, FIELDS, SCHEMA, bank_file, open_table, table_in_memory
 
 
 class QuestionBank:
@@ -124,15 +122,15 @@ class QuestionBank:
         """The question at ``index`` (negative: from the end); raises IndexError outside of the bank."""
         index = range(len(self))[index]
         row = self._data[index : index + 1].to_pylist()[0]
-        values = {name: row[name] for name in _FIELDS}
+        values = {name: row[name] for name in FIELDS}
         for name, decode in self._decoders.items():
             values[name] = decode(values[name])
         return Question(**values)
 
     def __iter__(self) -> Iterator[Question]:
-        for batch in self.batches(*_FIELDS):
+        for batch in self.batches(*FIELDS):
             for values in zip(*batch, strict=True):
-                yield Question(**dict(zip(_FIELDS, values, strict=True)))
+                yield Question(**dict(zip(FIELDS, values, strict=True)))
 
     def __repr__(self) -> str:
         return f"QuestionBank({self.name!r}, {len(self)} questions)"
@@ -163,7 +161,7 @@ class QuestionBank:
         """The columns ``names`` piece by piece, for a look at all questions with little memory."""
         for name in names:
             if name not in SCHEMA.names:
-                raise KeyError(f"a question has no {name!r}; it has {', '.join(_FIELDS)}")
+                raise KeyError(f"a question has no {name!r}; it has {', '.join(FIELDS)}")
         for table in self._tables(*names):
             columns = []
             for name in names:
@@ -174,7 +172,8 @@ class QuestionBank:
 
     def select(self, indices: Sequence[int] | np.ndarray) -> QuestionBank:
         """The questions at ``indices``, in that order."""
-        return self._with(self._data.select(np.asarray(indices, dtype=np.int64)))
+        data = self._data.select(np.asarray(indices, dtype=np.int64))
+        return QuestionBank(data, self.path, self.skipped)
 
     def split(self, name: str) -> QuestionBank:
         """The questions of the split ``train``, ``valid`` or ``test``."""
@@ -206,9 +205,6 @@ class QuestionBank:
                 if images:
                     yield line, images
 
-    def _with(self, data: Dataset) -> QuestionBank:
-        return QuestionBank(data, self.path, self.skipped)
-
     def _tables(self, *names: str) -> Iterator[pa.Table]:
         data = self._data.select_columns(list(names))
         for start in range(0, len(data), BATCH):
@@ -234,7 +230,7 @@ def _save_jsonl(records: Iterable[dict[str, Any]], path: Path) -> None:
 
 
 def _save_parquet(records: Iterable[dict[str, Any]], path: Path) -> None:
-    schema = pa.schema([SCHEMA.field(name) for name in _FIELDS])
+    schema = pa.schema([SCHEMA.field(name) for name in FIELDS])
     with pq.ParquetWriter(path, schema) as writer:
         for chunk in batched(records, BATCH):
             rows = [_with_json_extras(record) for record in chunk]
@@ -242,7 +238,7 @@ def _save_parquet(records: Iterable[dict[str, Any]], path: Path) -> None:
 
 
 def _with_json_extras(record: dict[str, Any]) -> dict[str, Any]:
-    extras = {key: value for key, value in record.items() if key not in _FIELDS}
+    extras = {key: value for key, value in record.items() if key not in FIELDS}
     return record | {"extras": json.dumps(extras) if extras else None}
 
 

@@ -12,21 +12,16 @@ from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
-_BLOCKS = frozenset(
-    re.findall(
-        r"\w+",
-        "address article blockquote br center dd div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header "
-        "hr li ol p pre section table tbody tfoot thead tr ul",
-    )
+_BLOCK_NAMES = (
+    "address article blockquote br center dd div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header "
+    "hr li ol p pre section table tbody tfoot thead tr ul"
 )
-_INLINE = frozenset(
-    re.findall(
-        r"\w+",
-        "a abbr b big caption cite code col colgroup del em font i img input ins kbd label mark q s script "
-        "small span strike strong style sub sup td th tt u wbr",
-    )
+_INLINE_NAMES = (
+    "a abbr b big caption cite code col colgroup del em font i img input ins kbd label mark q s script "
+    "small span strike strong style sub sup td th tt u wbr"
 )
-_TAGS = _BLOCKS | _INLINE
+_BLOCKS = frozenset(_BLOCK_NAMES.split())
+_TAGS = _BLOCKS | frozenset(_INLINE_NAMES.split())
 _HIDDEN = frozenset({"script", "style"})
 _SCRIPTS = {"sup": "^", "sub": "_"}
 

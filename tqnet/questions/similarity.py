@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import os
-import sys
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
@@ -22,8 +22,6 @@ from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.question import FieldError
 
 Indices = Sequence[int] | np.ndarray
-
-MAX_SCORE = sys.float_info.max
 
 
 class Similarity(ABC):
@@ -210,6 +208,6 @@ def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> i
 def _read_score(value: Any) -> float:
     if value is None:
         raise FieldError("similar", "missing")
-    if not isinstance(value, (int, float)) or not -MAX_SCORE <= value <= MAX_SCORE:  # false for NaN, too
+    if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # nor NaN
         raise FieldError("similar", f"expected 0, 1 or a score, got {value!r:.80}")
-    return float(value)
+    return value

@@ -18,13 +18,14 @@ from datasets import Dataset
 
 from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.question import FieldError, Question
-from tqnet.questions.reading import read_question
+from tqnet.questions.reading import read_fields
 
 #: Part of the cache key; raise it whenever the table or the reading of records changes.
 FORMAT = 1
 BATCH = 1000
+FIELDS = tuple(Question.__dataclass_fields__)
 
-#: ``line`` is where the record came from, ``digest`` 64 bits of its content (see `BankTable`).
+#: ``line`` is where the record came from, ``digest`` 64 bits of its content.
 SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -46,8 +47,8 @@ SCHEMA = pa.schema(
     ]
 )
 
-#: What a record reads as: its line (0: the file as a whole) and either the question or why it is none.
-Reading = tuple[int, Question | FieldError]
+#: What a record reads as: its line (0: the file as a whole) and either a row of the table or why it is none.
+Reading = tuple[int, dict[str, Any] | list[FieldError]]
 
 
 def cache_folder() -> Path:
@@ -109,7 +110,8 @@ def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
 def table_in_memory(questions: Iterable[Question]) -> tuple[Dataset, list[Fault]]:
     """Like `open_table`, for questions at hand; a fault's line is the question's 1-based position."""
     sink = pa.BufferOutputStream()
-    report = _write(enumerate(questions, 1), sink)
+    rows = ((line, _row({name: getattr(q, name) for name in FIELDS})) for line, q in enumerate(questions, 1))
+    report = _write(rows, sink)
     data = Dataset.from_buffer(sink.getvalue())
     return data, [Fault("questions", **fault) for fault in report["faults"]]
 
@@ -128,16 +130,16 @@ def _build(file: Path, folder: Path) -> None:
 
 
 def _write(readings: Iterable[Reading], sink: Any) -> dict[str, Any]:
-    """Writes the questions to ``sink``; returns the faults and the rows that repeat the id of another."""
+    """Writes the rows to ``sink``; returns the faults and the rows that repeat the id of another."""
     faults: list[dict[str, Any]] = []
     hashes, lines, rows = array("Q"), array("q"), []
     with pa.ipc.new_stream(sink, SCHEMA) as writer:
         for line, reading in readings:
-            if isinstance(reading, FieldError):
-                faults.append({"line": line, "field": reading.field, "message": reading.message})
+            if isinstance(reading, list):
+                faults += [{"line": line, "field": error.field, "message": error.message} for error in reading]
                 continue
-            rows.append(_row(line, reading))
-            hashes.append(hash64(reading.id))
+            rows.append(reading | {"line": line})
+            hashes.append(hash64(reading["id"]))
             lines.append(line)
             if len(rows) == BATCH:
                 writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
@@ -160,11 +162,11 @@ def repeats(hashes: np.ndarray) -> list[tuple[int, int]]:
     return [(int(row), int(origin[row])) for row in np.flatnonzero(origin != np.arange(len(hashes)))]
 
 
-def _row(line: int, question: Question) -> dict[str, Any]:
-    row = {name: getattr(question, name) for name in Question.__dataclass_fields__}
-    row["extras"] = json.dumps(question.extras, sort_keys=True) if question.extras else None
-    digest = hash64(json.dumps(row, sort_keys=True))
-    return row | {"line": line, "digest": digest}
+def _row(values: dict[str, Any]) -> dict[str, Any]:
+    """The table's row for the fields of a question, but for the line."""
+    extras = values["extras"]
+    row = values | {"extras": json.dumps(extras, sort_keys=True) if extras else None}
+    return row | {"digest": hash64(json.dumps(row, sort_keys=True))}
 
 
 def hash64(content: str | bytes) -> int:
@@ -174,10 +176,8 @@ def hash64(content: str | bytes) -> int:
 
 
 def _read(line: int, record: Any) -> Reading:
-    try:
-        return line, read_question(record)
-    except FieldError as error:
-        return line, error
+    values, errors = read_fields(record)
+    return line, errors or _row(values)
 
 
 def _read_jsonl(file: Path) -> Iterator[Reading]:
@@ -188,30 +188,27 @@ def _read_jsonl(file: Path) -> Iterator[Reading]:
                 if text:
                     yield _read(line, json.loads(text))
             except UnicodeDecodeError:
-                yield line, FieldError("record", "not UTF-8")
-            except (ValueError, RecursionError) as error:
-                known = isinstance(error, json.JSONDecodeError)
-                reason = f"{error.msg}, column {error.colno}" if known else "a number or nesting without end"
-                yield line, FieldError("record", f"not valid JSON: {reason}")
+                yield line, [FieldError("record", "not UTF-8")]
+            except json.JSONDecodeError as error:
+                yield line, [FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")]
+            except (ValueError, RecursionError):
+                yield line, [FieldError("record", "not valid JSON: a number or a nesting beyond all measure")]
 
 
 def _read_parquet(file: Path) -> Iterator[Reading]:
     try:
         with pq.ParquetFile(file) as table:
-            row = 0
-            for batch in table.iter_batches(batch_size=BATCH):
-                for record in batch.to_pylist():
-                    row += 1
-                    yield _read_parquet_row(row, record)
+            records = (record for batch in table.iter_batches(batch_size=BATCH) for record in batch.to_pylist())
+            for row, record in enumerate(records, 1):
+                yield _read_parquet_row(row, record)
     except (pa.ArrowException, OSError) as error:
-        yield 0, FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")
+        yield 0, [FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")]
 
 
 def _read_parquet_row(row: int, record: dict[str, Any]) -> Reading:
-    extras = record.get("extras")
-    if isinstance(extras, str):
+    if isinstance(record.get("extras"), str):
         try:
-            record["extras"] = json.loads(extras)
-        except ValueError:
-            return row, FieldError("extras", "not valid JSON")
+            record["extras"] = json.loads(record["extras"])
+        except (ValueError, RecursionError):
+            return row, [FieldError("extras", "not valid JSON")]
     return _read(row, record)

@@ -16,7 +16,7 @@ class ConceptLabels:
     """
 
     def __init__(self, bank: QuestionBank, level: int):
-        names, labels = KnowledgeHierarchy.of(bank).labels(level)
+        names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
         self.classes, self.labels = len(names), labels
         self.first = np.array([own[0] if len(own) else -1 for own in labels])
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.model import PART, TQNetModel
 from tqnet.training.checkpoint import load_checkpoint, replace_folder, save_checkpoint
 from tqnet.training.config import OptimConfig, RunConfig
 from tqnet.training.data import Batch, QuestionViews
@@ -82,6 +82,7 @@ class TrainingLoop:
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
         self.state = {name: module.to(accelerator.device) for name, module in (state or {}).items()}
         self._evaluate = evaluate
+        self._part = PART if self.device.type == "cpu" else run.batch_size
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
         self.step_number, self.best, self.stepped = 0, float("-inf"), False
         self._micro, self._signal = 0, 0
@@ -149,7 +150,7 @@ class TrainingLoop:
         self.stepped = self._micro % self.run.accumulate == 0
         with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
             self.accelerator.backward(loss / self.run.accumulate)
-        self._add({"loss": loss.detach(), **logged, "padding": self._batch.padding()})
+        self._add({"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part)})
         if not self.stepped:
             return
         if self.clip:

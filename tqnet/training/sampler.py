@@ -33,7 +33,7 @@ class ShuffledBatches:
     """Every question once an epoch, batches of questions of like length.
 
     Args:
-        lengths: [n], tokens of each question.
+        lengths: [n], numbers by which questions of like length come together.
     """
 
     lengths: np.ndarray
@@ -65,7 +65,7 @@ class GroupBatches:
     apart.
 
     Args:
-        lengths: [n], tokens of each question.
+        lengths: [n], numbers by which questions of like length come together.
         concepts: [n], a number per question; only used with ``block`` above 1.
     """
 
@@ -99,20 +99,21 @@ class GroupBatches:
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         rng = np.random.default_rng([self.seed, epoch])
-        clusters = self._arrange(self._clusters(rng), rng)
+        clusters, lone = self._arrange(self._clusters(rng), rng), self._draw_lone(rng)
         count = self.clusters_per_batch
-        starts = rng.permutation(len(self)) * count
-        lone = rng.permutation(self.alone)
-        batches = []
-        for number, start in enumerate(starts):
-            chosen = np.concatenate(clusters[start : start + count])
-            extra = (
-                lone.take(range(number * self.lone_count, (number + 1) * self.lone_count), mode="wrap")
-                if self.lone_count
-                else lone[:0]
-            )
-            batches.append(rng.permutation(np.concatenate([chosen, extra])))
-        return batches
+        batches = [
+            rng.permutation(np.concatenate([*clusters[number * count : (number + 1) * count], extra]))
+            for number, extra in enumerate(lone)
+        ]
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def _draw_lone(self, rng: np.random.Generator) -> np.ndarray:
+        """[batches, lone_count] questions without a similar one, in buckets of like length as the clusters."""
+        drawn = np.resize(rng.permutation(self.alone), len(self) * self.lone_count)
+        size = max(1, BUCKET * self.lone_count)
+        buckets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
+        ordered = [bucket[np.argsort(self.lengths[bucket], kind="stable")] for bucket in buckets]
+        return np.concatenate([drawn[:0], *ordered]).reshape(len(self), self.lone_count)
 
     def _clusters(self, rng: np.random.Generator) -> list[np.ndarray]:
         visited = np.zeros(len(self.lengths), dtype=bool)

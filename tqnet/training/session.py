@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import transformers
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import Tensor
@@ -48,7 +49,8 @@ def start(run: RunConfig) -> Accelerator:
         ConfigError: The batch does not divide among the processes.
     """
     logging.basicConfig(format="%(message)s", level=logging.INFO)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     if run.threads:
         torch.set_num_threads(run.threads)
@@ -152,13 +154,17 @@ def _end(message: str) -> None:
     raise SystemExit(1) from None
 
 
-def token_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) -> np.ndarray:
-    """[n] tokens of every question, ``cells`` visual ones per figure counted in; says how many are cut."""
-    lengths: list[int] = []
+def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) -> np.ndarray:
+    """[n] numbers by which questions of like cost come together: text tokens, then visual tokens.
+
+    ``cells`` is the number of visual tokens of a figure. Says how many texts and figures are cut.
+    """
+    keys: list[int] = []
     questions = _contents_and_images(bank)
     while chunk := list(islice(questions, 4096)):
         ids = processor.tokenize([content for content, _ in chunk])
-        figures = [min(len(images), processor.max_images) for _, images in chunk]
-        lengths += [len(tokens) + cells * count for tokens, count in zip(ids, figures, strict=True)]
+        visual = [cells * min(len(images), processor.max_images) for _, images in chunk]
+        # Texts within 16 tokens count as equal, so that figures keep to figures within them.
+        keys += [len(tokens) // 16 * 100_000 + of for tokens, of in zip(ids, visual, strict=True)]
     processor.warn_of_cuts()
-    return np.asarray(lengths)
+    return np.asarray(keys)

@@ -1,0 +1,178 @@
+"""Tables, pictures and the report: complete, self-contained, and safe to open."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tqnet.evaluation import (
+    StageResult,
+    TfidfRanker,
+    evaluate_probe,
+    evaluate_similar,
+    knowledge_maps,
+    read_series,
+    render,
+    stage_bars,
+    stage_table,
+    to_dict,
+    training_curves,
+    tsne,
+    write_report,
+)
+from tqnet.evaluation.curves import running_mean
+from tqnet.evaluation.report_text import figure_html, formula_html, text_html
+from tqnet.questions import Question, QuestionBank, Similarity
+
+ATTACK = "<script>alert('x')</script>"
+
+
+@pytest.fixture(scope="module")
+def results(vectors, bank, similarity, hierarchy) -> dict[str, StageResult]:
+    texts = [question.content for question in bank]
+    return {
+        "TF-IDF": StageResult(evaluate_similar(TfidfRanker(texts, bank.ids), bank, similarity)),
+        "对比学习": StageResult(evaluate_similar(vectors, bank, similarity), evaluate_probe(vectors, bank, hierarchy)),
+    }
+
+
+@pytest.fixture
+def metrics_file(tmp_path: Path) -> Path:
+    path = tmp_path / "metrics.jsonl"
+    records = [{"step": step, "loss": 1 / step, "valid/p@5": 0.1 * step, "note": "x"} for step in (1, 2, 2, 3)]
+    records.append({"step": 4, "loss": float("nan")})
+    path.write_text("\n".join(map(json.dumps, records)) + '\n{"step": 5, "lo')
+    return path
+
+
+class References(HTMLParser):
+    """Collects every tag, and every attribute that a browser would load."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.loaded: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.loaded += [value or "" for name, value in attrs if name in ("src", "href", "srcset", "data", "action")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+
+def test_report_is_self_contained_and_complete(results, bank, vectors, metrics_file, tmp_path: Path) -> None:
+    path = write_report(
+        tmp_path / "new" / "report.html",
+        results,
+        bank,
+        title=f"Title {ATTACK}",
+        vectors={"对比学习": vectors},
+        metrics_files={"moco": metrics_file},
+        facts={"command": "tqnet evaluate"},
+    )
+    page = path.read_text(encoding="utf-8")
+    found = References()
+    found.feed(page)
+    assert all(reference.startswith("data:image/") for reference in found.loaded)
+    assert not re.search(r"url\(|@import", page)
+    assert found.tags.isdisjoint({"script", "link", "iframe", "object", "embed", "base", "form"})
+    for part in ("Stages", "By pair structure", "Maps", "Training", "Nearest neighbours", "How it was made"):
+        assert f"<h2>{part}</h2>" in page
+    assert bank.fingerprint in page
+    assert "<math" in page
+    assert "✓ similar" in page
+
+
+def test_report_escapes_questions_and_needs_no_extras(tmp_path: Path) -> None:
+    stem = rf"{ATTACK} and $\text{{{ATTACK}}}$ and $\href{{https://x.y}}{{z}}$"
+    questions = [
+        Question(id=f"q{i}", stem=stem, group=ATTACK, split="test", images=("no/such.png",), knowledge=((ATTACK,),))
+        for i in range(7)
+    ]
+    bank = QuestionBank.from_questions(questions)
+    similar = evaluate_similar(np.ones((7, 2)), bank, Similarity.from_groups(bank))
+    page = write_report(tmp_path / "r.html", {ATTACK: StageResult(similar)}, bank).read_text(encoding="utf-8")
+    found = References()
+    found.feed(page)
+    assert "script" not in found.tags
+    assert not found.loaded or all(reference.startswith("data:") for reference in found.loaded)
+    assert "&lt;script&gt;" in page
+    assert "figure not readable" in page
+    assert write_report(tmp_path / "empty.html", {}, bank).is_file()
+
+
+@pytest.mark.parametrize(
+    ("formula", "expected"),
+    [
+        ("x<3", "<mo>&lt;</mo>"),
+        (r"\frac{1}{2}", "<mfrac>"),
+        (r"\frac{1}{", r"<code>\frac{1}{</code>"),
+        (r"\text{<b>}", "&lt;b&gt;"),
+        ("x" * 2000, "<code>"),
+    ],
+)
+def test_formulas(formula: str, expected: str) -> None:
+    assert expected in formula_html(formula)
+
+
+def test_formula_attributes_that_load_or_run_are_dropped() -> None:
+    for command in (r"\href{javascript:x}{y}", r"\style{background:url(x)}{y}", r"\class{card}{y}"):
+        assert not re.search(r"href|style=|class=", formula_html(command))
+
+
+def test_text_is_cut_between_formulas() -> None:
+    assert text_html("abc $x$ def", 2) == "ab …"
+    assert text_html("ab $x$ def", 4).endswith("</math> …")
+    assert text_html("a & b") == "a &amp; b"
+
+
+def test_unreadable_figure_is_a_note(tmp_path: Path) -> None:
+    (tmp_path / "bad.png").write_bytes(b"not a picture")
+    assert "not readable" in figure_html(str(tmp_path / "bad.png"), 100)
+
+
+def test_tables(results) -> None:
+    lines = stage_table(results).text().splitlines()
+    assert len(lines) == 4
+    assert lines[2].startswith("TF-IDF    ")  # as wide as four Chinese characters
+    assert "F1 L2" in lines[0]
+    markdown = render(results, markdown=True)
+    assert "| 对比学习 | " in markdown
+    assert "L1 majority" in markdown
+    plain = json.loads(json.dumps(to_dict(results), allow_nan=False))
+    assert plain["对比学习"]["probe"]["levels"][0]["level"] == 1
+    assert plain["TF-IDF"]["probe"] is None
+
+
+def test_series_survive_a_killed_and_resumed_run(metrics_file: Path) -> None:
+    series = read_series(metrics_file)
+    assert sorted(series) == ["loss", "valid/p@5"]
+    assert series["loss"][0].tolist() == [1, 2, 3]
+    assert running_mean(np.arange(10.0), share=0.4).tolist() == list(range(10))
+
+
+@pytest.mark.parametrize("fmt", ["png", "svg"])
+def test_pictures_are_reproducible(fmt, results, vectors, metrics_file) -> None:
+    points = tsne(vectors)
+    labels = [f"Area {i % 9}" if i % 10 else None for i in range(len(vectors))]
+    scores = {name: stage.similar.overall for name, stage in results.items()}
+    for draw in (
+        lambda: knowledge_maps({"one": points, "two": points}, labels, fmt=fmt),
+        lambda: stage_bars(scores, fmt=fmt),
+        lambda: training_curves({"moco": metrics_file}, fmt=fmt),
+    ):
+        picture = draw()
+        assert picture == draw()
+        assert picture.startswith(b"\x89PNG") if fmt == "png" else b"<svg" in picture
+
+
+def test_importing_the_package_loads_no_heavy_library() -> None:
+    code = "import sys, tqnet.evaluation; print([m for m in ('torch', 'sklearn', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

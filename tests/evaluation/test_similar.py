@@ -1,0 +1,87 @@
+"""The similar-question task against a literal evaluation of every query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tqnet.evaluation import TfidfRanker, evaluate_similar, paired_difference
+from tqnet.evaluation.similar import STRUCTURES
+from tqnet.questions import Question, QuestionBank, Similarity
+
+
+def literal(vectors: np.ndarray, bank: QuestionBank, split: str, query_side: object, corpus_side: object, k: int):
+    """(P@k of each query, number left out); a side is None, True or False for "has figures"."""
+    precision, left_out = [], 0
+    for i, query in enumerate(bank):
+        if query.split != split or query_side not in (None, bool(query.images)):
+            continue
+        corpus = [j for j, q in enumerate(bank) if j != i and corpus_side in (None, bool(q.images))]
+        truth = {j for j in corpus if bank[j].group == query.group}
+        if len(truth) < k:
+            left_out += 1
+            continue
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        ranked = sorted(corpus, key=lambda j: (-unit[i] @ unit[j], bank[j].id))
+        precision.append(len(truth & set(ranked[:k])) / k)
+    return precision, left_out
+
+
+@pytest.mark.parametrize("k", [3, 5])
+def test_every_cell_equals_a_literal_evaluation(vectors, bank, similarity, k: int) -> None:
+    result = evaluate_similar(vectors, bank, similarity, "test", k=k)
+    precision, left_out = literal(vectors, bank, "test", None, None, k)
+    assert result.overall.precision.tolist() == pytest.approx(precision)
+    assert result.overall.left_out == left_out
+    for name, directions in STRUCTURES.items():
+        parts = [literal(vectors, bank, "test", q, c, k) for q, c in directions]
+        cell = result.structures[name]
+        assert cell.precision.tolist() == pytest.approx([value for values, _ in parts for value in values])
+        assert cell.left_out == sum(left for _, left in parts)
+
+
+def test_left_out_queries_are_counted() -> None:
+    sizes = {"big": 6, "small": 5}
+    questions = [
+        Question(id=f"{g}{i}", stem="x", group=g, split="test") for g, size in sizes.items() for i in range(size)
+    ]
+    bank = QuestionBank.from_questions([*questions, Question(id="alone", stem="y", split="test")])
+    result = evaluate_similar(np.ones((12, 2)), bank, Similarity.from_groups(bank))
+    assert (len(result.overall), result.overall.left_out) == (6, 6)
+    assert result.structures["image-image"].summary()["precision"] is None
+
+
+def test_similarity_by_pairs_need_not_be_transitive(tmp_path: Path) -> None:
+    bank = QuestionBank.from_questions([Question(id=c, stem=c, split="test") for c in "abc"])
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("a,b,similar\na,b,1\nb,c,1\na,c,0\n")
+    vectors = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1]])
+    result = evaluate_similar(vectors, bank, Similarity.from_pairs(pairs, bank), k=1, depth=2)
+    assert result.overall.precision.tolist() == [0.0, 1.0, 0.0]  # a's nearest is c, which is not similar
+
+
+def test_perfect_and_paired(vectors, bank, similarity) -> None:
+    perfect = evaluate_similar(np.eye(12)[np.arange(96) % 12], bank, similarity).overall
+    noisy = evaluate_similar(vectors, bank, similarity).overall
+    assert perfect.precision.mean() == perfect.ndcg.mean() == perfect.reciprocal.mean() == 1.0
+    paired = paired_difference(noisy, perfect)
+    assert paired.difference == pytest.approx(1 - noisy.precision.mean())
+    assert paired.interval.low > 0
+    assert (paired.worse, paired.better + paired.equal) == (0, len(noisy))
+    with pytest.raises(ValueError, match="different queries"):
+        paired_difference(noisy, evaluate_similar(vectors, bank, similarity, "valid").overall)
+
+
+def test_arguments_are_checked(vectors, bank, similarity) -> None:
+    with pytest.raises(ValueError, match="depth"):
+        evaluate_similar(vectors, bank, similarity, depth=3)
+    with pytest.raises(ValueError, match="vectors for"):
+        evaluate_similar(vectors[:-1], bank, similarity)
+
+
+def test_word_overlap_on_a_real_bank(real_bank: QuestionBank) -> None:
+    ranker = TfidfRanker([question.content for question in real_bank], real_bank.ids)
+    result = evaluate_similar(ranker, real_bank, Similarity.from_groups(real_bank), "test")
+    assert result.overall.precision.mean() == pytest.approx(0.33, abs=0.03)

@@ -1,0 +1,177 @@
+import os
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tqnet.questions import BankError, Question, QuestionBank
+
+Write = Callable[..., Path]
+Figure = Callable[..., str]
+
+QUESTIONS = [
+    Question(
+        id="a", stem="What is $x$?", options=("1", "2"), knowledge=(("A", "B"), ("C",)), difficulty=2.0, split="train"
+    ),
+    Question(
+        id="b", stem="数", answer="4", analysis="so", type="t", language="zh", group="g", split="test", source="s"
+    ),
+    Question(id="c", stem="It reads <p>like</p> HTML", options=("&lt;", " "), group="g", split="train"),
+    Question(id="d", stem="x", extras={"equation": "x=1", "nested": {"year": [1, None, 2.5]}}),
+]
+
+
+def test_a_bank_is_a_sequence() -> None:
+    bank = QuestionBank.from_questions(QUESTIONS)
+    assert len(bank) == 4
+    assert list(bank) == [bank[i] for i in range(4)] == QUESTIONS
+    assert bank[-1] == QUESTIONS[-1]
+    assert bank[np.int64(1)] == QUESTIONS[1]
+    with pytest.raises(IndexError):
+        bank[4]
+
+
+def test_columns_have_the_values_of_questions() -> None:
+    bank = QuestionBank.from_questions(QUESTIONS)
+    for name in Question.__dataclass_fields__:
+        assert bank.column(name) == [getattr(question, name) for question in QUESTIONS]
+    assert bank.ids == ["a", "b", "c", "d"]
+    with pytest.raises(KeyError, match="no 'grade'"):
+        bank.column("grade")
+
+
+def test_selections() -> None:
+    bank = QuestionBank.from_questions(QUESTIONS)
+    assert bank.select([2, 0]).select([1]).ids == ["a"]
+    assert bank.split("train").ids == ["a", "c"]
+    assert len(bank.split("valid")) == 0
+    assert list(bank.split("valid")) == bank.split("valid").ids == []
+    with pytest.raises(ValueError, match="expected one of train, valid, test, got 'dev'"):
+        bank.split("dev")
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_save_and_load(suffix: str, tmp_path: Path) -> None:
+    file = tmp_path / f"algebra.{suffix}"
+    bank = QuestionBank.from_questions(QUESTIONS)
+    bank.save(file)
+    loaded = QuestionBank.load(file)
+    assert list(loaded) == QUESTIONS
+    assert loaded.fingerprint == bank.fingerprint
+    assert (loaded.name, loaded.path, loaded.skipped) == ("algebra", file, 0)
+    assert [path.name for path in tmp_path.iterdir()] == [file.name]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_images_are_found_from_where_the_bank_is_saved(
+    suffix: str, write: Write, figure: Figure, tmp_path: Path
+) -> None:
+    bank = QuestionBank.load(write({"id": "a", "stem": "", "images": [figure("images/a.png"), figure("b.png")]}))
+    expected = (str(tmp_path / "images/a.png"), str(tmp_path / "b.png"))
+    assert bank[0].images == bank.column("images")[0] == expected
+    beside, inside = tmp_path / f"copy.{suffix}", tmp_path / "images" / f"copy.{suffix}"
+    bank.save(beside)
+    bank.save(inside)
+    assert QuestionBank.load(beside)[0].images == QuestionBank.load(inside)[0].images == expected
+    assert QuestionBank.load(beside).fingerprint == bank.fingerprint
+
+
+def test_a_failed_save_leaves_the_old_file(write: Write, tmp_path: Path) -> None:
+    file = write({"id": "a", "stem": "old"})
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match="extras"):
+        QuestionBank.from_questions([Question(id="a", stem="x", extras={"stem": "y"})]).save(file)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_names_and_places(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write({"id": "a", "stem": "x"}, name="algebra/questions.jsonl")
+    assert QuestionBank.load(tmp_path / "algebra").name == "algebra"
+    monkeypatch.chdir(tmp_path / "algebra")
+    assert QuestionBank.load(".").name == "algebra"
+    assert QuestionBank.load("questions.jsonl").path == Path("questions.jsonl")
+
+
+def test_unusable_paths(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no such bank"):
+        QuestionBank.load(tmp_path / "nowhere")
+    with pytest.raises(FileNotFoundError, match=r"neither questions\.jsonl nor"):
+        QuestionBank.load(tmp_path)
+    (tmp_path / "bank.csv").touch()
+    with pytest.raises(ValueError, match=r"\.jsonl or \.parquet"):
+        QuestionBank.load(tmp_path / "bank.csv")
+
+
+def test_faults_stop(write: Write) -> None:
+    file = write({"id": "a"}, {"id": "b", "stem": "x"}, *({"id": "c", "stem": 1} for _ in range(25)))
+    with pytest.raises(BankError) as caught:
+        QuestionBank.load(file)
+    lines = str(caught.value).splitlines()
+    assert len(caught.value.faults) == 26
+    assert lines[0] == f"{file}:1: stem: missing"
+    assert lines[1] == f"{file}:3: stem: expected a string, got a number"
+    assert lines[20:] == ["... and 6 more faults (26 in all)"]
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_faults_are_skipped(write: Write, figure: Figure) -> None:
+    file = write(
+        {"id": "a", "stem": "x", "split": "dev", "group": 1},
+        {"id": "b", "stem": "x", "images": [figure("b.png")]},
+        {"id": "c", "stem": "x", "images": ["gone.png", "lost.png"]},
+        {"id": "b", "stem": "again"},
+    )
+    with pytest.warns(UserWarning, match=r"3 of 4 records left out, 5 faults; the first: .*:1: group"):
+        bank = QuestionBank.load(file, on_error="skip")
+    assert bank.ids == ["b"]
+    assert bank.skipped == 3
+
+
+def test_nothing_left_to_skip_to(write: Write) -> None:
+    with pytest.raises(BankError, match="stem: missing"):
+        QuestionBank.load(write({"id": "a"}), on_error="skip")
+    with pytest.raises(BankError, match="holds no question"):
+        QuestionBank.load(write())
+
+
+def test_images_are_looked_at_even_if_the_table_is_cached(write: Write, figure: Figure, tmp_path: Path) -> None:
+    file = write({"id": "a", "stem": "x", "images": [figure("a.png")]})
+    QuestionBank.load(file)
+    (tmp_path / "a.png").unlink()
+    with pytest.raises(BankError, match=r"images\[0\]: missing file: 'a.png'"):
+        QuestionBank.load(file)
+
+
+def test_verify_images_decodes(write: Write, tmp_path: Path) -> None:
+    Image.effect_noise((40, 40), 90).save(tmp_path / "cut.png")
+    os.truncate(tmp_path / "cut.png", 700)
+    file = write({"id": "a", "stem": "x", "images": ["cut.png"]})
+    assert len(QuestionBank.load(file)) == 1
+    with pytest.raises(BankError, match=r"images\[0\]: corrupt image: 'cut.png'"):
+        QuestionBank.load(file, verify_images=True)
+
+
+def test_repeated_ids_in_memory() -> None:
+    with pytest.raises(BankError, match="questions:3: id: already used in line 1"):
+        QuestionBank.from_questions([QUESTIONS[0], QUESTIONS[1], QUESTIONS[0]])
+
+
+def test_fingerprint_depends_on_content_only(write: Write) -> None:
+    records = [{"id": "a", "stem": "x"}, {"id": "b", "stem": "y", "group": "g"}]
+    bank = QuestionBank.load(write(*records, name="one.jsonl"))
+    assert QuestionBank.load(write(*records, name="far/two.jsonl")).fingerprint == bank.fingerprint
+    assert QuestionBank.load(write(*records[::-1])).fingerprint != bank.fingerprint
+    assert QuestionBank.load(write(records[0], records[1] | {"group": "h"})).fingerprint != bank.fingerprint
+    assert bank.select([0]).fingerprint != bank.fingerprint
+    assert bank.select([0, 1]).fingerprint == bank.fingerprint
+
+
+def test_banks_travel_to_worker_processes(write: Write) -> None:
+    bank = QuestionBank.load(write({"id": "a", "stem": "x"}, {"id": "b", "stem": "y"})).select([1])
+    assert pickle.loads(pickle.dumps(bank)).ids == ["b"]
+    memory = QuestionBank.from_questions(QUESTIONS)
+    assert list(pickle.loads(pickle.dumps(memory))) == QUESTIONS

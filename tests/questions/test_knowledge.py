@@ -1,0 +1,90 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tqnet.questions import BankError, KnowledgeHierarchy, KnowledgePath, Question, QuestionBank
+from tqnet.questions.knowledge import hierarchy_faults
+
+Write = Callable[..., Path]
+
+KNOWLEDGE: list[tuple[KnowledgePath, ...]] = [
+    (("Integrals", "Applications", "Volumes"), ("Derivatives", "Applications")),
+    (("Derivatives", "Applications"), ("Derivatives", "Rules")),
+    (("Derivatives",),),
+    (),
+]
+
+
+def _bank(*knowledge: tuple[KnowledgePath, ...]) -> QuestionBank:
+    return QuestionBank.from_questions(Question(id=str(i), stem="x", knowledge=k) for i, k in enumerate(knowledge))
+
+
+def test_shape() -> None:
+    hierarchy = KnowledgeHierarchy.from_bank(_bank(*KNOWLEDGE))
+    assert hierarchy.depth == 3
+    assert hierarchy.class_counts == [2, 3, 1]
+    assert hierarchy.ambiguous_names == ["Applications"]
+    assert [[hierarchy.concepts[i] for i in concepts] for concepts in hierarchy.questions] == [
+        sorted(paths) for paths in KNOWLEDGE
+    ]
+
+
+def test_labels() -> None:
+    hierarchy = KnowledgeHierarchy.from_bank(_bank(*KNOWLEDGE))
+    assert hierarchy.labels(1) == (["Derivatives", "Integrals"], [(0, 1), (0,), (0,), ()])
+    assert hierarchy.labels(2) == (
+        ["Derivatives > Applications", "Derivatives > Rules", "Integrals > Applications"],
+        [(0, 2), (0, 1), (), ()],
+    )
+    assert hierarchy.labels(3) == (["Integrals > Applications > Volumes"], [(0,), (), (), ()])
+    for level in (0, 4):
+        with pytest.raises(ValueError, match=f"expected 1 to 3, got {level}"):
+            hierarchy.labels(level)
+
+
+def test_without_knowledge() -> None:
+    hierarchy = KnowledgeHierarchy.from_bank(_bank((), ()))
+    assert (hierarchy.depth, hierarchy.class_counts, hierarchy.questions) == (0, [], [(), ()])
+
+
+def test_any_depth() -> None:
+    path = tuple(str(i) for i in range(2000))
+    bank = _bank((path,))
+    assert KnowledgeHierarchy.from_bank(bank, unique_names=True).depth == 2000
+    (fault,) = hierarchy_faults(_bank((path,), (("1999", "0"),)), unique_names=True)
+    assert fault.message.startswith("cycle: 0 > 1 > 2 > ")
+    assert fault.message.endswith(" > 1999 > 0")
+
+
+def test_names_may_recur_unless_they_are_unique() -> None:
+    bank = _bank(*KNOWLEDGE, *KNOWLEDGE)
+    assert hierarchy_faults(bank) == []
+    assert [str(fault) for fault in hierarchy_faults(bank, unique_names=True)] == [
+        "questions:1: knowledge[1][1]: 'Applications' has two parents: 'Integrals' (line 1) and 'Derivatives'"
+    ]
+    with pytest.raises(BankError, match="two parents"):
+        KnowledgeHierarchy.from_bank(bank, unique_names=True)
+
+
+def _declare(folder: Path, **parents: str | None) -> None:
+    lines = (json.dumps({"concept": concept, "parent": parent}) for concept, parent in parents.items())
+    (folder / "knowledge.jsonl").write_text("\n".join(lines))
+
+
+def test_declared_names(write: Write, tmp_path: Path) -> None:
+    bank = QuestionBank.load(write({"id": "a", "stem": "x", "knowledge": [["A", "B"], ["A", "B", "C"]]}))
+    _declare(tmp_path, A=None, B="A", C="B")
+    assert KnowledgeHierarchy.from_bank(bank).class_counts == [1, 1, 1]
+    _declare(tmp_path, A=None, B="A", C="A")
+    with pytest.raises(BankError) as caught:
+        KnowledgeHierarchy.from_bank(bank)
+    assert str(caught.value) == (f"{bank.path}:1: knowledge[1][2]: 'C' is under 'B' here, but declared under 'A'")
+
+
+def test_a_declaration_may_come_before_its_parent_and_twice(write: Write, tmp_path: Path) -> None:
+    bank = QuestionBank.load(write({"id": "a", "stem": "x", "knowledge": [["A", "B"]]}))
+    lines = [{"concept": "B", "parent": "A"}, {"concept": "A", "parent": None}, {"concept": "B", "parent": "A"}]
+    (tmp_path / "knowledge.jsonl").write_text("\n\n".join(map(json.dumps, lines)))
+    assert hierarchy_faults(bank) == []

@@ -1,0 +1,125 @@
+import json
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tqnet.questions.question import SPLITS, FieldError, Question
+from tqnet.questions.reading import read_fields, read_question, write_question
+
+# Characters of HTML, LaTeX and entities, so that texts run into everything that could be taken for markup.
+BITS = [*"<>/$\\&;ab 1\n()=\"'", "<p>", "</p>", "&lt;"]
+TEXT = st.text() | st.lists(st.sampled_from(BITS)).map("".join)
+NAME = st.text(min_size=1).filter(str.strip)
+JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda x: st.lists(x, max_size=2))
+QUESTIONS = st.builds(
+    Question,
+    id=NAME,
+    stem=TEXT.filter(str.strip),
+    options=st.lists(TEXT, max_size=3).map(tuple),
+    answer=st.none() | TEXT,
+    analysis=st.none() | TEXT,
+    images=st.lists(st.from_regex(r"[a-z]{1,5}\.png", fullmatch=True), max_size=3, unique=True).map(tuple),
+    knowledge=st.lists(st.lists(NAME, min_size=1, max_size=3).map(tuple), max_size=2).map(tuple),
+    difficulty=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+    type=st.none() | NAME,
+    group=st.none() | NAME,
+    split=st.none() | st.sampled_from(SPLITS),
+    source=st.none() | NAME,
+    extras=st.dictionaries(st.text().map("x-{}".format), JSON, max_size=2),
+)
+
+
+@given(QUESTIONS)
+def test_a_written_question_reads_as_itself(question: Question) -> None:
+    assert read_question(json.loads(json.dumps(write_question(question)))) == question
+
+
+@given(QUESTIONS)
+def test_as_dict_reads_as_itself_unless_it_has_html(question: Question) -> None:
+    if write_question(question)["stem"] == question.stem:
+        assert read_question(json.loads(json.dumps(asdict(question)))) == question
+
+
+@given(st.dictionaries(st.sampled_from([*Question.__dataclass_fields__, "more"]), JSON))
+def test_any_json_object_gives_a_question_or_named_errors(record: dict[str, Any]) -> None:
+    values, errors = read_fields(record)
+    if errors:
+        fields = {error.field.partition("[")[0] for error in errors}
+        assert fields <= Question.__dataclass_fields__.keys()
+        with pytest.raises(FieldError, match=r"^\w+(\[\d+\])*: "):
+            read_question(record)
+    else:
+        assert Question(**values) == read_question(record)
+
+
+def test_minimal_record() -> None:
+    assert read_question({"id": 7, "stem": "x"}) == Question(id="7", stem="x")
+
+
+def test_null_is_absence() -> None:
+    nulls = dict.fromkeys(Question.__dataclass_fields__.keys() - {"id", "stem"})
+    assert read_question({"id": "a", "stem": "x"} | nulls) == Question(id="a", stem="x")
+
+
+def test_unknown_keys_are_extras() -> None:
+    record = {"id": "a", "stem": "x", "equation": "x=1", "extras": {"year": 2020}}
+    assert read_question(record).extras == {"equation": "x=1", "year": 2020}
+
+
+def test_images_are_resolved() -> None:
+    record = {"id": "a", "stem": "", "images": ["images/a.png", "/far/b.png"]}
+    assert read_question(record, "/banks/one").images == ("/banks/one/images/a.png", "/far/b.png")
+
+
+def test_images_of_html_come_first_and_once() -> None:
+    record = {
+        "id": "a",
+        "stem": "<p>See <img src='b.png'></p>",
+        "options": ["<img src='c.png'>", "x &lt; 3"],
+        "analysis": "<p>See <img src='solution.png'></p>",
+        "images": ["a.png", "./b.png"],
+    }
+    question = read_question(record)
+    assert question.images == ("b.png", "c.png", "a.png")
+    assert (question.stem, question.options, question.analysis) == ("See", ("", "x < 3"), "See")
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"id": True}, "id"),
+        ({"id": ""}, "id"),
+        ({"stem": 1}, "stem"),
+        ({"stem": ""}, "stem"),
+        ({"options": ["a", None]}, "options[1]"),
+        ({"images": ["a", "b", 3]}, "images[2]"),
+        ({"knowledge": [["a"], [3]]}, "knowledge[1][0]"),
+        ({"knowledge": [["a"], "b"]}, "knowledge[1]"),
+        ({"difficulty": False}, "difficulty"),
+        ({"difficulty": float("nan")}, "difficulty"),
+        ({"difficulty": 10**400}, "difficulty"),
+        ({"split": "dev"}, "split"),
+        ({"split": ["train"]}, "split"),
+        ({"group": ""}, "group"),
+        ({"stem": "\ud800"}, "stem"),
+    ],
+)
+def test_errors_name_the_field(change: dict[str, Any], field: str) -> None:
+    with pytest.raises(FieldError) as caught:
+        read_question({"id": "a", "stem": "x"} | change)
+    assert caught.value.field == field
+
+
+def test_every_bad_field_is_named() -> None:
+    _, errors = read_fields({"stem": 1, "split": "dev", "options": {}})
+    assert {error.field for error in errors} == {"id", "stem", "split", "options"}
+
+
+def test_extras_cannot_hide_a_field() -> None:
+    with pytest.raises(FieldError, match="extras: 'stem' is also a field"):
+        write_question(Question(id="a", stem="x", extras={"stem": "y"}))
+    with pytest.raises(FieldError, match="extras: not JSON"):
+        write_question(Question(id="a", stem="x", extras={"y": object()}))

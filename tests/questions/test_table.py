@@ -1,0 +1,110 @@
+import multiprocessing
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tqnet.questions import table
+from tqnet.questions.faults import BankError
+from tqnet.questions.table import open_table, repeats
+
+Write = Callable[..., Path]
+
+
+def _ids(file: Path) -> list[str]:
+    return list(open_table(file)[0]["id"])
+
+
+def test_the_second_time_the_file_is_not_read(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = write({"id": "a", "stem": "x"}, {"id": "a", "stem": "y"}, {"id": "b"})
+    first, first_faults = open_table(file)
+    monkeypatch.setattr(table, "_build", None)
+    second, second_faults = open_table(file)
+    assert list(first["id"]) == list(second["id"]) == ["a"]
+    assert first_faults == second_faults
+    assert [fault.line for fault in first_faults] == [2, 3]
+
+
+def test_a_changed_file_is_read_again(write: Write) -> None:
+    stat = os.stat(write({"id": "a", "stem": "x"}))
+    assert _ids(write({"id": "a", "stem": "x"})) == ["a"]
+    file = write({"id": "b", "stem": "x"})
+    os.utime(file, ns=(stat.st_atime_ns, stat.st_mtime_ns))  # same size and time, as `cp -p` may leave it
+    assert _ids(file) == ["b"]
+
+
+def test_a_file_that_changes_while_it_is_read(write: Write, monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
+    file = write({"id": "a", "stem": "x"})
+
+    def build_and_change(source: Path, folder: Path) -> None:
+        build(source, folder)
+        source.write_text('{"id": "b", "stem": "another"}')
+
+    build = table._build
+    monkeypatch.setattr(table, "_build", build_and_change)
+    with pytest.raises(BankError, match="changed while it was read"):
+        open_table(file)
+    monkeypatch.setattr(table, "_build", build)
+    assert _ids(file) == ["b"]
+    assert len(list((cache / "banks").iterdir())) == 1  # nothing half-built stays behind
+
+
+def _load(file: Path, barrier: "multiprocessing.synchronize.Barrier", results: "multiprocessing.Queue[int]") -> None:
+    barrier.wait()
+    results.put(len(open_table(file)[0]))
+
+
+def test_two_processes_at_once(write: Write, cache: Path) -> None:
+    file = write(*({"id": i, "stem": "x"} for i in range(3000)))
+    context = multiprocessing.get_context("fork")
+    barrier, results = context.Barrier(2), context.Queue()
+    processes = [context.Process(target=_load, args=(file, barrier, results)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    assert [results.get(timeout=60) for _ in processes] == [3000, 3000]
+    for process in processes:
+        process.join()
+    assert len(list((cache / "banks").iterdir())) == 1
+
+
+def test_lines_are_counted_over_blank_ones_and_a_byte_order_mark(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_bytes('\ufeff{"id": "a", "stem": "x"}\r\n\r\n{"id": "b", "stem": "x\u2028"}\n{"id": "c"}'.encode())
+    data, faults = open_table(file)
+    assert list(data["line"]) == [1, 3]
+    assert [str(fault) for fault in faults] == [f"{file}:4: stem: missing"]
+
+
+def test_json_without_end(tmp_path: Path) -> None:
+    file = tmp_path / "questions.jsonl"
+    nested = "[" * 200_000 + "]" * 200_000
+    file.write_text(f'{{"id": "a", "stem": "x", "deep": {nested}}}\n{{"id": "b", "stem": "x", "long": {"9" * 5000}}}\n')
+    assert [(fault.line, fault.field) for fault in open_table(file)[1]] == [(1, "record"), (2, "record")]
+
+
+def test_parquet_of_others(tmp_path: Path) -> None:
+    file = tmp_path / "questions.parquet"
+    rows = [
+        {"id": 1, "stem": "x", "year": 2020, "options": ["a"]},
+        {"id": 2, "stem": None, "year": 2021, "options": None},
+    ]
+    pq.write_table(pa.Table.from_pylist(rows), file)
+    data, faults = open_table(file)
+    assert data[0]["extras"] == '{"year": 2020}'
+    assert [str(fault) for fault in faults] == [f"{file}:2: stem: expected a string, got null"]
+
+
+def test_parquet_that_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "questions.parquet"
+    file.write_bytes(b"PAR1 and nothing more")
+    (fault,) = open_table(file)[1]
+    assert str(fault).startswith(f"{file}: record: not a readable Parquet file: ")
+
+
+def test_repeats() -> None:
+    assert repeats(np.array([5, 7, 5, 5, 7, 1], dtype=np.uint64)) == [(2, 0), (3, 0), (4, 1)]
+    assert repeats(np.array([], dtype=np.uint64)) == []
