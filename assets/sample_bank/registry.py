@@ -57,7 +57,7 @@ class Kind:
 
 #: Which phrase each member of a group gets, counted from the group's own start: three or four phrasings, each
 #: coming back with other numbers, so that words help to find a group but never find all of it.
-DEAL = (0, 1, 2, 0, 1, 0, 3, 0, 2)
+DEAL = (0, 1, 0, 2, 0, 1, 0, 3)
 
 KINDS: list[Kind] = []
 Path = tuple[str, str, str]

@@ -9,7 +9,7 @@ from .registry import Kind
 
 #: Shares of valid and test; the rest is train.
 VALID, TEST = 0.15, 0.25
-SWAPS = 6000
+SWAPS = 8000
 
 
 def split_kinds(kinds: Sequence[Kind], seed: int) -> dict[str, str]:
@@ -24,15 +24,15 @@ def split_kinds(kinds: Sequence[Kind], seed: int) -> dict[str, str]:
         [k.name for k in kinds if not k.grouped],
     ]
     split = {name: side for pool in pools for name, side in _deal(r.shuffled(pool))}
-    score = _coverage(kinds, split)
+    concepts = {k.name: {path[:depth] for path in k.knowledge for depth in (1, 2, 3)} for k in kinds}
+    score = _coverage(concepts, split)
     for _ in range(SWAPS):
         a, b = r.some(r.pick(*[pool for pool in pools if len(pool) > 1]), 2)
         split[a], split[b] = split[b], split[a]
-        swapped = _coverage(kinds, split)
-        if swapped >= score:
-            score = swapped
-        else:
+        swapped = _coverage(concepts, split)
+        if swapped < score:
             split[a], split[b] = split[b], split[a]
+        score = max(score, swapped)
     return split
 
 
@@ -41,11 +41,14 @@ def _deal(pool: list[str]) -> list[tuple[str, str]]:
     return [(name, "valid" if k < valid else "test" if k < valid + test else "train") for k, name in enumerate(pool)]
 
 
-def _coverage(kinds: Sequence[Kind], split: dict[str, str]) -> tuple[int, int, int]:
-    """How many concepts of each level occur in train and in test, coarse levels first."""
-    both = []
-    for depth in (1, 2, 3):
-        train = {path[:depth] for kind in kinds if split[kind.name] == "train" for path in kind.knowledge}
-        test = {path[:depth] for kind in kinds if split[kind.name] == "test" for path in kind.knowledge}
-        both.append(len(train & test))
-    return both[0], both[1], both[2]
+def _coverage(concepts: dict[str, set[tuple[str, ...]]], split: dict[str, str]) -> tuple[int, int]:
+    """How many concepts occur in train and in test: those of the two coarse levels first, then all."""
+    train: set[tuple[str, ...]] = set()
+    test: set[tuple[str, ...]] = set()
+    for name, paths in concepts.items():
+        if split[name] == "train":
+            train |= paths
+        elif split[name] == "test":
+            test |= paths
+    both = train & test
+    return sum(len(path) < 3 for path in both), len(both)
