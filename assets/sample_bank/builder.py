@@ -40,7 +40,7 @@ def build(seed: int = 0) -> list[Built]:
 
 
 def size_of(kind: Kind, seed: int) -> int:
-    return Draw(f"{seed}/size/{kind.name}").int(*SIZES) if kind.grouped else 1
+    return Draw(f"{seed}/size/{kind.name}").num(*SIZES) if kind.grouped else 1
 
 
 def write(bank: list[Built], out: Path) -> None:

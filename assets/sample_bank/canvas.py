@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -11,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont
 SCALE = 4
 INK = (28, 30, 40)
 GREY = (150, 154, 164)
-PALE = (222, 226, 232)
+PALE = (221, 238, 255)
 BLUE = (52, 104, 176)
 RED = (196, 62, 56)
 FILLS = ((120, 158, 206), (238, 190, 120), (150, 194, 150), (214, 148, 148), (190, 190, 200), (180, 160, 204))
@@ -46,7 +47,7 @@ class Canvas:
 
     def stroke(self, points: Sequence[XY], width: float = 2.2, colour: Colour = INK, dashed: bool = False) -> None:
         """A polyline; dashes are five pixels long."""
-        for start, end in zip(points, points[1:], strict=False):
+        for start, end in itertools.pairwise(points):
             if dashed:
                 for a, b in _dashes(start, end):
                     self._segment(a, b, width, colour)

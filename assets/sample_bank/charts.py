@@ -13,7 +13,9 @@ from .canvas import BLUE, FILLS, GREY, INK, PALE, XY, Canvas
 class Graph:
     """A coordinate plane with the given ranges of x and y; ``names`` are the letters at the axes, if any."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float], size: tuple[int, int] = (192, 160), names: str = "xy"):
+    def __init__(
+        self, x: tuple[float, float], y: tuple[float, float], size: tuple[int, int] = (192, 160), names: str = "xy"
+    ):
         self.canvas = Canvas(*size)
         self.x, self.y, self.size, self.names = x, y, size, names
         self._axes()

@@ -22,7 +22,7 @@ class Draw:
         self.member = member
         self.turn = turn
 
-    def int(self, low: int, high: int, step: int = 1) -> int:
+    def num(self, low: int, high: int, step: int = 1) -> int:
         """A whole number from ``low`` to ``high``, both included."""
         return self._random.randrange(low, high + 1, step)
 

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from PIL import Image
 
-from .canvas import BLUE, FILLS, PALE, XY, Canvas
-from .charts import Graph, bars, cuboid, number_line, pie
+from .canvas import PALE, XY
 from .draw import Draw
 from .figures import Picture, polar
+from .knowledge import CHORDS, INSCRIBED, PARALLEL, POLYGON_AREA, RIGHT, SIMILAR
 from .registry import Draft, group
-from .values import Number, Value, plain
+from .values import Number
 from .wording import language_of
 
 STEMS = (
@@ -45,10 +45,10 @@ def read(
     return Draft(stem, answer, f"{lead}{work[2]}{end}", check, language, figures=[figure])
 
 
-@group(("Geometry", "Angles", "Parallel lines"), level=1, figure_only=True)
+@group(PARALLEL, level=1, figure_only=True)
 def fig_alternate_angles(r: Draw) -> Draft:
     """Equal alternate angles at a transversal; the second one is given as a sum with x."""
-    angle, add = r.int(48, 76), r.int(8, 30)
+    angle, add = r.num(48, 76), r.num(8, 30)
     lean = math.cos(math.radians(angle)) / math.sin(math.radians(angle))
     pic = Picture(
         {
@@ -67,10 +67,10 @@ def fig_alternate_angles(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Geometry", "Circles", "Inscribed angles"), level=2, figure_only=True)
+@group(INSCRIBED, level=2, figure_only=True)
 def fig_inscribed_angle(r: Draw) -> Draft:
     """The angle at the centre is twice the angle at the circle over the same arc."""
-    x = r.int(28, 62)
+    x = r.num(28, 62)
     given_centre = r.chance(0.5)
     place = 90 + r.real(-25, 25)
     pic = Picture(
@@ -91,17 +91,17 @@ def fig_inscribed_angle(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Geometry", "Triangles", "Right triangles"), level=2, figure_only=True)
+@group(RIGHT, level=2, figure_only=True)
 def fig_pythagoras(r: Draw) -> Draft:
     """A right triangle with two sides given."""
     a, b, c = r.pick((3, 4, 5), (5, 12, 13), (8, 15, 17), (7, 24, 25), (20, 21, 29))
-    k = r.int(1, 4)
+    k = r.num(1, 4)
     a, b, c = a * k, b * k, c * k
     # The drawing is not to scale: a thin triangle has no room for its labels.
     wide = r.real(0.6, 0.8)
     pic = Picture({"A": (0, wide), "B": (1, 0), "C": (0, 0)}, r, size=(184, 160), margin=24)
     pic.shape("ABC", PALE).right("A", "C", "B", 12)
-    hidden = r.int(0, 2)
+    hidden = r.num(0, 2)
     texts = ["x" if k == hidden else str(side) for k, side in enumerate((a, b, c))]
     for ends, text in zip(("AC", "CB", "AB"), texts, strict=True):
         pic.side(ends[0], ends[1], text)
@@ -111,12 +111,10 @@ def fig_pythagoras(r: Draw) -> Draft:
         p, q, h = (v if k == hidden else side for k, side in enumerate(sides))
         return p * p + q * q == h * h
 
-    return read(
-        r, sides[hidden], pic.finish(), check, ("By Pythagoras,", "由勾股定理，", f"${a}^2+{b}^2={c}^2$")
-    )
+    return read(r, sides[hidden], pic.finish(), check, ("By Pythagoras,", "由勾股定理，", f"${a}^2+{b}^2={c}^2$"))
 
 
-@group(("Geometry", "Triangles", "Similar triangles"), level=3, figure_only=True)
+@group(SIMILAR, level=3, figure_only=True)
 def fig_parallel_in_triangle(r: Draw) -> Draft:
     """A line parallel to one side of a triangle cuts the other two in the same ratio."""
     p, q = r.pick((1, 1), (2, 1), (1, 2), (3, 2), (2, 3), (3, 1))
@@ -140,10 +138,10 @@ def fig_parallel_in_triangle(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Geometry", "Circles", "Tangents and chords"), level=2, figure_only=True)
+@group(CHORDS, level=2, figure_only=True)
 def fig_tangent_radius(r: Draw) -> Draft:
     """A tangent stands at right angles on the radius, so the two other angles add up to 90 degrees."""
-    at_point = r.int(28, 38)
+    at_point = r.num(28, 38)
     reach = 1 / math.sin(math.radians(at_point))
     pic = Picture(
         {"O": (0, 0), "P": (reach, 0), "T": polar(1, 90 - at_point)}, r, circles={"O": 1.0}, size=(184, 176), margin=12
@@ -161,162 +159,7 @@ def fig_tangent_radius(r: Draw) -> Draft:
     )  # fmt: skip
 
 
-@group(("Statistics", "Charts", "Bar charts"), level=1, figure_only=True)
-def fig_bar_total(r: Draw) -> Draft:
-    """A missing bar, with the total written above the chart."""
-    count = r.int(4, 6)
-    values = [r.int(4, 24) for _ in range(count)]
-    hidden = r.int(0, count - 1)
-    values[hidden] = r.int(10, 20)
-    labels = r.pick("ABCDEF", ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat"], "123456", "PQRSTU")
-    shown = ["x" if k == hidden else str(v) for k, v in enumerate(values)]
-    total = sum(values)
-    rest = total - values[hidden]
-    return read(
-        r, values[hidden], bars(list(labels)[:count], values, shown, f"total: {total}"), lambda v: v + rest == total,
-        ("The bars add up to the total:", "各部分之和等于总数：", f"$x={total}-{rest}$"),
-    )  # fmt: skip
-
-
-@group(("Statistics", "Charts", "Pie charts"), level=1, figure_only=True)
-def fig_pie_percent(r: Draw) -> Draft:
-    """The missing percentage of a pie chart."""
-    count = r.int(3, 5)
-    while True:
-        values = [r.int(10, 45) for _ in range(count - 1)]
-        if 12 <= 100 - sum(values) <= 50:
-            break
-    values.append(100 - sum(values))
-    values = r.shuffled(values)
-    hidden = r.int(0, count - 1)
-    shown = ["x%" if k == hidden else f"{v}%" for k, v in enumerate(values)]
-    rest = 100 - values[hidden]
-    return read(
-        r, values[hidden], pie(values, shown, r.real(-180, 180)), lambda v: v + rest == 100,
-        ("The sectors make 100 per cent:", "各扇形百分比之和为 100%：", f"$x=100-{rest}$"),
-    )  # fmt: skip
-
-
-@group(("Functions", "Quadratic functions", "Axis and vertex"), level=2, figure_only=True)
-def fig_parabola_axis(r: Draw) -> Draft:
-    """The axis of a parabola lies midway between its zeros."""
-    left, half = r.int(1, 6), r.int(1, 4)
-    right = left + 2 * half
-    up = r.chance(0.6)
-    lows = (-2.2, 2.0) if up else (-2.0, 2.6)
-    graph = Graph((-0.9, right + 2.4), lows, names="")
-    sign = 1 if up else -1
-    middle = left + half
-    graph.plot(lambda t: sign * 1.6 * (((t - middle) / half) ** 2 - 1))
-    graph.dashed((middle, lows[0]), (middle, lows[1]))
-    graph.point(left, 0, str(left), (-9, 11)).point(right, 0, str(right), (9, 11))
-    graph.point(middle, 0, "x", (9, 11), mark=False)
-    return read(
-        r, middle, graph.finish(), lambda v: v - left == right - v,
-        ("The axis of symmetry is midway between the zeros:", "对称轴过两个零点的中点：",
-         rf"$x=\frac{{{left}+{right}}}{{2}}$"),
-    )  # fmt: skip
-
-
-@group(("Functions", "Linear functions", "Proportional graphs"), level=2, figure_only=True)
-def fig_proportional_line(r: Draw) -> Draft:
-    """Two points on a line through the origin: y is proportional to x."""
-    slope, a, b = r.int(2, 9), r.int(2, 4), r.int(5, 8)
-    graph = Graph((-0.8, 9.5), (-0.9, 9.5), names="").plot(lambda t: t, (0, 9.2))
-    for at, text in ((a, f"({a}, {slope * a})"), (b, f"({b}, x)")):
-        graph.dashed((at, 0), (at, at), (0, at)).point(at, at, text, (28, 9) if at == a else (-26, -9))
-    return read(
-        r, slope * b, graph.finish(), lambda v: v * a == slope * a * b,
-        ("On a line through the origin the ratio is constant:", "过原点的直线上纵横坐标之比不变：",
-         rf"$\frac{{{slope * a}}}{{{a}}}=\frac{{x}}{{{b}}}$"),
-    )  # fmt: skip
-
-
-@group(("Algebra", "Numbers and expressions", "Number line"), level=1, figure_only=True)
-def fig_number_line(r: Draw) -> Draft:
-    """Equal steps between two labelled marks of a number line."""
-    steps, size, start = r.int(4, 6), r.int(2, 9), r.int(-20, 20)
-    first, at, last = 0, r.int(1, steps - 1), steps
-    marks = [(first / steps, "", str(start)), (at / steps, "x", ""), (last / steps, "", str(start + steps * size))]
-    return read(
-        r, start + at * size, number_line(marks, steps), lambda v: (v - start) * steps == at * steps * size,
-        ("The steps are equal:", "相邻刻度的间隔相等：", f"$x={start}+{at}\\times {size}$"),
-    )  # fmt: skip
-
-
-@group(("Geometry", "Measurement", "Volumes"), level=2, figure_only=True)
-def fig_cuboid_volume(r: Draw) -> Draft:
-    """The missing edge of a box whose volume is written below it."""
-    a, b, c = r.int(4, 9), r.int(3, 8), r.int(3, 9)
-    hidden = r.int(0, 2)
-    edges = (a, b, c)
-    first, second, third = ("x" if k == hidden else str(e) for k, e in enumerate(edges))
-    base = math.prod(e for k, e in enumerate(edges) if k != hidden)
-    shape = cuboid(r.real(1.5, 2.4), r.real(1, 1.8), r.real(1, 1.9), (first, second, third), f"V = {a * b * c}")
-    return read(
-        r, edges[hidden], shape, lambda v: v * base == a * b * c,
-        ("Divide the volume by the two known edges:", "体积除以两条已知棱长的积：", rf"$x=\frac{{{a * b * c}}}{{{base}}}$"),
-    )  # fmt: skip
-
-
-@group(("Algebra", "Equations and inequalities", "Linear equations"), level=1, figure_only=True)
-def fig_balance(r: Draw) -> Draft:
-    """A balance with boxes of unknown weight on one or both pans."""
-    more, fewer, x = r.int(2, 3), r.int(0, 1), r.int(2, 12)
-    loose = r.int(1, 9)
-    other = (more - fewer) * x + loose
-    left, right = ["x"] * more + [str(loose)], ["x"] * fewer + [str(other)]
-    swap = r.chance(0.5)
-    figure = _balance(right, left) if swap else _balance(left, right)
-    return read(
-        r, x, figure, lambda v: more * v + loose == fewer * v + other,
-        ("Both pans weigh the same:", "天平两边相等：", f"${more}x+{loose}={'x+' if fewer else ''}{other}$"),
-    )  # fmt: skip
-
-
-def _balance(left: list[str], right: list[str]) -> Image.Image:
-    """A pair of scales with labelled boxes (unknown weights) and discs (known weights)."""
-    sheet = Canvas(208, 136)
-    sheet.area([(104, 74), (84, 126), (124, 126)], PALE)
-    sheet.stroke([(104, 74), (84, 126), (124, 126), (104, 74)], 2.2)
-    sheet.stroke([(22, 74), (186, 74)], 3.4)
-    for middle, load in ((52, left), (156, right)):
-        sheet.stroke([(middle - 44, 66), (middle + 44, 66)], 2.6)
-        sheet.stroke([(middle, 66), (middle, 74)], 2.6)
-        start = middle - 23 * (len(load) - 1) / 2
-        for k, text in enumerate(load):
-            x = start + 23 * k
-            if text == "x":
-                sheet.box((x - 10, 44), (20, 21), FILLS[1])
-            else:
-                sheet.ring((x, 54), 11, 1.8, FILLS[0])
-            sheet.text((x, 54), text, 12)
-    return sheet.finish()
-
-
-@group(("Statistics", "Probability and sampling", "Sets and counting"), level=2, figure_only=True)
-def fig_venn(r: Draw) -> Draft:
-    """Two overlapping sets: the parts and the outside make the whole."""
-    a, both, b, outside = r.int(5, 30), r.int(2, 12), r.int(5, 30), r.int(1, 15)
-    parts: list[Value] = [a, both, b, outside]
-    hidden = r.int(0, 3)
-    texts = ["x" if k == hidden else str(p) for k, p in enumerate(parts)]
-    total = a + both + b + outside
-    rest = plain(total - (a, both, b, outside)[hidden])
-    sheet = Canvas(208, 144)
-    sheet.box((8, 22), (192, 114), width=2)
-    for middle in (80, 128):
-        sheet.ring((middle, 76), 44, 2.4)
-    for at, text in zip(((62, 76), (104, 76), (146, 76), (186, 122)), texts, strict=True):
-        sheet.text(at, text, 15, BLUE if text == "x" else (28, 30, 40))
-    sheet.text((104, 10), f"total: {total}", 12)
-    return read(
-        r, total - rest, sheet.finish(), lambda v: v + rest == total,
-        ("The parts add up to the whole:", "各部分之和等于总数：", f"$x={total}-{rest}$"),
-    )  # fmt: skip
-
-
-@group(("Geometry", "Circles", "Tangents and chords"), level=3, figure_only=True)
+@group(CHORDS, level=3, figure_only=True)
 def fig_crossing_chords(r: Draw) -> Draft:
     """Two chords that cross: the products of their parts are equal."""
     p, q = r.pick((2, 6), (3, 4), (4, 6), (3, 8), (2, 9), (4, 9), (5, 6), (6, 8))
@@ -325,7 +168,9 @@ def fig_crossing_chords(r: Draw) -> Draft:
     start = r.real(0, 360)
     places = [start, start + 100, start + 175, start + 280]
     ends = {name: polar(1, at) for name, at in zip("ABCD", places, strict=True)}
-    pic = Picture(ends | {"O": (0, 0), "X": _crossing(*ends.values())}, r, circles={"O": 1.0}, size=(160, 160), margin=8)
+    pic = Picture(
+        ends | {"O": (0, 0), "X": _crossing(*ends.values())}, r, circles={"O": 1.0}, size=(160, 160), margin=8
+    )
     pic.circle("O", 1).line("A", "C").line("B", "D").dot("X")
     for end, other, text in (("A", "B", str(p)), ("C", "D", str(q)), ("B", "C", str(s)), ("D", "A", "x")):
         pic.side("X", end, text, away=other, gap=10, at=0.55)
@@ -342,11 +187,11 @@ def _crossing(a: XY, b: XY, c: XY, d: XY) -> XY:
     return a[0] + t * ux, a[1] + t * uy
 
 
-@group(("Geometry", "Measurement", "Areas of polygons"), level=1, figure_only=True)
+@group(POLYGON_AREA, level=1, figure_only=True)
 def fig_l_shape(r: Draw) -> Draft:
     """The missing side of an L-shaped floor plan: opposite sides add up."""
-    wide, x = r.int(9, 24), r.int(3, 7)
-    step, high, low = wide - x, r.int(8, 18), r.int(3, 6)
+    wide, x = r.num(9, 24), r.num(3, 7)
+    step, high, low = wide - x, r.num(8, 18), r.num(3, 6)
     points = {"A": (0, 0), "B": (3, 0), "C": (3, 1.1), "D": (r.real(1.2, 1.9), 1.1)}
     points |= {"E": (points["D"][0], 2.4), "F": (0, 2.4)}
     pic = Picture(points, r, turn=0, margin=26)

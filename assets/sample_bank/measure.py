@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
@@ -34,3 +35,9 @@ def tfidf_precision(texts: Sequence[str], groups: Sequence[str | None], k: int =
         if group is not None:
             precision[i] = np.mean([groups[j] == group for j in nearest[i]])
     return precision
+
+
+def content_of(question: Mapping[str, Any]) -> str:
+    """What a text encoder reads of a record: the stem and the lettered options."""
+    lettered = (f"({chr(ord('A') + k)}) {option}" for k, option in enumerate(question["options"]))
+    return "\n".join((question["stem"], *lettered))

@@ -1,25 +1,18 @@
-"""Areas, solids and coordinates."""
+"""Areas and solids."""
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from PIL import Image
 
 from .canvas import PALE
-from .charts import Graph, cuboid, round_solid
+from .charts import cuboid, round_solid
 from .draw import Draw
 from .figures import Picture, polar
+from .knowledge import CIRCLE_AREA, POLYGON_AREA, SURFACE, VOLUME
 from .registry import Ask, Draft, group, pose
-from .values import Pi, plain, root_of
-
-POLYGON_AREA = ("Geometry", "Measurement", "Areas of polygons")
-CIRCLE_AREA = ("Geometry", "Measurement", "Circles and sectors")
-VOLUME = ("Geometry", "Measurement", "Volumes")
-SURFACE = ("Geometry", "Measurement", "Surface and diagonals")
-DISTANCE = ("Geometry", "Coordinates", "Distance and midpoint")
-MOVES = ("Geometry", "Coordinates", "Reflections and rotations")
+from .values import Pi
 
 
 @group(POLYGON_AREA, level=2)
@@ -30,7 +23,9 @@ def rhombus(r: Draw) -> Draft:
     area = d * e // 2
 
     def figure() -> Image.Image:
-        pic = Picture({"A": (0, 0.75), "B": (1.2, 0), "C": (0, -0.75), "D": (-1.2, 0), "O": (0, 0)}, r, turn=180, margin=18)
+        pic = Picture(
+            {"A": (0, 0.75), "B": (1.2, 0), "C": (0, -0.75), "D": (-1.2, 0), "O": (0, 0)}, r, turn=180, margin=18
+        )
         pic.shape("ABCD").line("A", "C", dashed=True, width=1.5).line("B", "D", dashed=True, width=1.5)
         pic.right("A", "O", "B", 8).side("O", "A", str(p), away="B", gap=11).side("O", "D", str(q), away="A", gap=11)
         return pic.finish()
@@ -42,8 +37,10 @@ def rhombus(r: Draw) -> Draft:
             "#如图，菱形的两条对角线相交，<求>菱形的面积。",
             Ask("#Half diagonals are given in the rhombus (not to scale). <Find> the length of a side.", h,
                 lambda v: v * v == p * p + q * q),
-            Ask("菱形的边长为 <h>，一条对角线长为 <d>，则另一条对角线长为______。", e, lambda v: (Fraction(v) / 2) ** 2 + p * p == h * h),
-            Ask("A kite-shaped sign has four equal edges of <h> dm; opposite corners are <d> dm apart in height. How wide is it?", e,
+            Ask("菱形的边长为 <h>，一条对角线长为 <d>，"
+                "则另一条对角线长为______。", e, lambda v: (Fraction(v) / 2) ** 2 + p * p == h * h),
+            Ask("A kite-shaped sign has four equal edges of <h> dm; opposite corners are <d> dm apart in "
+                "height. How wide is it?", e,
                 lambda v: (Fraction(v) / 2) ** 2 + p * p == h * h),
         ],
         answer=area,
@@ -58,7 +55,7 @@ def rhombus(r: Draw) -> Draft:
 @group(CIRCLE_AREA, level=3)
 def sector(r: Draw) -> Draft:
     """A sector is the part angle / 360 of its circle."""
-    angle, radius = r.pick(30, 40, 45, 60, 72, 90, 120, 150), r.int(3, 12)
+    angle, radius = r.pick(30, 40, 45, 60, 72, 90, 120, 150), r.num(3, 12)
     area, arc = Pi(Fraction(angle * radius * radius, 360)), Pi(Fraction(angle * radius, 180))
 
     def figure() -> Image.Image:
@@ -70,12 +67,14 @@ def sector(r: Draw) -> Draft:
     return pose(
         r,
         [
-            r"A sector has the central angle $<angle>^\circ$ and the radius <radius>. What is its area? (Keep $\pi$.)",
+            r"A sector has the central angle $<angle>^\circ$ and the radius <radius>. What is its area? "
+            r"(Keep $\pi$.)",
             r"#如图，<求>扇形的面积（结果保留 $\pi$）。",
             "#<Find> the area of the shaded sector as a multiple of $\\pi$.",
             Ask(r"一段弧所对的圆心角为 $<angle>^\circ$，半径为 <radius>，则弧长为______（保留 $\pi$）。", arc,
                 lambda v: v.factor * 360 == 2 * radius * angle),
-            Ask("A pendulum of <radius> dm swings through $<angle>^\\circ$. Express the way of its tip from one side to the other with "
+            Ask("A pendulum of <radius> dm swings through $<angle>^\\circ$. Express the way of its tip from "
+                "one side to the other with "
                 "$\\pi$.", arc, lambda v: v.factor * 360 == 2 * radius * angle),
         ],
         answer=area,
@@ -88,23 +87,31 @@ def sector(r: Draw) -> Draft:
 @group(CIRCLE_AREA, level=3)
 def ring_area(r: Draw) -> Draft:
     """The area of a ring is the difference of two circles."""
-    small, width = r.int(2, 8), r.int(1, 5)
+    small, width = r.num(2, 8), r.num(1, 5)
     big = small + width
     area = Pi(Fraction(big * big - small * small))
 
     def figure() -> Image.Image:
-        pic = Picture({"O": (0, 0), "A": polar(1, 30), "B": polar(0.55, 150)}, r, circles={"O": 1.0}, size=(168, 160), margin=10)
+        pic = Picture(
+            {"O": (0, 0), "A": polar(1, 30), "B": polar(0.55, 150)}, r, circles={"O": 1.0}, size=(168, 160), margin=10
+        )
         pic.circle("O", 1, PALE).circle("O", 0.55, (255, 255, 255)).line("O", "A").line("O", "B").dot("O")
-        return pic.side("O", "A", str(big), away="B", gap=10, at=0.78).side("O", "B", str(small), away="A", gap=10).finish()
+        return (
+            pic.side("O", "A", str(big), away="B", gap=10, at=0.78)
+            .side("O", "B", str(small), away="A", gap=10)
+            .finish()
+        )
 
     return pose(
         r,
         [
             r"#<Find> the shaded area between the two circles (in terms of $\pi$).",
             r"#如图，两个同心圆，<求>阴影部分的面积（结果保留 $\pi$）。",
-            r"Around a round pond of radius <small> m runs a path <width> m wide. What is the area of the path, with $\pi$ kept?",
+            r"Around a round pond of radius <small> m runs a path <width> m wide. What is the area of the "
+            r"path, with $\pi$ kept?",
             r"一个圆环，外圆半径 <big>，内圆半径 <small>，它的面积是______（保留 $\pi$）。",
-            r"A washer is a disc of radius <big> mm with a concentric hole of radius <small> mm. Give the area of metal on one side as a "
+            r"A washer is a disc of radius <big> mm with a concentric hole of radius <small> mm. Give the "
+            r"area of metal on one side as a "
             r"multiple of $\pi$.",
         ],
         answer=area,
@@ -117,7 +124,7 @@ def ring_area(r: Draw) -> Draft:
 @group(VOLUME, level=3)
 def cone_and_cylinder(r: Draw) -> Draft:
     """Base times height, for the cone a third of it."""
-    radius, height = r.int(2, 9), 3 * r.int(1, 6)
+    radius, height = r.num(2, 9), 3 * r.num(1, 6)
     cone, cylinder = Pi(Fraction(radius * radius * height, 3)), Pi(Fraction(radius * radius * height))
     kind = "cone"
 
@@ -129,11 +136,14 @@ def cone_and_cylinder(r: Draw) -> Draft:
         [
             r"#<Find> the volume of the cone in terms of $\pi$.",
             r"#如图是一个圆锥，<求>它的体积（结果保留 $\pi$）。",
-            r"A cone-shaped heap of sand is <height> dm high and its base has radius <radius> dm. How much sand is it? Keep $\pi$.",
+            r"A cone-shaped heap of sand is <height> dm high and its base has radius <radius> dm. How much "
+            r"sand is it? Keep $\pi$.",
             Ask(r"圆柱的底面半径为 <radius>，高为 <height>，它的体积是______（保留 $\pi$）。", cylinder,
                 lambda v: v.factor == radius**2 * height),
-            Ask("A paper cone of radius <radius> cm and height <height> cm is filled with water and emptied into a glass with the same base "
-                "radius. How high does the water stand?", height // 3, lambda v: radius**2 * v * 3 == radius**2 * height),
+            Ask("A paper cone of radius <radius> cm and height <height> cm is filled with water and emptied "
+                "into a glass with the same base "
+                "radius. How high does the water "
+                "stand?", height // 3, lambda v: radius**2 * v * 3 == radius**2 * height),
         ],
         answer=cone,
         check=lambda v: v.factor * 3 == radius**2 * height,
@@ -146,7 +156,7 @@ def cone_and_cylinder(r: Draw) -> Draft:
 @group(VOLUME, level=4)
 def displaced_water(r: Draw) -> Draft:
     """A body under water lifts the level by its volume over the base."""
-    a, b, rise = r.int(2, 6) * 5, r.int(2, 5) * 4, r.int(1, 4)
+    a, b, rise = r.num(2, 6) * 5, r.num(2, 5) * 4, r.num(1, 4)
     body = a * b * rise
 
     def figure() -> Image.Image:
@@ -155,19 +165,25 @@ def displaced_water(r: Draw) -> Draft:
     return pose(
         r,
         [
-            "#A tank with the base shown (in cm) is half full. A stone of <body> cm$^3$ is laid under water. By how many cm does the level "
+            "#A tank with the base shown (in cm) is half full. A stone of <body> cm$^3$ is laid under water. "
+            "By how many cm does the level "
             "rise?",
-            "长 <a> 厘米、宽 <b> 厘米的长方体水槽中放入一块体积为 <body> 立方厘米的石头（完全浸没，水未溢出），水面上升多少厘米？",
-            Ask("When <who> sinks a crown in a box-shaped basin of <a> cm by <b> cm, the surface goes up by <rise> cm. <Find> the volume "
+            "长 <a> 厘米、宽 <b> 厘米的长方体水槽中放入一块体积为 <body> 立方厘米的石头（完全浸没，"
+            "水未溢出），水面上升多少厘米？",
+            Ask("When <who> sinks a crown in a box-shaped basin of <a> cm by <b> cm, the surface goes up by "
+                "<rise> cm. <Find> the volume "
                 "of the crown.", body, lambda v: Fraction(v, a * b) == rise),
-            Ask("#如图的长方体容器（单位：厘米）中浸没一个铁块，水面升高 <rise> 厘米，铁块的体积是多少立方厘米？", body,
+            Ask("#如图的长方体容器（单位：厘米）中浸没一个铁块，水面升高 <rise> 厘米，"
+                "铁块的体积是多少立方厘米？", body,
                 lambda v: Fraction(v, a * b) == rise),
-            "Ice cubes of together <body> cm$^3$ are pushed just under the water of an aquarium, <a> cm long and <b> cm wide. How much higher "
+            "Ice cubes of together <body> cm$^3$ are pushed just under the water of an aquarium, <a> cm long "
+            "and <b> cm wide. How much higher "
             "does the water stand?",
         ],
         answer=rise,
         check=lambda v: a * b * v == body,
-        work=("Volume is base times rise:", "体积等于底面积乘上升高度：", r"$<a>\times <b>\times <rise>=<body>$"),
+        work=("Volume is base times rise:", "体积等于底面积乘上升高度：", r"$<a>\times <b>\times "
+                                                             r"<rise>=<body>$"),
         figure=figure, a=a, b=b, rise=rise, body=body,
     )  # fmt: skip
 
@@ -175,7 +191,16 @@ def displaced_water(r: Draw) -> Draft:
 @group(SURFACE, level=3)
 def space_diagonal(r: Draw) -> Draft:
     """Pythagoras twice: the diagonal of a box."""
-    a, b, c, d = r.pick((1, 2, 2, 3), (2, 3, 6, 7), (1, 4, 8, 9), (4, 4, 7, 9), (2, 6, 9, 11), (6, 6, 7, 11), (3, 4, 12, 13), (2, 5, 14, 15))
+    a, b, c, d = r.pick(
+        (1, 2, 2, 3),
+        (2, 3, 6, 7),
+        (1, 4, 8, 9),
+        (4, 4, 7, 9),
+        (2, 6, 9, 11),
+        (6, 6, 7, 11),
+        (3, 4, 12, 13),
+        (2, 5, 14, 15),
+    )
     a, b, c = r.shuffled((a, b, c))
 
     def figure() -> Image.Image:
@@ -186,9 +211,12 @@ def space_diagonal(r: Draw) -> Draft:
         [
             "#How long is the longest straight line inside the box (not to scale)?",
             "#如图，长方体的三条棱长已标出，<求>它的体对角线长。",
-            "A box is <a> dm long, <b> dm wide and <c> dm high. What is the longest thin rod that fits into it?",
-            Ask("长方体的长、宽分别为 <a> 和 <b>，体对角线长为 <d>，则它的高是______。", c, lambda v: a * a + b * b + v * v == d * d),
-            r"In a cuboid three edges that meet in a vertex measure $<a>$, $<b>$, $<c>$. <Find> the distance between opposite vertices.",
+            "A box is <a> dm long, <b> dm wide and <c> dm high. What is the longest thin rod that fits into "
+            "it?",
+            Ask("长方体的长、宽分别为 <a> 和 <b>，体对角线长为 <d>，"
+                "则它的高是______。", c, lambda v: a * a + b * b + v * v == d * d),
+            r"In a cuboid three edges that meet in a vertex measure $<a>$, $<b>$, $<c>$. <Find> the distance "
+            r"between opposite vertices.",
         ],
         answer=d,
         check=lambda v: a * a + b * b + c * c == v * v,
@@ -201,7 +229,7 @@ def space_diagonal(r: Draw) -> Draft:
 @group(SURFACE, level=2)
 def box_surface(r: Draw) -> Draft:
     """Three pairs of faces."""
-    a, b, c = r.int(3, 9), r.int(2, 8), r.int(2, 7)
+    a, b, c = r.num(3, 9), r.num(2, 8), r.num(2, 7)
     total = 2 * (a * b + b * c + c * a)
     no_lid = total - a * b
 
@@ -214,9 +242,11 @@ def box_surface(r: Draw) -> Draft:
             "#How much paper is needed to cover all faces of the box?",
             "#<求>图中长方体的表面积。",
             "A wooden block of <a> cm by <b> cm by <c> cm is painted all over. What area is painted?",
-            Ask("做一个长 <a> 分米、宽 <b> 分米、高 <c> 分米的无盖铁皮水箱，至少需要铁皮多少平方分米？", no_lid,
+            Ask("做一个长 <a> 分米、宽 <b> 分米、高 <c> 分米的无盖铁皮水箱，"
+                "至少需要铁皮多少平方分米？", no_lid,
                 lambda v: v == a * b + 2 * b * c + 2 * a * c),
-            Ask("An open aquarium is to be made of glass: base <a> by <b>, height <c> (dm). <Find> the area of glass.", no_lid,
+            Ask("An open aquarium is to be made of glass: base <a> by <b>, height <c> (dm). <Find> the area "
+                "of glass.", no_lid,
                 lambda v: v == a * b + 2 * b * c + 2 * a * c),
         ],
         answer=total,
@@ -224,117 +254,4 @@ def box_surface(r: Draw) -> Draft:
         work=("Add the faces:", "各面面积相加：", r"$2(<a>\times <b>+<b>\times <c>+<a>\times <c>)=<total>$"),
         wrong=(a * b * c,),
         figure=figure, a=a, b=b, c=c, total=total,
-    )  # fmt: skip
-
-
-@group(DISTANCE, level=2)
-def distance_of_points(r: Draw) -> Draft:
-    """Differences of coordinates are the legs of a right triangle."""
-    p, q = r.int(1, 5), r.int(1, 5)
-    x, y = r.int(-5, 2), r.int(-4, 2)
-    u, v = x + p, y + q
-    length = root_of(p * p + q * q)
-
-    def figure() -> Image.Image:
-        low = min(x, y, 0) - 1
-        high = max(u, v, 0) + 1
-        graph = Graph((low, high), (low, high), (176, 168)).grid().line((x, y), (u, v))
-        return graph.point(x, y, "A", (-9, 9)).point(u, v, "B", (9, -9)).finish()
-
-    def check(value: object) -> bool:
-        return math.isclose(float(value) ** 2, (u - x) ** 2 + (v - y) ** 2)  # type: ignore[arg-type]
-
-    return pose(
-        r,
-        [
-            "How far is $A(<x>,<y>)$ from $B(<u>,<v>)$? Give the exact value.",
-            "#Read the points off the grid and <find> the length of $AB$ (exact value, unit squares).",
-            "已知点 $A(<x>,<y>)$、$B(<u>,<v>)$，则线段 $AB$ 的长为______。",
-            "#如图，网格中每个小正方形的边长为 1，<求> $AB$ 的长。",
-            "On a town map with a square grid the school is at $(<x>,<y>)$ and the pool at $(<u>,<v>)$. <Find> the distance as the crow "
-            "flies, in grid units.",
-        ],
-        answer=length,
-        check=check,
-        work=("The coordinates differ by the legs of a right triangle:", "由两点间距离公式：", r"$\sqrt{<p>^2+<q>^2}=<length>$"),
-        choice=0.0, figure=figure, x=x, y=y, u=u, v=v, p=p, q=q, length=length,
-    )  # fmt: skip
-
-
-@group(DISTANCE, level=2)
-def midpoint(r: Draw) -> Draft:
-    """The midpoint has the mean coordinates."""
-    x, y, p, q = r.int(-6, 3), r.int(-5, 4), r.int(1, 5), r.nonzero(-4, 4)
-    m, end = (x + p, y + q), (x + 2 * p, y + 2 * q)
-    start = (x, y)
-
-    def meets(first: tuple[int, int], middle: tuple[int, int], last: tuple[int, int]) -> bool:
-        return all(a + c == 2 * b for a, b, c in zip(first, middle, last, strict=True))
-
-    return pose(
-        r,
-        [
-            "<Find> the midpoint of the segment from $A<start>$ to $B<end>$.",
-            "已知 $A<start>$，$B<end>$，线段 $AB$ 的中点坐标为______。",
-            Ask("$M<m>$ halves the segment $PQ$ and $P$ is $<start>$. Where is $Q$?", end, lambda v: meets(start, m, v)),
-            Ask("点 $A<start>$ 关于点 $M<m>$ 的对称点的坐标是多少？", end, lambda v: meets(start, m, v)),
-            "A parallelogram has opposite corners $<start>$ and $<end>$. In which point do its diagonals cross?",
-        ],
-        answer=m,
-        check=lambda v: meets(start, v, end),
-        work=("Take the mean of the coordinates:", "坐标取平均：", r"$M=\left(\frac{x_1+x_2}{2},\frac{y_1+y_2}{2}\right)=<m>$"),
-        m=m, end=end, start=start,
-    )  # fmt: skip
-
-
-@group(MOVES, level=2)
-def reflect_point(r: Draw) -> Draft:
-    """Reflections in the axes change the sign of one coordinate."""
-    x, y = r.nonzero(-6, 6), r.nonzero(-6, 6)
-
-    def figure() -> Image.Image:
-        graph = Graph((-7, 7), (-7, 7), (176, 168)).grid(2)
-        return graph.point(x, y, "P", (10 if x > 0 else -10, -10)).finish()
-
-    here, in_x, in_y, through = (x, y), (x, -y), (-x, y), (-x, -y)
-    return pose(
-        r,
-        [
-            "Point $P<here>$ is mirrored in the $x$-axis. What are the coordinates of the image?",
-            "点 $P<here>$ 关于 $x$ 轴对称的点的坐标是______。",
-            Ask("Fold the plane along the $y$-axis. On which point does $A<here>$ come to lie?", in_y,
-                lambda v: v[0] + x == 0 and v[1] == y),
-            Ask("把点 $A<here>$ 绕原点旋转 $180^\\circ$，<求>对应点的坐标。", through, lambda v: v[0] + x == 0 and v[1] + y == 0),
-            "#The lines of the grid are 2 units apart and $P=<here>$. <Find> the reflection of $P$ across the horizontal axis.",
-        ],
-        answer=in_x,
-        check=lambda v: v[0] == x and v[1] + y == 0,
-        work=("A reflection changes the sign of one coordinate:", "对称改变坐标的符号：", r"$<here>\to <answer>$"),
-        figure=figure, here=here,
-    )  # fmt: skip
-
-
-@group(MOVES, level=3)
-def quarter_turn(r: Draw) -> Draft:
-    """A quarter turn about the origin swaps the coordinates and changes one sign."""
-    x, y = r.nonzero(-6, 6), r.nonzero(-6, 6)
-    here, left, right = (x, y), (-y, x), (y, -x)
-
-    def perpendicular(v: tuple[int, int], sign: int) -> bool:
-        return v[0] * x + v[1] * y == 0 and (x * v[1] - y * v[0]) * sign == x * x + y * y
-
-    return pose(
-        r,
-        [
-            r"Turn $A<here>$ about the origin by $90^\circ$ anticlockwise. Where does it land?",
-            r"将点 $A<here>$ 绕原点逆时针旋转 $90^\circ$，所得点的坐标为______。",
-            Ask(r"A clock hand reaches from $(0,0)$ to $<here>$. Where is its tip after a quarter of a full turn clockwise?", right,
-                lambda v: perpendicular(v, -1)),
-            Ask(r"点 $B<here>$ 绕坐标原点顺时针转 $90^\circ$ 后到达点 $B'$，<求> $B'$ 的坐标。", right, lambda v: perpendicular(v, -1)),
-            r"$OABC$ is a square, named anticlockwise, with $O$ at the origin and $A<here>$. <Find> $C$.",
-        ],
-        answer=left,
-        check=lambda v: perpendicular(v, 1),
-        work=("A quarter turn swaps the coordinates and one sign:", "旋转 90 度，坐标互换并改变一个符号：", r"$<here>\to <answer>$"),
-        here=here,
     )  # fmt: skip

@@ -42,6 +42,11 @@ class Draft:
     def shown(self, value: Value) -> str:
         return value if isinstance(value, str) else f"${tex(value)}{self.unit}$"
 
+    def conclusion(self) -> str:
+        """The last sentence of the analysis."""
+        shown = self.shown(self.answer)
+        return f"答案是 {shown}。" if self.language == "zh" else f" The answer is {shown}."
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -93,7 +98,9 @@ def single(
     def make(r: Draw) -> Draft:
         options = r.shuffled([answer, *wrong]) if wrong else []
         drawn = figures(r) if figures else []
-        return Draft(stem, answer, _closed(work, language), check, language, unit, options, drawn)
+        draft = Draft(stem, answer, _closed(work, language), check, language, unit, options, drawn)
+        draft.analysis += draft.conclusion()
+        return draft
 
     KINDS.append(Kind(f"single-{len(KINDS)}", make, (knowledge,), level, grouped=False))
 
@@ -128,7 +135,7 @@ def pose(
     gap = "" if language == "zh" else " "
     analysis = _closed(fill(f"{lead}{gap}{work[2]}", slots | {"answer": ask.answer}), language)
     draft = Draft(stem, ask.answer, analysis, ask.check, language, ask.unit)
-    draft.analysis += f"答案是 {draft.shown(ask.answer)}。" if language == "zh" else f" The answer is {draft.shown(ask.answer)}."
+    draft.analysis += draft.conclusion()
     if figure and ask.text.startswith("#"):
         drawn = figure()
         draft.figures = drawn if isinstance(drawn, list) else [drawn]
@@ -139,7 +146,7 @@ def pose(
 
 def options_for(r: Draw, answer: Number, wrong: Sequence[Value]) -> list[Value]:
     """The answer among three distractors, numbers in rising order half of the time."""
-    step = max(1, round(abs(answer) / 10))
+    step = max(1, round(abs(Fraction(answer)) / 10))
     near = [answer + step, answer - step, answer * 2, answer + 2 * step, answer + 3 * step, -answer]
     positive = [plain(k) for k in near if answer <= 0 or k > 0]
     options: list[Value] = [answer]
@@ -147,7 +154,9 @@ def options_for(r: Draw, answer: Number, wrong: Sequence[Value]) -> list[Value]:
         if len(options) < 4 and candidate not in options:
             options.append(candidate)
     numbers = [k for k in options if isinstance(k, int | Fraction)]
-    return list(sorted(numbers)) if len(numbers) == len(options) and r.chance(0.5) else r.shuffled(options)
+    if len(numbers) == len(options) and r.chance(0.5):
+        return [*sorted(numbers)]
+    return r.shuffled(options)
 
 
 def _closed(text: str, language: str) -> str:

@@ -26,7 +26,10 @@ def split_kinds(kinds: Sequence[Kind], seed: int) -> dict[str, str]:
     split = {name: side for pool in pools for name, side in _deal(r.shuffled(pool))}
     concepts = {k.name: {path[:depth] for path in k.knowledge for depth in (1, 2, 3)} for k in kinds}
     score = _coverage(concepts, split)
+    everything = set().union(*concepts.values())
     for _ in range(SWAPS):
+        if score[1] == len(everything):
+            break
         a, b = r.some(r.pick(*[pool for pool in pools if len(pool) > 1]), 2)
         split[a], split[b] = split[b], split[a]
         swapped = _coverage(concepts, split)

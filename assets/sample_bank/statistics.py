@@ -1,34 +1,25 @@
-"""Statistics: averages, spread, charts, probability and counting."""
+"""Averages, spread and charts."""
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
-from math import comb, factorial
 
 from PIL import Image
 
 from .charts import bars, line_chart, pie
 from .draw import Draw
+from .knowledge import BARS, LINES, MEAN, PIES, SPREAD
 from .registry import Ask, Draft, group, pose
 from .values import plain
-
-MEAN = ("Statistics", "Averages and spread", "Means")
-SPREAD = ("Statistics", "Averages and spread", "Median and variance")
-BARS = ("Statistics", "Charts", "Bar charts")
-LINES = ("Statistics", "Charts", "Line charts")
-PIES = ("Statistics", "Charts", "Pie charts")
-CHANCE = ("Statistics", "Probability and sampling", "Single draws")
-DRAWS = ("Statistics", "Probability and sampling", "Repeated draws")
-COUNTING = ("Statistics", "Probability and sampling", "Sets and counting")
-SAMPLES = ("Statistics", "Probability and sampling", "Estimates from samples")
 
 
 @group(MEAN, level=2)
 def missing_value(r: Draw) -> Draft:
     """From a mean to the sum, and from the sum to the missing value."""
-    n, mean = r.int(4, 6), r.int(60, 90)
+    n, mean = r.num(4, 6), r.num(60, 90)
     while True:
-        known = [mean + r.int(-9, 9) for _ in range(n - 1)]
+        known = [mean + r.num(-9, 9) for _ in range(n - 1)]
         x = n * mean - sum(known)
         if abs(x - mean) < 16 and x != mean:
             break
@@ -37,10 +28,12 @@ def missing_value(r: Draw) -> Draft:
         r,
         [
             "The mean of $<listed>$ and $x$ is <mean>. <Find> $x$.",
-            "<who> scored $<listed>$ in the first tests. What must the next score be so that the average becomes <mean>?",
+            "<who> scored $<listed>$ in the first tests. What must the next score be so that the average "
+            "becomes <mean>?",
             "一组数据 $<listed>,x$ 的平均数是 <mean>，则 $x$ 的值为______。",
             "前 <before> 次测验成绩为 $<listed>$，第 <n> 次考多少分才能使平均分达到 <mean> 分？",
-            "<n> parcels weigh <mean> kg on average. All but one are weighed: $<listed>$ kg. How heavy is the last one?",
+            "<n> parcels weigh <mean> kg on average. All but one are weighed: $<listed>$ kg. How heavy is "
+            "the last one?",
         ],
         answer=x,
         check=lambda v: Fraction(sum(known) + v, n) == mean,
@@ -53,15 +46,17 @@ def missing_value(r: Draw) -> Draft:
 def weighted_mean(r: Draw) -> Draft:
     """Values count as often as their weight says."""
     p, q = r.pick((3, 2), (2, 3), (7, 3), (6, 4), (3, 7), (4, 1), (1, 4))
-    a, b = r.int(60, 98), r.int(60, 98)
+    a, b = r.num(60, 98), r.num(60, 98)
     mean = plain(Fraction(p * a + q * b, p + q))
     m, n = 10 * p, 10 * q
     return pose(
         r,
         [
-            "In class A, <m> students have a mean score of <a>; in class B, <n> students average <b>. <Find> the mean of all.",
+            "In class A, <m> students have a mean score of <a>; in class B, <n> students average <b>. <Find> "
+            "the mean of all.",
             "<who>的笔试成绩为 <a> 分，面试成绩为 <b> 分，按 $<p>:<q>$ 的比例计算总评成绩，总评是多少分？",
-            "A final mark counts the exam (<a> points) <p> times and the homework (<b> points) <q> times. What is the final mark?",
+            "A final mark counts the exam (<a> points) <p> times and the homework (<b> points) <q> times. "
+            "What is the final mark?",
             "甲种糖 <p> 千克，每千克 <a> 元；乙种糖 <q> 千克，每千克 <b> 元。混合后每千克平均多少元？",
             r"The value <a> has the frequency <m>, the value <b> the frequency <n>. What is $\overline{x}$?",
         ],
@@ -76,7 +71,7 @@ def weighted_mean(r: Draw) -> Draft:
 @group(SPREAD, level=2)
 def median_of_list(r: Draw) -> Draft:
     """Put the data in order and take the middle."""
-    data = [r.int(3, 40) for _ in range(r.pick(5, 6, 7, 8))]
+    data = [r.num(3, 40) for _ in range(r.pick(5, 6, 7, 8))]
     ordered = sorted(data)
     n = len(data)
     middle = plain(Fraction(ordered[(n - 1) // 2] + ordered[n // 2], 2))
@@ -90,10 +85,12 @@ def median_of_list(r: Draw) -> Draft:
         [
             "What is the median of $<listed>$?",
             "数据 $<listed>$ 的中位数是______。",
-            "<who> counted the cars passing in each of <n> minutes: $<listed>$. As many counts should lie below a value as above it; "
+            "<who> counted the cars passing in each of <n> minutes: $<listed>$. As many counts should lie "
+            "below a value as above it; "
             "<find> this middle value.",
             "某小组 <n> 名同学的跳绳成绩（个）为 $<listed>$，<求>这组成绩的中位数。",
-            "Order the data $<listed>$ by size and state the one in the middle (or the mean of the middle two).",
+            "Order the data $<listed>$ by size and state the one in the middle (or the mean of the middle "
+            "two).",
         ],
         answer=middle,
         check=check,
@@ -106,7 +103,7 @@ def median_of_list(r: Draw) -> Draft:
 def variance(r: Draw) -> Draft:
     """The mean of the squared distances from the mean, and how it changes under scaling."""
     shape = r.pick((-2, -1, 0, 1, 2), (-3, -1, 0, 1, 3), (-2, -2, 0, 2, 2), (-4, 0, 0, 0, 4), (-3, -3, 1, 2, 3))
-    mean, k, c = r.int(6, 40), r.int(2, 4), r.int(1, 9)
+    mean, k, c = r.num(6, 40), r.num(2, 4), r.num(1, 9)
     data = r.shuffled([mean + s for s in shape])
     value = plain(Fraction(sum(s * s for s in shape), len(shape)))
     listed = ", ".join(map(str, data))
@@ -120,15 +117,19 @@ def variance(r: Draw) -> Draft:
         [
             "<Find> the variance of the data $<listed>$.",
             "<求>数据 $<listed>$ 的方差 $s^2$。",
-            "<who> shot $<listed>$ points in five rounds. <Find> the mean squared deviation from the average.",
-            Ask(r"若 $x_1,\ldots,x_5$ 的方差为 $<value>$，则 $<k>x_1+<c>,\ldots,<k>x_5+<c>$ 的方差为______。", value * k * k,
+            "<who> shot $<listed>$ points in five rounds. <Find> the mean squared deviation from the "
+            "average.",
+            Ask(r"若 $x_1,\ldots,x_5$ 的方差为 $<value>$，则 $<k>x_1+<c>,\ldots,<k>x_5+<c>$ "
+                r"的方差为______。", value * k * k,
                 lambda v: v == Fraction(value) * k * k),
-            Ask("All values of a data set with variance $<value>$ are multiplied by <k> and increased by <c>. What is the new "
+            Ask("All values of a data set with variance $<value>$ are multiplied by <k> and increased by "
+                "<c>. What is the new "
                 "variance?", value * k * k, lambda v: v == Fraction(value) * k * k),
         ],
         answer=value,
         check=check,
-        work=("The variance is the mean squared deviation, and a factor enters squared:", "方差是偏差平方的平均数，倍数按平方变化：",
+        work=("The variance is the mean squared deviation, and a factor enters "
+              "squared:", "方差是偏差平方的平均数，倍数按平方变化：",
               r"$s^2=\frac{1}{n}\sum(x_i-\overline{x})^2=<answer>$"),
         listed=listed, value=value, k=k, c=c,
     )  # fmt: skip
@@ -141,8 +142,8 @@ def bar_percent(r: Draw) -> Draft:
     share = r.pick(20, 25, 30, 35, 40) if total != 50 else r.pick(20, 30, 40)
     part = total * share // 100
     rest = total - part
-    first = r.int(rest // 5, rest // 3)
-    second = r.int((rest - first) // 3, (rest - first) // 2)
+    first = r.num(rest // 5, rest // 3)
+    second = r.num((rest - first) // 3, (rest - first) // 2)
     order = r.shuffled([("*", part), ("", first), ("", second), ("", rest - first - second)])
     names = list("ABCD")
     chosen = names[[tag for tag, _ in order].index("*")]
@@ -156,7 +157,8 @@ def bar_percent(r: Draw) -> Draft:
         [
             "#The chart shows how many pupils chose each club. What percentage of all pupils chose <chosen>?",
             "#条形统计图表示某班学生选择四个社团的人数，选择 <chosen> 的占百分之几？",
-            "#A kiosk counted its sales of four drinks. Give the part of drink <chosen> in all sales as a percentage.",
+            "#A kiosk counted its sales of four drinks. Give the part of drink <chosen> in all sales as a "
+            "percentage.",
             "#根据统计图，<求> <chosen> 组人数占总人数的百分比。",
             "#Votes for four candidates are shown. What per cent of the votes went to <chosen>?",
         ],
@@ -173,8 +175,8 @@ def bar_percent(r: Draw) -> Draft:
 def line_change(r: Draw) -> Draft:
     """The largest rise between neighbouring points of a line chart."""
     while True:
-        values = [10 * r.int(1, 9) for _ in range(5)]
-        steps = [b - a for a, b in zip(values, values[1:], strict=False)]
+        values = [10 * r.num(1, 9) for _ in range(5)]
+        steps = [b - a for a, b in itertools.pairwise(values)]
         if max(steps) > 0 and sorted(steps)[-2] < max(steps):
             break
     labels = r.pick(["Mon", "Tue", "Wed", "Thu", "Fri"], ["Jan", "Feb", "Mar", "Apr", "May"], ["1", "2", "3", "4", "5"])
@@ -186,10 +188,11 @@ def line_change(r: Draw) -> Draft:
             "#折线统计图中，相邻两点之间的最大增加量是多少？",
             "#<who> noted the visitors of a museum. <Find> the greatest increase from one time to the next.",
             "#如图是某店五个时段的销量，销量增长最快的一段增加了多少？",
-            "#The temperature of an oven was read five times. What was the steepest climb between neighbouring readings, in degrees?",
+            "#The temperature of an oven was read five times. What was the steepest climb between "
+            "neighbouring readings, in degrees?",
         ],
         answer=rise,
-        check=lambda v: v == max(b - a for a, b in zip(values, values[1:], strict=False)),
+        check=lambda v: v == max(b - a for a, b in itertools.pairwise(values)),
         work=("Compare the steps:", "比较各段变化：", "$<steps>$"),
         wrong=(max(values) - min(values), drop),
         figure=lambda: line_chart(labels, values, 100, 20), steps=", ".join(map(str, steps)),
@@ -199,9 +202,9 @@ def line_change(r: Draw) -> Draft:
 @group(PIES, level=2)
 def pie_to_count(r: Draw) -> Draft:
     """From the angle or the percentage of a sector to a number of things."""
-    share, total = r.pick(15, 20, 25, 30, 35, 40), r.int(3, 20) * 20
+    share, total = r.pick(15, 20, 25, 30, 35, 40), r.num(3, 20) * 20
     part = total * share // 100
-    other = r.int(10, (100 - share) // 2)
+    other = r.num(10, (100 - share) // 2)
     values = [share, other, 100 - share - other]
     angle = plain(Fraction(36 * share, 10))
 
@@ -215,152 +218,15 @@ def pie_to_count(r: Draw) -> Draft:
             "#<total> people were asked; the chart shows their answers. How many answered A?",
             "#扇形统计图表示 <total> 名学生的上学方式，A 类有多少人？",
             "#A family spends <total> euros a week as in the diagram. How many euros fall to A?",
-            Ask("#根据扇形图，<求> A 所在扇形的圆心角的度数。", angle, lambda v: Fraction(v, 360) == Fraction(share, 100), r"^\circ"),
+            Ask("#根据扇形图，<求> A "
+                "所在扇形的圆心角的度数。", angle, lambda v: Fraction(v, 360) == Fraction(share, 100), r"^\circ"),
             Ask("A sector stands for <part> of <total> pupils. <Find> its central angle in degrees.", angle,
                 lambda v: Fraction(v, 360) == Fraction(part, total), r"^\circ"),
         ],
         answer=part,
         check=lambda v: v * 100 == total * share,
-        work=("A sector, its angle and its count are the same part of the whole:", "扇形、圆心角与数量占总体的比相同：",
+        work=("A sector, its angle and its count are the same part of the "
+              "whole:", "扇形、圆心角与数量占总体的比相同：",
               r"$<share>\%$, $<answer>$"),
         figure=figure, total=total, part=part, share=share,
-    )  # fmt: skip
-
-
-@group(SAMPLES, level=3)
-def capture_recapture(r: Draw) -> Draft:
-    """The share in a sample estimates the share in the whole."""
-    marked, hits, times = r.int(3, 10) * 10, r.int(2, 8), r.int(5, 15)
-    sample, whole = hits * times, marked * times
-    return pose(
-        r,
-        [
-            "<marked> fish of a lake are marked and set free. Later <hits> of <sample> caught fish carry a mark. Estimate how many "
-            "fish live in the lake.",
-            "为估计鱼塘中鱼的数量，先捞出 <marked> 条做标记后放回，再捞出 <sample> 条，其中 <hits> 条有标记，估计塘中有多少条鱼？",
-            "<who> adds <marked> black beans to a jar of white ones and mixes well. A handful of <sample> beans holds <hits> black "
-            "ones. About how many beans are in the jar now?",
-            "袋中有若干白球，放入 <marked> 个红球搅匀，随机摸出 <sample> 个，有 <hits> 个红球，估计袋中现有多少个球？",
-            Ask("In a random sample of <sample> bulbs, <hits> were faulty. How many faulty ones are to be expected among <whole>?",
-                marked, lambda v: Fraction(v, whole) == Fraction(hits, sample)),
-        ],
-        answer=whole,
-        check=lambda v: Fraction(marked) / Fraction(v) == Fraction(hits, sample),
-        work=("Equal shares:", "比例相等：", r"$\frac{<hits>}{<sample>}=\frac{<marked>}{<whole>}$"),
-        marked=marked, hits=hits, sample=sample, whole=whole,
-    )  # fmt: skip
-
-
-@group(CHANCE, level=1)
-def one_draw(r: Draw) -> Draft:
-    """Favourable over possible."""
-    a, b, c = r.int(2, 8), r.int(2, 8), r.int(1, 6)
-    total = a + b + c
-    chance, none = plain(Fraction(a, total)), plain(Fraction(b + c, total))
-    return pose(
-        r,
-        [
-            "A bag holds <a> red, <b> blue and <c> green marbles. One is taken blindly. What is the probability that it is red?",
-            "袋中有 <a> 个红球、<b> 个白球和 <c> 个黑球，任意摸出一个，摸到红球的概率是______。",
-            Ask("A spinner has <total> equal fields: <a> win a bike, <b> a pen, the rest nothing. With what probability does <who> "
-                "not win the bike?", none, lambda v: (1 - v) * total == a),
-            "抽签箱里有 <total> 支签，其中 <a> 支一等奖，<who>随意抽一支，抽中一等奖的概率是多少？",
-            "Of <total> raffle tickets in a drum, <a> give a prize. <who> draws the first ticket. How likely is a prize?",
-        ],
-        answer=chance,
-        check=lambda v: v * total == a,
-        work=("Favourable over possible:", "有利结果数除以总数：", r"$\frac{<a>}{<total>}$"),
-        choice=0.0, a=a, b=b, c=c, total=total,
-    )  # fmt: skip
-
-
-@group(DRAWS, level=3)
-def two_without_return(r: Draw) -> Draft:
-    """Multiply along the branches; the second draw finds one thing fewer."""
-    a, b = r.int(3, 7), r.int(2, 6)
-    n = a + b
-    chance = plain(Fraction(a * (a - 1), n * (n - 1)))
-    return pose(
-        r,
-        [
-            "From <a> red and <b> blue balls two are taken one after the other and not put back. <Find> the probability of two reds.",
-            "口袋里有 <a> 个红球和 <b> 个蓝球，不放回地依次摸出两个，都是红球的概率是多少？",
-            "A team of <a> girls and <b> boys draws lots for captain and deputy. How likely is it that girls get both posts?",
-            "从 <a> 名男生、<b> 名女生中任选两人参加比赛，<求>两人都是男生的概率。",
-            "<who> grabs two socks in the dark from a drawer with <a> black and <b> white single socks. What is the chance of a black "
-            "pair?",
-        ],
-        answer=chance,
-        check=lambda v: v * comb(n, 2) == comb(a, 2),
-        work=("Multiply along the branch:", "分步相乘：", r"$\frac{<a>}{<n>}\times\frac{<a1>}{<n1>}$"),
-        choice=0.0, a=a, b=b, n=n, a1=a - 1, n1=n - 1,
-    )  # fmt: skip
-
-
-@group(DRAWS, level=4)
-def at_least_once(r: Draw) -> Draft:
-    """The complement: one minus the probability of never."""
-    p, n = Fraction(*r.pick((1, 2), (1, 3), (1, 6), (1, 4), (2, 3), (1, 5), (3, 4))), r.int(2, 3)
-    chance = plain(1 - (1 - p) ** n)
-    return pose(
-        r,
-        [
-            "A shot hits with probability $<p>$. <n> shots are fired independently. How likely is at least one hit?",
-            "某射手每次命中的概率为 $<p>$，独立射击 <n> 次，至少命中一次的概率是多少？",
-            "Each of <n> alarm clocks rings with probability $<p>$, whatever the others do. <Find> the probability that not all of "
-            "them stay silent.",
-            "<n> 台机器各自独立工作，每台需要维修的概率均为 $<p>$，<求>至少有一台需要维修的概率。",
-            "<who> plays a game <n> times and wins each time with probability $<p>$. What is the probability of winning one or more "
-            "times?",
-        ],
-        answer=chance,
-        check=lambda v: 1 - v == (1 - p) ** n,
-        work=("Take the complement:", "用对立事件：", r"$1-\left(1-<p>\right)^{<n>}$"),
-        choice=0.0, p=p, n=n,
-    )  # fmt: skip
-
-
-@group(COUNTING, level=3)
-def pairs(r: Draw) -> Draft:
-    """Each pair is counted twice if one goes through all members."""
-    n = r.int(5, 16)
-    count = comb(n, 2)
-    return pose(
-        r,
-        [
-            "<n> people meet and everybody shakes hands with everybody else once. How many handshakes are there?",
-            "<n> 支球队进行单循环比赛（每两队赛一场），共要比赛多少场？",
-            Ask("Every two teams of a league play once, <count> games in all. How many teams are there?", n,
-                lambda v: v * (v - 1) == 2 * count),
-            "平面上有 <n> 个点，任意三点不共线，过其中任意两点画直线，共可画多少条？",
-            r"In how many ways can 2 of <n> books be chosen as a present?",
-        ],
-        answer=count,
-        check=lambda v: 2 * v == n * (n - 1),
-        work=("Each pair counts once:", "每一对只计一次：", r"$\frac{<n>\times(<n>-1)}{2}=<count>$"),
-        wrong=(n * (n - 1), n * n),
-        n=n, count=count,
-    )  # fmt: skip
-
-
-@group(COUNTING, level=3)
-def arrangements(r: Draw) -> Draft:
-    """Orders in a row where some must stand together: glue them to one."""
-    n = r.int(4, 7)
-    free, glued = factorial(n), 2 * factorial(n - 1)
-    return pose(
-        r,
-        [
-            "<n> friends line up for a photo; <who> and <other> want to stand side by side. How many orders are possible?",
-            "<n> 名同学站成一排照相，其中甲、乙两人必须相邻，共有多少种站法？",
-            "How many ways are there to put <n> different books on a shelf if the two novels among them must not be parted?",
-            "把 <n> 盆不同的花摆成一排，红花与黄花要挨在一起，有多少种摆法？",
-            Ask("<n> speakers draw up a programme in which the two guests never follow each other directly. How many programmes are "
-                "there?", free - glued, lambda v: v + 2 * factorial(n - 1) == factorial(n)),
-        ],
-        answer=glued,
-        check=lambda v: v == 2 * factorial(n) // n,
-        work=("Glue the pair into one:", "捆绑法：", r"$2\times(<n>-1)!=<glued>$"),
-        wrong=(free,),
-        n=n, glued=glued,
     )  # fmt: skip

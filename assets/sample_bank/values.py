@@ -30,6 +30,9 @@ class Pi:
     factor: Fraction
 
 
+#: The unit of an angle, as ``tex`` has none.
+DEGREE = r"^\circ"
+
 Number = int | Fraction
 Value = int | Fraction | Root | Pi | tuple["Value", ...] | str
 
@@ -91,7 +94,7 @@ def parse(text: str) -> Value:
         return Root(_coefficient(match[1]), int(match[2]))
     if match := _PI.fullmatch(body):
         return Pi(_coefficient(match[1]))
-    return body
+    return text
 
 
 def _coefficient(text: str) -> Fraction:

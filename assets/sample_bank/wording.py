@@ -10,8 +10,9 @@ from .draw import Draw
 from .values import Value, tex
 
 _SLOT = re.compile(r"<([A-Za-z_\u4e00-\u9fff]\w*)(?::([c+]+))?>")
-_ENGLISH_NAMES = "Ana Ben Chloe Daniel Elena Farid Grace Hugo Ines Jonas Kira Liam Maya Noor Oscar Priya".split()
-_CHINESE_NAMES = "小明 小红 小华 小丽 小刚 小芳 李雷 王芳 张伟 陈晨 刘洋 赵敏".split()
+_ENGLISH_NAMES = ["Ana", "Ben", "Chloe", "Daniel", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas", "Kira", "Liam"]
+_ENGLISH_NAMES += ["Maya", "Noor", "Oscar", "Priya"]
+_CHINESE_NAMES = ["小明", "小红", "小华", "小丽", "小刚", "小芳", "李雷", "王芳", "张伟", "陈晨", "刘洋", "赵敏"]
 
 
 def language_of(text: str) -> str:

@@ -1,0 +1,62 @@
+"""The knowledge hierarchy of the bank: every concept once, by its whole path."""
+
+# Algebra
+LINEAR = ("Algebra", "Equations and inequalities", "Linear equations")
+SYSTEMS = ("Algebra", "Equations and inequalities", "Systems of equations")
+QUADRATIC = ("Algebra", "Equations and inequalities", "Quadratic equations")
+INEQUALITY = ("Algebra", "Equations and inequalities", "Linear inequalities")
+RANGES = ("Algebra", "Equations and inequalities", "Systems of inequalities")
+IDENTITIES = ("Algebra", "Numbers and expressions", "Identities and factoring")
+POWERS = ("Algebra", "Numbers and expressions", "Powers and roots")
+ARITHMETIC = ("Algebra", "Sequences", "Arithmetic sequences")
+GEOMETRIC = ("Algebra", "Sequences", "Geometric sequences")
+NUMBER_LINE = ("Algebra", "Numbers and expressions", "Number line")
+
+# Functions
+SLOPE = ("Functions", "Linear functions", "Slope and intercepts")
+CROSSING = ("Functions", "Linear functions", "Intersection of lines")
+VERTEX = ("Functions", "Quadratic functions", "Axis and vertex")
+FORMS = ("Functions", "Quadratic functions", "Zeros and transformations")
+EXPONENTIAL = ("Functions", "Exponentials and logarithms", "Exponential growth")
+LOGARITHM = ("Functions", "Exponentials and logarithms", "Logarithms")
+RATIOS = ("Functions", "Trigonometry", "Identities")
+WAVES = ("Functions", "Trigonometry", "Period and amplitude")
+CONCEPT = ("Functions", "Function concept", "Domain and values")
+PROPORTIONAL = ("Functions", "Linear functions", "Proportional graphs")
+RIGHT_RATIOS = ("Functions", "Trigonometry", "Right-triangle ratios")
+
+# Geometry
+PARALLEL = ("Geometry", "Angles", "Parallel lines")
+POLYGON = ("Geometry", "Angles", "Polygon angles")
+ISOSCELES = ("Geometry", "Triangles", "Isosceles triangles")
+RIGHT = ("Geometry", "Triangles", "Right triangles")
+SIMILAR = ("Geometry", "Triangles", "Similar triangles")
+INSCRIBED = ("Geometry", "Circles", "Inscribed angles")
+CHORDS = ("Geometry", "Circles", "Tangents and chords")
+POLYGON_AREA = ("Geometry", "Measurement", "Areas of polygons")
+CIRCLE_AREA = ("Geometry", "Measurement", "Circles and sectors")
+VOLUME = ("Geometry", "Measurement", "Volumes")
+SURFACE = ("Geometry", "Measurement", "Surface and diagonals")
+DISTANCE = ("Geometry", "Coordinates", "Distance and midpoint")
+MOVES = ("Geometry", "Coordinates", "Reflections and rotations")
+
+# Statistics
+MEAN = ("Statistics", "Averages and spread", "Means")
+SPREAD = ("Statistics", "Averages and spread", "Median and variance")
+BARS = ("Statistics", "Charts", "Bar charts")
+LINES = ("Statistics", "Charts", "Line charts")
+PIES = ("Statistics", "Charts", "Pie charts")
+CHANCE = ("Statistics", "Probability and sampling", "Single draws")
+DRAWS = ("Statistics", "Probability and sampling", "Repeated draws")
+COUNTING = ("Statistics", "Probability and sampling", "Sets and counting")
+SAMPLES = ("Statistics", "Probability and sampling", "Estimates from samples")
+
+# Word problems
+MEETING = ("Word problems", "Motion", "Meeting and catching up")
+SPEEDS = ("Word problems", "Motion", "Average and relative speed")
+WORK = ("Word problems", "Work and mixtures", "Work rates")
+MIXTURE = ("Word problems", "Work and mixtures", "Concentration")
+PERCENT = ("Word problems", "Money", "Percentages and profit")
+INTEREST = ("Word problems", "Money", "Interest and tariffs")
+AGES = ("Word problems", "Numbers and ages", "Ages and digits")
+SHARING = ("Word problems", "Numbers and ages", "Heads, legs and sharing")
