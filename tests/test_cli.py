@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import pytest
 
-from tqnet import cli
+from tqnet.commands import check
 from tqnet.cli import main
 from tqnet.version import __version__
 
@@ -63,7 +63,7 @@ def test_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(args: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "run_check", interrupt)
+    monkeypatch.setattr(check, "run", interrupt)
     assert main(["check", "bank"]) == 130
 
 

@@ -1,0 +1,65 @@
+"""Linear probe of frozen embeddings for knowledge points (TQ-Net, Table 5).
+
+    python finetune/probe.py data.bank=assets/sample model=runs/demo/scl/model out=runs/demo/probe
+
+One classifier per level of the hierarchy, its regularisation chosen on ``valid``; the classifiers are saved.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
+from tqnet.files import atomic
+from tqnet.libraries import precision, quiet
+from tqnet.modeling.build import load_model
+from tqnet.questions import KnowledgeHierarchy, QuestionBank
+from tqnet.training import session
+from tqnet.training.config import DataConfig, parse_config, save_config
+
+
+@dataclass
+class ProbeConfig:
+    """Settings of the probe.
+
+    Attributes:
+        model: A trained TQ-Net folder; its weights stay as they are.
+        out: Gets level-1/, level-2/, ... (the classifiers), results.json and config.yaml.
+        seed: Draws the splits by group where the bank has none.
+        precision, batch_size: Of encoding.
+    """
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: str = "???"
+    out: str = "???"
+    seed: int = 0
+    precision: str = "auto"
+    batch_size: int = 32
+
+
+def main(config: ProbeConfig) -> Path:
+    quiet()
+    bank = QuestionBank.load(config.data.bank, on_error=config.data.on_error)
+    model = load_model(config.model)
+    vectors = model.encode(
+        bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True
+    )
+    result = evaluate_probe(vectors, bank, KnowledgeHierarchy.from_bank(bank), seed=config.seed)
+
+    out = Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)
+    save_config(config, out / "config.yaml")
+    for level in result.levels:
+        level.probe.save(out / f"level-{level.level}")
+    results = {"model": StageResult(probe=result)}
+    with atomic(out / "results.json") as temporary:
+        temporary.write_text(json.dumps(to_dict(results), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(render(results))
+    return out
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(ProbeConfig, __doc__))

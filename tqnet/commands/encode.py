@@ -1,0 +1,67 @@
+"""``tqnet encode``: the vectors of a bank as a NumPy file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tqnet.cli import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser("encode", help="write the vectors of a bank's questions")
+    add_model_arguments(parser)
+    parser.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net")
+    parser.add_argument("--bank", required=True, help="a .jsonl or .parquet file, or a folder with questions.*")
+    parser.add_argument("--out", required=True, metavar="DIR", help="gets vectors.npy [questions, width] and ids.json")
+    parser.add_argument("--normalize", action="store_true", help="scale every vector to length 1")
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
+    parser.set_defaults(run=run)
+
+
+def add_model_arguments(parser: argparse.ArgumentParser) -> None:
+    """How a model is run; the same in every command that encodes."""
+    parser.add_argument("--batch-size", type=int, default=32, help="questions at a time (32)")
+    parser.add_argument("--device", help="cpu, cuda, ...; by default the accelerator where there is one")
+    parser.add_argument(
+        "--precision",
+        choices=("auto", "fp32", "bf16"),
+        default="auto",
+        help="auto: bf16 where the processor computes in it",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+
+    import numpy as np
+
+    from tqnet.files import atomic
+    from tqnet.libraries import precision, quiet
+    from tqnet.modeling.build import load_model
+    from tqnet.questions import QuestionBank
+
+    quiet()
+    bank = QuestionBank.load(args.bank, on_error=args.on_error)
+    model = load_model(args.model)
+    out = Path(args.out)
+    out.mkdir(parents=True, exist_ok=True)
+    with atomic(out / "vectors.npy") as temporary:
+        shape = (len(bank), model.config.hidden_size)
+        vectors = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
+        model.encode(
+            bank,
+            batch_size=args.batch_size,
+            device=args.device,
+            precision=precision(args.precision),
+            normalize=args.normalize,
+            show_progress=True,
+            out=vectors,
+        )
+        vectors.flush()
+    with atomic(out / "ids.json") as temporary:
+        temporary.write_text(json.dumps(bank.ids, ensure_ascii=False), encoding="utf-8")
+    print(f"{len(bank)} vectors of width {shape[1]}: {out / 'vectors.npy'}")
+    return 0
