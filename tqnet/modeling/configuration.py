@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from transformers import AutoConfig, BertConfig, PretrainedConfig
+from transformers import AutoConfig, PretrainedConfig
 
 FUSIONS = ("coordinated", "joint", "none")
 POOLINGS = ("tokens", "per_modality")
@@ -47,10 +47,8 @@ class TQNetConfig(PretrainedConfig):
         max_images: int = 10,
         **kwargs: Any,
     ):
-        if text_config is None:
-            text_config = BertConfig()
-        if isinstance(text_config, dict):
-            text_config = AutoConfig.for_model(**{"model_type": "bert", **text_config})
+        if not isinstance(text_config, PretrainedConfig):
+            text_config = AutoConfig.for_model(**{"model_type": "bert", **(text_config or {})})
         self.text_config = text_config
         self.visual_backbone = visual_backbone
         self.visual_norm = visual_norm
@@ -69,7 +67,7 @@ class TQNetConfig(PretrainedConfig):
         for name, choices in (("fusion", FUSIONS), ("pooling", POOLINGS), ("visual_norm", NORMS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")
-        if self.hidden_size % self.fusion_heads:
+        if self.fusion == "coordinated" and self.hidden_size % self.fusion_heads:
             raise ValueError(f"fusion_heads: {self.fusion_heads} does not divide the hidden size {self.hidden_size}")
 
     @property
