@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test lint clean
+.PHONY: demo stages test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,26 @@ demo: $(VENV)/installed
 	$(BIN)/tqnet evaluate stages --bank assets/sample --out $(RUN) --title 'tqnet on its sample bank' \
 	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
 	  MLM=$(RUN)/mlm/model MoCo=$(RUN)/moco/model SCL=$(RUN)/scl/model
+
+# The stages on a bank of your own: make stages BANK=opl DATA=path/to/opl; every stage resumes where it was stopped.
+RUNS := runs/$(BANK)
+SETTINGS := data.bank=$(DATA) run.resume=true
+AUTOENCODER := $(wildcard configs/$(BANK)/autoencoder.yaml)
+stages: $(VENV)/installed
+ifneq ($(AUTOENCODER),)
+	$(LAUNCH) pretrain/autoencoder.py --config $(AUTOENCODER) $(SETTINGS) run.out=$(RUNS)/autoencoder
+endif
+	$(LAUNCH) pretrain/mlm.py --config configs/$(BANK)/mlm.yaml $(SETTINGS) run.out=$(RUNS)/mlm \
+	  $(if $(AUTOENCODER),model.visual_start=$(RUNS)/autoencoder/model)
+	$(LAUNCH) pretrain/moco.py --config configs/$(BANK)/moco.yaml $(SETTINGS) run.out=$(RUNS)/moco \
+	  model.start=$(RUNS)/mlm/model
+	$(LAUNCH) finetune/similar.py --config configs/$(BANK)/similar.yaml $(SETTINGS) run.out=$(RUNS)/scl \
+	  model.start=$(RUNS)/moco/model
+	$(BIN)/tqnet evaluate stages --bank $(DATA) --out $(RUNS) --title 'tqnet on $(BANK)' \
+	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
+	  MLM=$(RUNS)/mlm/model MoCo=$(RUNS)/moco/model SCL=$(RUNS)/scl/model
+	mkdir -p docs/results/$(BANK)
+	cp $(RUNS)/results.json $(RUNS)/results.md docs/results/$(BANK)/
 
 test: $(VENV)/installed
 	$(BIN)/ruff check .

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -36,16 +38,16 @@ def clip_window(question: Question, least: float, rng: np.random.Generator) -> Q
     parts = units(question.stem)
     if len(parts) < 2 or least >= 1:
         return question
-    kept = max(1, round(len(parts) * rng.uniform(least, 1)))
+    kept = math.ceil(len(parts) * rng.uniform(least, 1))
     start = int(rng.integers(len(parts) - kept + 1))
     if kept == len(parts):
         return question
     return dataclasses.replace(question, stem=join_units(parts[start : start + kept]))
 
 
-def _rewrite(question: Question, change: object) -> Question:
+def _rewrite(question: Question, change: Callable[[str], str]) -> Question:
     return dataclasses.replace(
         question,
-        stem=change(question.stem),  # type: ignore[operator]
-        options=tuple(change(option) for option in question.options),  # type: ignore[operator]
+        stem=change(question.stem),
+        options=tuple(map(change, question.options)),
     )

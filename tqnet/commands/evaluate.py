@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -84,30 +85,34 @@ def run_stages(args: argparse.Namespace) -> int:
     import json
 
     from tqnet.evaluation import render, to_dict, write_report
-    from tqnet.evaluation.stages import parse_stages, training_curves_of
+    from tqnet.evaluation.stages import parse_stages, provenance, training_logs
     from tqnet.files import atomic
 
     stages = parse_stages(args.stages)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
+    bank, logs = _bank(args), training_logs(stages)
     vectors: dict[str, Any] = {}
     results = _measure(args, stages, cache=out / "vectors", vectors=vectors)
+    facts = provenance("tqnet " + shlex.join(sys.argv[1:]), bank, logs)
     with atomic(out / "results.json") as temporary:
-        temporary.write_text(json.dumps(to_dict(results), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        document = {"made_by": facts, "stages": to_dict(results)}
+        temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     with atomic(out / "results.md") as temporary:
-        temporary.write_text(render(results, markdown=True) + "\n", encoding="utf-8")
+        lines = [f"- {name}: `{fact}`" for name, fact in facts.items()]
+        temporary.write_text("\n".join((*lines, "", render(results, markdown=True))), encoding="utf-8")
     report = write_report(
         out / "report.html",
         results,
-        _bank(args),
+        bank,
         title=args.title,
         vectors=vectors,
-        metrics_files=training_curves_of(stages),
-        facts={"command": "tqnet " + " ".join(sys.argv[1:])},
+        metrics_files=logs,
+        facts=facts,
         seed=args.seed,
     )
     print(render(results))
-    print(f"\nreport: {report}")
+    print(f"report: {report}")
     return 0
 
 

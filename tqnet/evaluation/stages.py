@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
+from tqnet.evaluation.curves import read_series
 from tqnet.evaluation.probe import evaluate_probe
 from tqnet.evaluation.similar import evaluate_similar
 from tqnet.evaluation.table import StageResult
@@ -95,7 +96,17 @@ def measure_vectors(
     )
 
 
-def training_curves_of(stages: Mapping[str, str]) -> dict[str, Path]:
+def training_logs(stages: Mapping[str, str]) -> dict[str, Path]:
     """metrics.jsonl of every stage whose run's folder lies around its model."""
     files = {name: Path(source).parent / "metrics.jsonl" for name, source in stages.items()}
     return {name: path for name, path in files.items() if path.exists()}
+
+
+def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> dict[str, str]:
+    """How results came about: the command, the data, and the questions that each stage saw in training."""
+    seen = [f"{name} {read_series(path)['questions'][1].max():,.0f}" for name, path in logs.items()]
+    return {
+        "command": command,
+        "bank": f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}",
+        "questions seen in training": ", ".join(seen),
+    }

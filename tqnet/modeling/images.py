@@ -17,12 +17,20 @@ from tqnet.modeling.configuration import TQNetConfig
 
 def open_figure(path: str) -> np.ndarray:
     """The figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
-    with Image.open(path) as image:
+    with Image.open(path) as file:
+        image: Image.Image = file
         if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             image = image.convert("RGBA")
             paper = Image.new("RGBA", image.size, "white")
             return np.array(Image.alpha_composite(paper, image).convert("RGB"))
+        if image.mode.startswith("I"):
+            return _from_16_bits(np.array(image))
         return np.array(image.convert("RGB"))
+
+
+def _from_16_bits(grey: np.ndarray) -> np.ndarray:
+    """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
+    return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
 
 
 def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
@@ -45,7 +53,7 @@ class TQNetImageProcessor(BaseImageProcessor):
         super().__init__(**kwargs)
         self.image_size = image_size
 
-    def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:
+    def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:  # type: ignore[override]
         """images: uint8 arrays [H, W, 3] of any size."""
         return BatchFeature({"pixel_values": self.normalise([fit_square(i, self.image_size) for i in images])})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,7 +15,6 @@ from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.fusion import CoordinatedFusion, LastProjection
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import VisualStream
-
 
 #: Rows that pass together on a processor.
 PART = 16
@@ -55,7 +54,7 @@ class TQNetModel(PreTrainedModel):
     base_model_prefix = "tqnet"
     main_input_name = "input_ids"
     _supports_sdpa = True
-    _no_split_modules: ClassVar[list[str]] = ["BertLayer", "FusionBlock"]
+    _no_split_modules = ["BertLayer", "FusionBlock"]  # noqa: RUF012 (transformers' own convention)
 
     processor: TQNetProcessor | None = None
     """Set by :meth:`from_pretrained` and by :func:`tqnet.modeling.build.build_model`."""
@@ -70,13 +69,13 @@ class TQNetModel(PreTrainedModel):
         self.post_init()
 
     @classmethod
-    def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> TQNetModel:
+    def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> TQNetModel:  # type: ignore[override]
         """Load a trained folder; its processor comes along as ``model.processor``."""
         model = super().from_pretrained(folder, *args, **kwargs)
         model.processor = TQNetProcessor.from_pretrained(folder)
         return model
 
-    def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:
+    def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
         """Write weights, configuration and processor to ``folder``."""
         super().save_pretrained(folder, *args, **kwargs)
         if self.processor is not None:
@@ -119,7 +118,7 @@ class TQNetModel(PreTrainedModel):
         Shape notation: b questions, t text tokens, n images, v visual tokens, h hidden width.
         """
         mask = attention_mask.bool()
-        if image_cells is not None:
+        if image_cells is not None and image_counts is not None:
             visual, visual_mask = self.visual.tokens(image_cells, image_counts)
         else:
             visual, visual_mask = self._visual_tokens(pixel_values, image_counts, mask)

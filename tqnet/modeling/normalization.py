@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +23,7 @@ class SplitBatchNorm2d(nn.BatchNorm2d):
 
     def forward(self, input: Tensor) -> Tensor:
         if not self.training or self.splits == 1:
-            return super().forward(input)
+            return _activate(self, super().forward(input))
         parts = min(self.splits, max(1, input.shape[0] // self.min_images))
         if parts < self.splits:
             warnings.warn(
@@ -30,16 +31,23 @@ class SplitBatchNorm2d(nn.BatchNorm2d):
                 f"{self.splits}; a larger run.batch_size or visual_norm=frozen|group helps",
                 stacklevel=2,
             )
-        return torch.cat([super(SplitBatchNorm2d, self).forward(part) for part in input.tensor_split(parts)])
+        split = [nn.BatchNorm2d.forward(self, part) for part in input.tensor_split(parts)]
+        return _activate(self, torch.cat(split))
 
 
 class FrozenBatchNorm2d(nn.BatchNorm2d):
     """Batch norm that always uses its stored statistics and never moves them."""
 
     def forward(self, input: Tensor) -> Tensor:
-        return nn.functional.batch_norm(
+        normed = nn.functional.batch_norm(
             input, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
         )
+        return _activate(self, normed)
+
+
+def _activate(norm: Any, normed: Tensor) -> Tensor:
+    """timm's ``BatchNormAct2d`` carries its activation inside; it is kept where one is converted."""
+    return norm.act(norm.drop(normed)) if hasattr(norm, "act") else normed
 
 
 def convert_batchnorm(module: nn.Module, kind: type[nn.BatchNorm2d]) -> None:
@@ -54,4 +62,4 @@ def split_batchnorm(module: nn.Module, splits: int) -> None:
     for child in module.modules():
         if isinstance(child, nn.BatchNorm2d) and not isinstance(child, FrozenBatchNorm2d):
             child.__class__ = SplitBatchNorm2d
-            child.splits = splits
+            setattr(child, "splits", splits)  # noqa: B010 (the class changed unseen by the type checker)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+import math
+from typing import Any
 
 import timm
 import torch
@@ -20,9 +21,13 @@ class VisualStream(nn.Module):
     fill a batch: a batch without images returns no tokens and costs no convolution.
     """
 
+    backbone: Any  # timm's contract: forward_features, num_features
+
     def __init__(self, config: TQNetConfig):
         super().__init__()
-        options = {"norm_layer": partial(GroupNorm, num_groups=32)} if config.visual_norm == "group" else {}
+        if config.visual_backbone is None:
+            raise ValueError("visual_backbone: none, so there is no visual stream")
+        options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
         self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
         if config.visual_norm == "frozen":
             convert_batchnorm(self.backbone, FrozenBatchNorm2d)
@@ -76,3 +81,8 @@ class VisualStream(nn.Module):
         cells = self.cells(blank)
         self.backbone.train()
         return 0.0 * (self.projection(cells) + self.image_index.weight[0]).sum()
+
+
+def _group_norm(channels: int, **options: Any) -> GroupNorm:
+    """32 groups (Wu and He 2018), or as many as go into the channels (24 in the stem of resnet10t)."""
+    return GroupNorm(channels, num_groups=math.gcd(32, channels), **options)

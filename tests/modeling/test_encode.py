@@ -1,0 +1,128 @@
+"""Encoding a bank: order, kinds of input, what is cut, and what is computed only once."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+
+from tqnet.modeling import encode as encoding
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import Question, QuestionBank
+
+
+def test_a_question_may_be_a_record_a_dict_or_a_string_one_or_many(tiny_model: TQNetModel) -> None:
+    stem, options = "Find $x$.", ("$1$", "$2$")
+    record = Question(id="q", stem=stem, options=options, answer="A", analysis="because", knowledge=(("Algebra",),))
+    fields = {"stem": stem, "options": list(options)}
+    wanted = tiny_model.encode([record])
+    assert wanted.shape == (1, 48)
+    assert wanted.dtype == np.float32
+    for same in (record, fields, [fields], {"id": "other", **fields}, "Find $x$.\n(A) $1$\n(B) $2$"):
+        np.testing.assert_allclose(tiny_model.encode(same), wanted, atol=1e-6)
+    mixed = tiny_model.encode([stem, record, fields, {"stem": stem}])
+    np.testing.assert_allclose(mixed[[1, 2]], wanted[[0, 0]], atol=1e-5)
+    np.testing.assert_allclose(mixed[0], mixed[3], atol=1e-6)
+    assert np.abs(mixed[0] - mixed[1]).max() > 1e-3
+    assert tiny_model.encode([]).shape == (0, 48)
+
+
+def test_a_bank_is_encoded_in_its_order(
+    tiny_model: TQNetModel, tiny_bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = tiny_model.encode(tiny_bank)
+    one_by_one = np.concatenate([tiny_model.encode(question) for question in tiny_bank])
+    np.testing.assert_allclose(vectors, one_by_one, atol=1e-5)
+    monkeypatch.setattr(encoding, "WINDOW", 7)
+    np.testing.assert_allclose(tiny_model.encode(tiny_bank, batch_size=3), one_by_one, atol=1e-5)
+
+
+def test_normalized_vectors_have_length_one_and_the_same_direction(tiny_model: TQNetModel) -> None:
+    texts = ["Find $x$.", "求面积。", ""]
+    plain, unit = tiny_model.encode(texts), tiny_model.encode(texts, normalize=True)
+    assert unit.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-6)
+    np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1, keepdims=True), atol=1e-6)
+
+
+def test_only_distinct_figures_are_convolved(
+    tiny_model: TQNetModel, mixed_questions: list[Question], convolved: Callable
+) -> None:
+    with convolved(tiny_model) as images:
+        tiny_model.encode(mixed_questions * 2, batch_size=2)
+    assert sum(images) == len({path for question in mixed_questions for path in question.images}) == 7
+
+
+def test_a_small_cache_changes_the_cost_and_not_the_vectors(
+    tiny_model: TQNetModel, mixed_questions: list[Question], monkeypatch: pytest.MonkeyPatch, convolved: Callable
+) -> None:
+    wanted = tiny_model.encode(mixed_questions)
+    monkeypatch.setattr(encoding.CellCache.__init__, "__defaults__", (1,))
+    with convolved(tiny_model) as images:
+        np.testing.assert_allclose(tiny_model.encode(mixed_questions * 2, batch_size=2)[:8], wanted, atol=1e-5)
+    assert sum(images) > 7
+
+
+def test_the_cache_keeps_no_more_than_its_room(tiny_model: TQNetModel, draw_figure: Callable[..., str]) -> None:
+    size = 4 * tiny_model.visual.backbone.num_features * 4
+    cache = encoding.CellCache(tiny_model, tiny_model.processor, room=2 * size)
+    paths = [draw_figure(n) for n in range(5)]
+    with torch.no_grad():
+        cells = cache(paths)
+        assert list(cache.kept) == paths[-2:]
+        assert sum(kept.untyped_storage().nbytes() for kept in cache.kept.values()) == 2 * size
+        torch.testing.assert_close(cache([paths[4], paths[0]]), cells[[4, 0]], atol=1e-5, rtol=0)
+        assert list(cache.kept) == [paths[4], paths[0]]
+
+
+def test_figures_beyond_the_limit_are_left_out_and_counted(
+    tiny_model: TQNetModel, draw_figure: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    many = Question(id="q", stem="Which?", images=tuple(draw_figure(n) for n in range(6)))
+    few = dataclasses.replace(many, images=many.images[:4])
+    with caplog.at_level(logging.WARNING):
+        vector = tiny_model.encode(few)
+        assert not caplog.messages
+        np.testing.assert_allclose(tiny_model.encode([many, few, many]), vector[[0, 0, 0]], atol=1e-5)
+    assert caplog.messages == ["4 figures beyond 4 of a question left out"]
+
+
+def test_long_texts_are_cut_and_counted(tiny_model: TQNetModel, caplog: pytest.LogCaptureFixture) -> None:
+    processor = tiny_model.processor
+    processor.max_length = 8
+    long = "the area of the side of the area of the side"
+    (cut,) = processor.tokenize([long])
+    processor.cut_texts = 0
+    (whole,) = processor.tokenizer([long])["input_ids"]
+    assert cut == [*whole[:7], processor.tokenizer.sep_token_id]
+    with caplog.at_level(logging.WARNING):
+        one, other = tiny_model.encode([long, long + " and more"])
+    np.testing.assert_allclose(one, other, atol=1e-6)
+    assert caplog.messages == ["2 texts were cut to 8 tokens"]
+    caplog.clear()
+    tiny_model.encode("area")
+    assert not caplog.messages
+
+
+def test_answers_labels_and_ids_do_not_enter_the_vector(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
+    bare = [Question(id=f"x{i}", stem=q.stem, options=q.options, images=q.images) for i, q in enumerate(tiny_bank)]
+    assert np.array_equal(tiny_model.encode(bare), tiny_model.encode(tiny_bank))
+
+
+def test_the_model_is_left_in_the_mode_it_was_in(tiny_model: TQNetModel) -> None:
+    for training in (True, False):
+        tiny_model.train(training)
+        first, second = (tiny_model.encode("Find $x$.") for _ in range(2))
+        assert np.array_equal(first, second)  # no dropout
+        assert tiny_model.training == tiny_model.fusion.blocks[0].training == training
+
+
+def test_a_model_without_a_processor_says_so(tiny_model: TQNetModel) -> None:
+    processor, tiny_model.processor = tiny_model.processor, None
+    with pytest.raises(ValueError, match="processor"):
+        tiny_model.encode("Find $x$.")
+    assert tiny_model.encode("Find $x$.", processor=processor).shape == (1, 48)

@@ -1,0 +1,73 @@
+"""A saved folder gives the same vectors, whichever way it is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModel, AutoProcessor
+
+from tqnet.modeling.build import load_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.questions import Question
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"fusion": "joint", "pooling": "per_modality"},
+        {"fusion": "none"},
+        {"visual": None},
+        {"visual_norm": "group"},
+        {"visual_norm": "frozen", "fusion_layers": 2},
+    ],
+    ids=str,
+)
+def test_a_saved_model_gives_equal_vectors_whichever_way_it_is_loaded(
+    build_tiny: Callable[..., TQNetModel], mixed_questions: list[Question], tmp_path: Path, options: dict
+) -> None:
+    model = build_tiny(awake=True, **options)
+    if model.config.reads_images:
+        for buffer in (b for name, b in model.visual.named_buffers() if name.endswith("running_mean")):
+            buffer.uniform_(-0.1, 0.1)
+    wanted = model.encode(mixed_questions)
+    model.save_pretrained(tmp_path)
+    for load in (load_model, TQNetModel.from_pretrained, AutoModel.from_pretrained):
+        loaded = load(tmp_path)
+        assert type(loaded) is TQNetModel
+        assert not loaded.training
+        assert loaded.dtype == torch.float32
+        assert loaded.config.to_dict().keys() == model.config.to_dict().keys()
+        assert np.array_equal(loaded.encode(mixed_questions), wanted)
+    processor = AutoProcessor.from_pretrained(tmp_path)
+    assert type(processor) is TQNetProcessor
+    assert np.array_equal(model.encode(mixed_questions, processor=processor), wanted)
+
+
+def test_settings_of_the_processor_are_saved(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    tiny_model.processor.max_length, tiny_model.processor.max_images = 33, 2
+    tiny_model.save_pretrained(tmp_path)
+    loaded = load_model(tmp_path).processor
+    assert (loaded.max_length, loaded.max_images, loaded.spell_formulas) == (33, 2, True)
+    assert loaded.image_processor.image_size == 64
+    text = r"求 $\frac{AB}{ab}$"
+    assert loaded.tokenize([text]) == tiny_model.processor.tokenize([text])
+
+
+def test_a_second_save_gives_the_same_files(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    tiny_model.save_pretrained(tmp_path / "one")
+    load_model(tmp_path / "one").save_pretrained(tmp_path / "two")
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "two").iterdir())
+    for name in ("model.safetensors", "tokenizer.json", "processor_config.json"):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes(), name
+
+
+def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"nothing: no model here"):
+        load_model(tmp_path / "nothing")

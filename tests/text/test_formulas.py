@@ -1,0 +1,179 @@
+"""Formulas are found where a LaTeX parser finds them, and a text cut into units is put together again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pylatexenc.latexwalker import LatexMathNode, LatexWalker
+
+from tqnet.questions import QuestionBank
+from tqnet.text.formulas import formula_tokens, join_units, segments, units
+
+Span = tuple[int, int]
+
+PROSE = st.text("ab 1,.?()求面积，。", min_size=1, max_size=12)
+FORMULA = st.lists(
+    st.sampled_from(
+        [
+            "x",
+            "AB",
+            "12",
+            "3.5",
+            "+",
+            "=",
+            "{",
+            "}",
+            "^",
+            "_",
+            "(",
+            r"\frac",
+            r"\alpha ",
+            r"\{",
+            r"\$",
+            r"\\",
+            " ",
+            r"\text{cm and}",
+            r"\mathrm{AB}",
+            r"\begin{cases}",
+            "&",
+            "求",
+            "[",
+            "]",
+            "|",
+            "%",
+        ]
+    ),
+    min_size=1,
+    max_size=8,
+).map("".join)
+DELIMITERS = st.sampled_from([("$", "$"), ("$$", "$$"), (r"\(", r"\)"), (r"\[", r"\]")])
+
+
+@st.composite
+def texts(draw: st.DrawFn) -> tuple[str, list[str]]:
+    """A text, and the bodies of its formulas in order."""
+    pieces, bodies = [draw(PROSE)], []
+    for _ in range(draw(st.integers(0, 3))):
+        opening, closing = draw(DELIMITERS)
+        bodies.append(draw(FORMULA.filter(str.strip)))
+        # A space between, since "$1$2" may be money.
+        pieces += [" ", opening, bodies[-1], closing, " ", draw(PROSE)]
+    return "".join(pieces), bodies
+
+
+def found(text: str) -> list[Span]:
+    return [(segment.start, segment.end) for segment in segments(text) if segment.is_formula]
+
+
+def parsed(text: str) -> list[Span]:
+    """Places of the math nodes that pylatexenc's parser sees, at any depth."""
+    spans: list[Span] = []
+
+    def walk(nodes: object) -> None:
+        for node in nodes or []:  # type: ignore[attr-defined]
+            if node is None:
+                continue
+            if node.isNodeType(LatexMathNode):
+                spans.append((node.pos, node.pos + node.len))
+                continue
+            walk(getattr(node, "nodelist", None))
+            walk(node.nodeargd.argnlist if getattr(node, "nodeargd", None) else None)
+
+    walk(LatexWalker(text, tolerant_parsing=True).get_latex_nodes()[0])
+    return spans
+
+
+def test_formulas_of_the_sample_bank_are_those_of_a_latex_parser(sample_bank: QuestionBank) -> None:
+    stems = sample_bank.column("stem")
+    assert sum(bool(found(stem)) for stem in stems) > 100
+    for stem in stems:
+        assert found(stem) == parsed(stem), stem
+
+
+@pytest.mark.filterwarnings("ignore:.*records left out")
+def test_formulas_of_a_real_bank_are_those_of_a_latex_parser(real_bank_folder: Path) -> None:
+    # Stems that differ hold broken LaTeX, "$2$ a $- 2$" inside braces or "\textbackslash$80$" for a price.
+    stems = [stem for stem in QuestionBank.load(real_bank_folder, on_error="skip").column("stem")[:3000] if stem]
+    agree = sum(found(stem) == parsed(stem) for stem in stems)
+    assert agree >= 0.985 * len(stems)
+
+
+@given(texts())
+def test_formulas_are_found_whatever_their_delimiters(text_and_bodies: tuple[str, list[str]]) -> None:
+    text, bodies = text_and_bodies
+    assert [segment.body for segment in segments(text) if segment.is_formula] == bodies
+
+
+@pytest.mark.parametrize(
+    "text", ["$5 and $6", "from $5 to $10.", "US$5 or US$6", r"\$5 and \$6", "costs $5", r"a \\(b\\)", "$$$$"]
+)
+def test_money_and_escaped_delimiters_are_prose(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "bodies"),
+    [
+        (r"(4※4)$\times$5-(5※5)", [r"\times"]),  # a digit right behind is no money
+        (r"$\{$12, $x$, 14$\}$", [r"\{", "x", r"\}"]),
+        (r"is $\$$13.20", [r"\$"]),
+        ("$3$ and $4$", ["3", "4"]),
+        (r"$$a \\$$ b", [r"a \\"]),
+        (r"$x$$y$", ["x", "y"]),
+    ],
+)
+def test_awkward_formulas_are_found(text: str, bodies: list[str]) -> None:
+    assert [segment.body for segment in segments(text) if segment.is_formula] == bodies
+
+
+@given(st.text("$\\()[]{}a1 求\n", max_size=40))
+def test_joined_segments_give_the_text_back(text: str) -> None:
+    cut = list(segments(text))
+    assert "".join(text[segment.start : segment.end] for segment in cut) == text
+    for segment in cut:
+        assert segment.body in text[segment.start : segment.end]
+        assert segment.body
+        assert segment.is_formula or segment.body == text[segment.start : segment.end]
+
+
+def test_tokens_of_a_formula_are_commands_numbers_letters_signs_and_words() -> None:
+    assert formula_tokens(r"2x+\frac12=3.5\text{ cm}\,AB\{") == [
+        *("2", "x", "+", r"\frac", "12", "=", "3.5", r"\text{ cm}", r"\,", "A", "B", r"\{"),
+    ]
+
+
+@given(FORMULA)
+def test_tokens_of_a_formula_leave_nothing_out(formula: str) -> None:
+    assert "".join("".join(formula_tokens(formula)).split()) == "".join(formula.split())
+
+
+@given(texts(), st.data())
+def test_any_part_of_a_texts_units_joins_to_whole_formulas(
+    text_and_bodies: tuple[str, list[str]], data: st.DataObject
+) -> None:
+    parts = units(text_and_bodies[0])
+    keep = data.draw(st.lists(st.booleans(), min_size=len(parts), max_size=len(parts)))
+    kept = [unit for unit, wanted in zip(parts, keep, strict=True) if wanted]
+    again = units(join_units(kept))
+    per_formula: dict[int, list[str]] = {}
+    for unit in kept:
+        if unit.formula is not None:
+            per_formula.setdefault(unit.formula, []).append(unit.text)
+    per_formula_again: dict[int, list[str]] = {}
+    for unit in again:
+        if unit.formula is not None:
+            per_formula_again.setdefault(unit.formula, []).append(unit.text)
+    assert list(per_formula_again.values()) == list(per_formula.values())
+    prose = ["".join(unit.text for unit in of if unit.formula is None) for of in (kept, again)]
+    assert prose[0] == prose[1]
+
+
+def test_all_units_of_the_sample_bank_survive_being_joined(sample_bank: QuestionBank) -> None:
+    for stem in sample_bank.column("stem"):
+        parts = units(stem)
+        again = units(join_units(parts))
+        assert [unit.text for unit in again] == [unit.text for unit in parts]
+        assert [unit.formula is None for unit in again] == [unit.formula is None for unit in parts]
