@@ -1,6 +1,7 @@
 """Stage 3: supervised contrastive fine-tuning on similar questions (TQ-Net, Eq. 3; Figure 2, step 3).
 
-    accelerate launch finetune/similar.py --config configs/demo/similar.yaml model.start=runs/moco/model run.out=runs/scl
+    accelerate launch finetune/similar.py --config configs/demo/similar.yaml \\
+        model.start=runs/moco/model run.out=runs/scl
 
 Similar questions come from the bank's groups or from a pairs file. ``objective=pair`` is the traditional way
 that the paper compares with (Figure 3).
@@ -131,8 +132,7 @@ def main(config: SimilarConfig) -> Path:
             loss = loss + config.concept_weight * supervised_contrastive(
                 features, same_concept, config.temperature, config.denominator
             )
-        # Every process holds the same loss but the gradient of its own rows only; DDP takes the mean.
-        loop.step(loss * accelerator.num_processes, {"positives": similar.sum() / 2})
+        loop.step(loss, {"positives": similar.sum() / 2})
         loop.after_step()
     return loop.finish()
 

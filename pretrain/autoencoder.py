@@ -63,6 +63,8 @@ def main(config: AutoencoderConfig) -> Path:
     if not len(with_figures):
         raise ConfigError(f"data.bank: {config.data.bank} has no question with a figure")
     model, processor = build_model(config.model, session.contents(bank))
+    if not model.config.reads_images:
+        raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
     session.describe_run(Path(config.run.out), config, with_figures)
 
     augment = QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token)
@@ -73,9 +75,7 @@ def main(config: AutoencoderConfig) -> Path:
         config.optim,
         model=model,
         trained=autoencoder,
-        plan=ShuffledBatches(
-            session.sort_lengths(with_figures, processor), config.run.batch_size, config.run.seed
-        ),
+        plan=ShuffledBatches(session.sort_lengths(with_figures, processor), config.run.batch_size, config.run.seed),
         views=QuestionViews(with_figures, processor, config.run.seed, augment, workers=config.data.workers),
     )
     for batch in loop:

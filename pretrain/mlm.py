@@ -12,6 +12,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 from torch.nn import functional as F
+from transformers import PreTrainedModel
 
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.heads import MaskedTokenHead
@@ -37,7 +38,7 @@ class MLMConfig:
 class MaskedLanguageModel(nn.Module):
     """The text encoder with a masked-token head; its decoder is the word embedding."""
 
-    def __init__(self, text: nn.Module):
+    def __init__(self, text: PreTrainedModel):
         super().__init__()
         self.text = text
         self.head = MaskedTokenHead(text.config.hidden_size, text.config.vocab_size)
@@ -47,7 +48,10 @@ class MaskedLanguageModel(nn.Module):
         hidden = self.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         masked = labels != IGNORED
         logits = self.head(hidden[masked], self.text.get_input_embeddings().weight).float()
-        return F.cross_entropy(logits, labels[masked]), (logits.argmax(-1) == labels[masked]).float().mean()
+        # A batch of bare figures has no word to mask: its loss is zero, not the mean of nothing.
+        count = masked.sum().clamp(min=1)
+        loss = F.cross_entropy(logits, labels[masked], reduction="sum") / count
+        return loss, (logits.argmax(-1) == labels[masked]).sum() / count
 
 
 def main(config: MLMConfig) -> Path:

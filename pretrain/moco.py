@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.build import ModelConfig, build_model
@@ -69,13 +69,13 @@ def main(config: MoCoConfig) -> Path:
     session.describe_run(Path(config.run.out), config, bank)
 
     streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
-    if "visual" in streams and model.config.fusion == "coordinated":
+    if "fused" not in streams and model.config.fusion == "coordinated":
         model.fusion.requires_grad_(False)  # it is not passed: its turn comes when the streams are joined
     if accelerator.num_processes == 1 and model.config.reads_images:
         split_batchnorm(model.visual, config.bn_splits)
     encoder = ContrastiveEncoder(model, streams, config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
-    queues = torch.nn.ModuleDict({stream: KeyQueue(config.queue, config.dimension) for stream in streams})
+    queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
 
     cells = session.cells_per_image(model)
     loop = TrainingLoop(
@@ -84,10 +84,8 @@ def main(config: MoCoConfig) -> Path:
         config.optim,
         model=model,
         trained=encoder,
-        state={"key_encoder": key_encoder, "queues": queues},
-        plan=ShuffledBatches(
-            session.sort_lengths(bank, processor, cells), config.run.batch_size, config.run.seed
-        ),
+        state={"key_encoder": key_encoder, "queues": nn.ModuleDict(queues)},
+        plan=ShuffledBatches(session.sort_lengths(bank, processor, cells), config.run.batch_size, config.run.seed),
         views=QuestionViews(
             bank,
             processor,
@@ -105,13 +103,15 @@ def main(config: MoCoConfig) -> Path:
 
     for step, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
         encoder.train()
-        queries, output = loop.trained(**batch.inputs)
+        queries, _ = loop.trained(**batch.inputs)
         keys = keys_of(batch, step)
-        loss, logged = torch.zeros((), device=loop.device), {}
+        terms: list[Tensor] = []
+        logged: dict[str, Tensor] = {}
         for stream, query in queries.items():
             term, metrics = stream_loss(query, keys[stream], queues[stream], config.temperature)
-            loss, logged = loss + term, logged | {f"{stream}/{name}": value for name, value in metrics.items()}
-        loop.step(loss, logged)
+            terms.append(term)
+            logged |= {f"{stream}/{name}": value for name, value in metrics.items()}
+        loop.step(torch.stack(terms).sum(), logged)
         for stream, queue in queues.items():
             queue.enqueue(*keys[stream].everyone)
         if loop.stepped:
@@ -127,10 +127,10 @@ def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) 
         return 0.0 * query.sum(), {}
     negatives, excluded = queue.negatives(keys.ids[rows], keys.hashes[rows])
     loss, logits = infonce(query[rows], keys.own[rows], negatives, temperature, excluded)
-    return loss, contrast_metrics(query[rows], logits, temperature)
+    return keys.weight * loss, contrast_metrics(query[rows], logits, temperature)
 
 
-def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: torch.nn.ModuleDict, config: MoCoConfig) -> None:
+def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue], config: MoCoConfig) -> None:
     """Real keys, never random ones, before the first step; of batches that training will not see."""
     needed = -(-config.queue // config.run.batch_size)
     for number, batch in enumerate(loop.later_batches(needed)):

@@ -34,6 +34,12 @@ def rises(view: np.ndarray, axis: int) -> bool:
     return float(np.polyfit(np.arange(len(profile)), profile, 1)[0]) > 0
 
 
+def likeness(one: np.ndarray, other: np.ndarray) -> float:
+    """Largest correlation over all shifts."""
+    spectra = [np.fft.fft2(grey - grey.mean()) for grey in (one, other)]
+    return float(np.fft.ifft2(spectra[0] * spectra[1].conj()).real.max())
+
+
 def views(kind: str, figure: np.ndarray, count: int) -> list[np.ndarray]:
     augment = FigureAugmentation(kind, SIZE)
     return [augment(figure, np.random.default_rng([7, i])) for i in range(count)]
@@ -67,11 +73,10 @@ def test_none_changes_nothing_but_the_size() -> None:
 
 def test_the_mild_views_never_mirror_a_figure() -> None:
     original = fit_square(letter(), SIZE).astype(float).mean(2)
-    mirrored = {"left to right": original[:, ::-1], "upside down": original[::-1], "turned": original[::-1, ::-1]}
+    mirrored = original[:, ::-1], original[::-1], original[::-1, ::-1]
     for view in views("figure", letter(), 150):
         grey = view.astype(float).mean(2)
-        likeness = {name: np.corrcoef(grey.ravel(), of.ravel())[0, 1] for name, of in mirrored.items()}
-        assert np.corrcoef(grey.ravel(), original.ravel())[0, 1] > max(likeness.values())
+        assert likeness(grey, original) > 1.1 * max(likeness(grey, other) for other in mirrored)
     for axis in (0, 1):
         assert all(rises(view, axis) for view in views("figure", ramp(axis), 100))
 
@@ -90,5 +95,5 @@ def test_the_mild_views_keep_the_figure_on_the_sheet() -> None:
 
 
 def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(ValueError, match="^augment.images: 'strong' is none of figure, mocov2, none"):
+    with pytest.raises(ValueError, match=r"^augment\.images: 'strong' is none of figure, mocov2, none"):
         FigureAugmentation("strong", SIZE)

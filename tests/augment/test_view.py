@@ -43,11 +43,8 @@ def test_views_keep_the_options_and_never_lose_the_stem(
     for i, question in enumerate(sample_bank):
         view = augment.text(question, np.random.default_rng([1, i]))
         assert len(view.options) == len(question.options)
-        assert all(
-            bool(after.strip()) == bool(before.strip())
-            for after, before in zip(view.options, question.options, strict=False)
-        )
-        assert bool(view.stem.strip()) == bool(question.stem.strip())
+        for before, after in zip((question.stem, *question.options), (view.stem, *view.options), strict=True):
+            assert bool(after.strip()) == bool(before.strip())
         assert dataclasses.replace(view, stem=question.stem, options=question.options) == question
 
 

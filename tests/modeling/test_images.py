@@ -13,6 +13,8 @@ from PIL import Image, ImageDraw
 
 from tqnet.modeling.images import TQNetImageProcessor, fit_square, open_figure
 
+TRANSPARENT = ("transparent LA", "transparent RGBA", "transparent P")
+
 #: Where the picture of :func:`save` is paper, and where it is ink.
 PAPER, INK = (slice(0, 8), slice(0, 40)), (slice(12, 18), slice(12, 28))
 
@@ -53,24 +55,9 @@ def save(kind: str, folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.parametrize(
     "kind",
-    [
-        "L",
-        "1",
-        "P",
-        "RGB",
-        "RGBA",
-        "16 bit",
-        "16 bit tiff",
-        "32 bit tiff",
-        "CMYK",
-        "grey gif",
-        "transparent LA",
-        "transparent RGBA",
-        "transparent P",
-    ],
+    ["L", "1", "P", "RGB", "RGBA", "CMYK", "16 bit", "16 bit tiff", "32 bit tiff", "grey gif", *TRANSPARENT],
 )
 def test_a_figure_of_any_kind_is_black_on_white(kind: str, tmp_path: Path) -> None:
     figure = open_figure(save(kind, tmp_path))

@@ -33,11 +33,15 @@ def minilm() -> TQNetModel:
 
 
 @torch.no_grad()
-def test_an_untrained_model_gives_the_mean_of_its_text_encoder_where_there_is_no_figure(tiny_model: TQNetModel) -> None:
+@pytest.mark.parametrize("pooling", ["tokens", "per_modality"])
+def test_an_untrained_model_gives_the_mean_of_its_text_encoder_where_there_is_no_figure(
+    build_tiny: Build, pooling: str
+) -> None:
+    model = build_tiny(pooling=pooling)
     texts = ["求面积。", r"Find $\frac{1}{2}x$ of the whole."]
-    for text, vector in zip(texts, tiny_model.encode(texts), strict=True):
-        ids = torch.tensor(tiny_model.processor.tokenize([text]))
-        hidden = tiny_model.text(input_ids=ids).last_hidden_state
+    for text, vector in zip(texts, model.encode(texts), strict=True):
+        ids = torch.tensor(model.processor.tokenize([text]))
+        hidden = model.text(input_ids=ids).last_hidden_state
         assert close(hidden.mean(1).numpy(), vector, 1e-6)
 
 

@@ -143,5 +143,5 @@ def test_the_loss_is_in_fp32_under_autocast() -> None:
 
 
 def test_an_unknown_denominator_is_named() -> None:
-    with pytest.raises(ValueError, match="^denominator: 'some'"):
+    with pytest.raises(ValueError, match=r"^denominator: 'some'"):
         supervised_contrastive(unit(2), torch.zeros(2, 2, dtype=torch.bool), 0.1, "some")

@@ -44,6 +44,7 @@ def _figure(size: int) -> A.Compose:
         [
             A.Affine(
                 scale=(0.85, 1.1),
+                keep_ratio=True,  # a circle stays a circle
                 translate_percent=(-0.06, 0.06),
                 rotate=(-8, 8),
                 fill=_WHITE,

@@ -33,8 +33,8 @@ class ModelConfig:
         visual: Name of a timm backbone; null reads no figures.
         visual_pretrained: Fetch timm's weights for it (needs a network).
         visual_start: Folder of a TQ-Net (an auto-encoder's, say) whose visual stream is taken over.
-        visual_norm, image_size, fusion, fusion_layers, fusion_heads, pooling, max_images: As in
-            :class:`TQNetConfig`.
+        visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
+        fusion_heads: Likewise; null takes as many as the text encoder has.
         max_length: Text tokens of a question, special tokens included; longer questions are cut.
     """
 
@@ -52,7 +52,7 @@ class ModelConfig:
     image_size: int = 128
     fusion: str = "coordinated"
     fusion_layers: int = 1
-    fusion_heads: int = 12
+    fusion_heads: int | None = None
     pooling: str = "tokens"
     max_length: int = 256
     max_images: int = 10
@@ -73,8 +73,15 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, 
     else:
         model, processor = _new_model(config, texts)
     if config.visual_start and model.config.reads_images:
-        model.visual.load_state_dict(load_model(config.visual_start).visual.state_dict())
+        _take_visual_stream(model, config.visual_start)
     return model, processor
+
+
+def _take_visual_stream(model: TQNetModel, folder: str) -> None:
+    try:
+        model.visual.load_state_dict(load_model(folder).visual.state_dict())
+    except (AttributeError, RuntimeError) as error:
+        raise ValueError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
 
 
 def load_model(folder: str | Path) -> TQNetModel:
@@ -110,7 +117,7 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, T
             image_size=config.image_size,
             fusion=config.fusion,
             fusion_layers=config.fusion_layers,
-            fusion_heads=config.fusion_heads,
+            fusion_heads=config.fusion_heads or text_config.num_attention_heads,
             pooling=config.pooling,
             max_images=config.max_images,
         )

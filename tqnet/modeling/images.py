@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from torch import Tensor
 from transformers import AutoImageProcessor, BatchFeature
@@ -18,7 +18,7 @@ from tqnet.modeling.configuration import TQNetConfig
 def open_figure(path: str) -> np.ndarray:
     """The figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
     with Image.open(path) as file:
-        image: Image.Image = file
+        image: Image.Image = ImageOps.exif_transpose(file)  # as a photographed page is looked at
         if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
             image = image.convert("RGBA")
             paper = Image.new("RGBA", image.size, "white")

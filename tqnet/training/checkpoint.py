@@ -14,22 +14,22 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
+from tqnet.files import atomic
+
 _NAME = "step-{:08d}.pt"
 _PATTERN = re.compile(r"step-(\d{8})\.pt")
 
 
 def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator: Accelerator, keep: int) -> None:
-    """Write ``state`` and every process's random generators under a temporary name, then rename.
+    """Write ``state`` and every process's random generators, in a file that appears whole or not at all.
 
     Call it on all processes. The newest ``keep`` checkpoints stay.
     """
     generators = gather_object([_generators()])
     if accelerator.is_main_process:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / _NAME.format(step)
-        temporary = path.with_suffix(".tmp")
-        torch.save({**state, "generators": generators}, temporary)
-        os.replace(temporary, path)
+        with atomic(folder / _NAME.format(step)) as temporary:
+            torch.save({**state, "generators": generators}, temporary)
         for old in checkpoints(folder)[:-keep]:
             old.unlink()
     accelerator.wait_for_everyone()

@@ -9,8 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from tqnet.questions import QuestionBank
 
 C = TypeVar("C")
 
@@ -40,6 +43,14 @@ class DataConfig:
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise ConfigError(f"data.on_error: {self.on_error!r} is neither 'stop' nor 'skip'")
+
+    def load(self) -> QuestionBank:
+        """The whole bank, all splits.
+
+        Raises:
+            BankError: It has faults and ``on_error`` is ``stop``.
+        """
+        return QuestionBank.load(self.bank, on_error="skip" if self.on_error == "skip" else "stop")
 
 
 @dataclass
@@ -126,15 +137,25 @@ def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
         for file in files:
             if not Path(file).is_file():
                 raise ConfigError(f"{file}: no such configuration")
-            settings = OmegaConf.merge(settings, OmegaConf.load(file))
+            settings = OmegaConf.merge(settings, _read_yaml(file))
         settings = OmegaConf.merge(settings, OmegaConf.from_dotlist(overrides))
         missing = sorted(OmegaConf.missing_keys(settings))
         if missing:
             raise ConfigError(f"{', '.join(missing)}: not set, neither in a file nor as key=value")
-        return OmegaConf.to_object(settings)  # type: ignore[return-value]
+        return OmegaConf.to_object(settings)
     except OmegaConfBaseException as error:
         key = getattr(error, "full_key", None)
         raise ConfigError(f"{key}: {str(error).splitlines()[0]}" if key else str(error).splitlines()[0]) from error
+
+
+def _read_yaml(file: str) -> Any:
+    try:
+        settings = OmegaConf.load(file)
+    except YAMLError as error:
+        raise ConfigError(f"{file}: not YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(settings, DictConfig):
+        raise ConfigError(f"{file}: expected settings by name")
+    return settings
 
 
 def parse_config(kind: type[C], description: str | None, argv: list[str] | None = None) -> C:
@@ -146,7 +167,7 @@ def parse_config(kind: type[C], description: str | None, argv: list[str] | None 
     )
     parser.add_argument("--config", action="append", default=[], metavar="YAML", help="may be given repeatedly")
     parser.add_argument("settings", nargs="*", metavar="key=value", help="e.g. run.epochs=3 optim.lr=1e-4")
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_intermixed_args(argv)
     for setting in arguments.settings:
         if "=" not in setting:
             parser.error(f"{setting!r} is not of the form key=value")

@@ -20,6 +20,8 @@ class Keys:
     Attributes:
         own: [b, d], the positives of this process's queries; ids, hashes: [b], of those questions;
             present: bool [b], False where a question does not have the stream.
+        weight: Of this process's mean over its questions that have the stream, so that the mean over processes
+            is the mean over all such questions of the step.
         everyone: Keys, ids and hashes of the whole step in the order of the global batch, for the queue.
     """
 
@@ -27,6 +29,7 @@ class Keys:
     ids: Tensor
     hashes: Tensor
     present: Tensor
+    weight: Tensor
     everyone: tuple[Tensor, Tensor, Tensor]
 
 
@@ -62,7 +65,8 @@ class ShuffledKeys:
             present = has_images if stream == "visual" else torch.ones_like(has_images)
             hashes = self.hashes[ids]
             everyone = ordered[present], ids[present], hashes[present]
-            found[stream] = Keys(ordered[own], ids[own], hashes[own], present[own], everyone)
+            weight = present[own].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
+            found[stream] = Keys(ordered[own], ids[own], hashes[own], present[own], weight, everyone)
         return found
 
 

@@ -11,13 +11,16 @@ def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tens
     """Features [b, d] of every process as [world * b, d]; the gradient flows into this process's own rows.
 
     Every process then computes the same loss over all rows. Summed over processes, the gradients of own
-    rows are the gradient of that loss; DDP takes their mean instead, so multiply the loss by
-    ``accelerator.num_processes``. No communication is needed in the backward pass.
+    rows are the gradient of that loss; DDP takes their mean instead, so they are scaled here by the number
+    of processes. No communication is needed in the backward pass.
     """
-    if accelerator.num_processes == 1:
+    world = accelerator.num_processes
+    if world == 1:
         return features
     rows = list(accelerator.gather(features.detach()).split(len(features)))
-    rows[accelerator.process_index] = features
+    own = rows[accelerator.process_index] = features.view_as(features)
+    if own.requires_grad:
+        own.register_hook(lambda gradient: gradient * world)
     return torch.cat(rows)
 
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tqnet.files import atomic
+
 
 class MetricsLog:
     """Appends records to ``metrics.jsonl``; on resume, records after the resumed step are dropped first."""
@@ -14,9 +16,11 @@ class MetricsLog:
         self.path = folder / "metrics.jsonl"
         kept = []
         if resumed_step is not None and self.path.exists():
-            lines = self.path.read_text(encoding="utf-8").splitlines()
-            kept = [line for line in lines if json.loads(line)["step"] <= resumed_step]
-        self.path.write_text("".join(line + "\n" for line in kept), encoding="utf-8")
+            lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+            whole = (line for line in lines if line.endswith("\n"))
+            kept = [line for line in whole if json.loads(line)["step"] <= resumed_step]
+        with atomic(self.path) as temporary:
+            temporary.write_text("".join(kept), encoding="utf-8")
         self.run = None
         if project:
             import wandb

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -13,12 +13,13 @@ from typing import Any
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import gather_object, set_seed
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from tqnet.modeling.model import PART, TQNetModel
-from tqnet.training.checkpoint import load_checkpoint, replace_folder, save_checkpoint
+from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint
 from tqnet.training.config import OptimConfig, RunConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.distributed import any_process
@@ -76,6 +77,7 @@ class TrainingLoop:
             self.steps = min(self.steps, run.max_steps)
         if not self.steps:
             raise ValueError(f"run.batch_size: {run.batch_size} x accumulate {run.accumulate} leaves no step")
+        set_seed(run.seed, device_specific=True)  # from here on every process draws a dropout of its own
         optimizer = build_optimizer(trained, optim)
         self.schedule = build_schedule(optimizer, optim, self.steps)
         self.clip = optim.clip
@@ -107,7 +109,10 @@ class TrainingLoop:
                         return
                     self._waited += time.perf_counter() - asked
                     self._batch = batch
-                    yield batch
+                    self.stepped = (self._micro + 1) % self.run.accumulate == 0
+                    # DDP decides in its forward pass whether gradients will meet: in the last micro-batch only.
+                    with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
+                        yield batch
         finally:
             for number, handler in handlers.items():
                 signal.signal(number, handler)
@@ -130,6 +135,7 @@ class TrainingLoop:
             num_workers=self.views.workers,
             persistent_workers=self.views.workers > 0,
             pin_memory=self.device.type == "cuda",
+            generator=torch.Generator(),  # else it draws from the one of dropout, once more in a resumed run
         )
         for batch in loader:
             yield batch.to(self.device)
@@ -143,13 +149,11 @@ class TrainingLoop:
         """Number of the first micro-batch after the last epoch."""
         return self.run.epochs * len(self.plan)
 
-    def step(self, loss: Tensor, logged: dict[str, float | Tensor]) -> None:
+    def step(self, loss: Tensor, logged: Mapping[str, float | Tensor]) -> None:
         """Backward, and every ``run.accumulate`` calls an optimizer step with all that belongs to it."""
         self._check(loss)
         self._micro += 1
-        self.stepped = self._micro % self.run.accumulate == 0
-        with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
-            self.accelerator.backward(loss / self.run.accumulate)
+        self.accelerator.backward(loss / self.run.accumulate)
         self._add({"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part)})
         if not self.stepped:
             return
@@ -169,13 +173,15 @@ class TrainingLoop:
         if self.step_number % self.run.log_every == 0 or last:
             self._log()
         if self._evaluate and (self.step_number % self._eval_every == 0 or last):
+            begun = time.perf_counter()
             self._keep_best(self._evaluate())
-            self._reset_clock()
+            self._clock += time.perf_counter() - begun  # no time of training
         stopping = any_process(self.accelerator, self._signal != 0)
         if stopping or self.step_number % self.run.save_every == 0 or last:
             self._save()
         if stopping:
             log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
+            self.metrics.close()
             raise Interrupted(128 + (self._signal or signal.SIGTERM))
 
     def finish(self) -> Path:
@@ -189,20 +195,26 @@ class TrainingLoop:
         return folder
 
     def _resume(self) -> None:
-        resumed = None
-        if self.run.resume and (state := load_checkpoint(self.out / "checkpoints", self.accelerator)):
+        resumed, folder = None, self.out / "checkpoints"
+        if not self.run.resume and checkpoints(folder):
+            raise ValueError(
+                f"run.out: {folder} holds the checkpoints of an earlier run; run.resume=true goes on with it, "
+                "a new run needs another folder or this one without them"
+            )
+        if self.run.resume and (state := load_checkpoint(folder, self.accelerator)):
             self.accelerator.unwrap_model(self.trained).load_state_dict(state["trained"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.schedule.load_state_dict(state["schedule"])
             for name, module in self.state.items():
                 module.load_state_dict(state["state"][name])
             resumed = self.step_number = state["step"]
-            self._micro, self.best = self.step_number * self.run.accumulate, state["best"]
+            self._micro = self.step_number * self.run.accumulate
+            self.best, self._sums = state["best"], state["sums"]
             log.info("resumed at step %d of %d", self.step_number, self.steps)
         self.resumed = resumed is not None
         if self.accelerator.is_main_process:
             self.out.mkdir(parents=True, exist_ok=True)
-            self.metrics = MetricsLog(self.out, resumed, self.run.wandb, asdict(self.run))
+            self.metrics: MetricsLog | _NoMetrics = MetricsLog(self.out, resumed, self.run.wandb, asdict(self.run))
         else:
             self.metrics = _NoMetrics()
 
@@ -210,6 +222,7 @@ class TrainingLoop:
         state = {
             "step": self.step_number,
             "best": self.best,
+            "sums": self._sums,
             "trained": self.accelerator.unwrap_model(self.trained).state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
@@ -233,13 +246,13 @@ class TrainingLoop:
 
     def _check(self, loss: Tensor) -> None:
         if any_process(self.accelerator, not bool(torch.isfinite(loss.detach()))):
-            ids = ", ".join(self.views.ids(self._batch.index))
+            ids = ", ".join(gather_object(self.views.ids(self._batch.index)))
             raise NonFiniteLossError(
-                f"step {self.step_number + 1}: the loss is {float(loss)}; lower optim.lr or look at the "
+                f"step {self.step_number + 1}: the loss is not finite; lower optim.lr or look at the "
                 f"questions of this batch: {ids}"
             )
 
-    def _add(self, values: dict[str, float | Tensor]) -> None:
+    def _add(self, values: Mapping[str, float | Tensor]) -> None:
         for name, value in values.items():
             total, count = self._sums.get(name, (0.0, 0))
             self._sums[name] = (total + float(value), count + 1)
@@ -258,11 +271,11 @@ class TrainingLoop:
         }
         self.metrics.write({name: round(v, 6) if isinstance(v, float) else v for name, v in record.items()})
         self.bar.set_postfix_str(f"loss {means['loss']:.3f}, {speed:.0f} questions/s")
+        self._sums = {}
         self._reset_clock()
 
     def _reset_clock(self) -> None:
         self._clock, self._clock_step, self._waited = time.perf_counter(), self.step_number, 0.0
-        self._sums = {}
 
     def _progress(self) -> Any:
         hidden = not self.accelerator.is_main_process

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -14,7 +13,7 @@ from tqnet.training.config import OptimConfig
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
     """Parameters of the text stream, the visual stream and the rest in groups with rates of their own."""
-    rates = {"text": config.text_lr or config.lr, "visual": config.visual_lr or config.lr, "rest": config.lr}
+    rates = {"text": config.text_lr, "visual": config.visual_lr, "rest": None}
     groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
@@ -24,7 +23,7 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
     parameters = [
         {
             "params": of,
-            "lr": rates[stream],
+            "lr": config.lr if (rate := rates[stream]) is None else rate,
             "weight_decay": config.weight_decay if decays else 0.0,
             "name": stream,
         }
@@ -35,12 +34,13 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
     return torch.optim.AdamW(parameters, lr=config.lr)
 
 
+#: By the first part of a parameter's name that tells: a stream's projector is none of its encoder.
+_STREAMS = {"projectors": "rest", "text": "text", "backbone": "visual"}
+
+
 def _stream(name: str) -> str:
     """Which stream a parameter belongs to; its projection and image index are new, so they are ``rest``."""
-    parts = name.split(".")
-    if "text" in parts:
-        return "text"
-    return "visual" if "backbone" in parts else "rest"
+    return next((_STREAMS[part] for part in name.split(".") if part in _STREAMS), "rest")
 
 
 def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
@@ -56,8 +56,3 @@ def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps:
         return 1 - min(1.0, progress) if config.schedule == "linear" else 1.0
 
     return LambdaLR(optimizer, factor)
-
-
-def trainable(modules: Iterable[nn.Module]) -> list[nn.Parameter]:
-    """Every parameter that is trained."""
-    return [p for module in modules for p in module.parameters() if p.requires_grad]

@@ -20,7 +20,8 @@ BUCKET = 32
 class BatchPlan(Protocol):
     """The global batches of an epoch, each an array of question numbers, all of one size."""
 
-    batch_size: int
+    @property
+    def batch_size(self) -> int: ...
 
     def __len__(self) -> int:
         """Batches in an epoch; the last, partial one is dropped."""
@@ -56,8 +57,8 @@ class GroupBatches:
     An epoch visits every question that has a similar one at least once, as part of a cluster of ``members``
     (itself and random similar ones, those not yet visited first). A share ``lone`` of each batch are
     questions without any similar one, negatives of all others. With ``block`` above 1, clusters come in
-    blocks of that many of one concept (``concepts``), so that a batch holds negatives that are hard to tell
-    apart.
+    blocks of that many of one concept (``concepts``), and with them lone questions of those concepts, so that
+    a batch holds negatives that are hard to tell apart.
 
     A batch holds no question twice: one copy would be a negative of the other. Random questions fill the
     places that this and clusters of fewer leave.
@@ -108,12 +109,10 @@ class GroupBatches:
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         rng = self._rng(epoch)
-        clusters, lone = self._arrange(self._clusters(rng), rng), self._draw_lone(rng)
-        count = self.clusters_per_batch
-        batches = [
-            self._fill(np.concatenate([*clusters[number * count : (number + 1) * count], extra]), rng)
-            for number, extra in enumerate(lone)
-        ]
+        clusters, count = self._arrange(self._clusters(rng), rng), self.clusters_per_batch
+        rows = [np.concatenate(clusters[n * count : (n + 1) * count]) for n in range(len(self))]
+        lone = self._draw_lone(rng) if self.block == 1 else [self._draw_hard(row, rng) for row in rows]
+        batches = [self._fill(np.concatenate(parts), rng) for parts in zip(rows, lone, strict=True)]
         return [batches[i] for i in rng.permutation(len(batches))]
 
     def _rng(self, epoch: int) -> np.random.Generator:
@@ -141,6 +140,12 @@ class GroupBatches:
         while len(rows) < len(self):
             rows += rows_of_like_length(rng.permutation(self.alone)[:whole], self.lengths, self.lone_count)
         return rows[: len(self)]
+
+    def _draw_hard(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Questions without a similar one, of the concepts of ``questions`` as far as there are any."""
+        pool = rng.permutation(self.alone)
+        near = np.isin(self.concepts[pool], self.concepts[questions])
+        return pool[np.argsort(~near, kind="stable")][: self.lone_count]
 
     def _fill(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """A batch of ``questions``, each once, and random others in the free places."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import platform
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from accelerate import Accelerator
+from accelerate import Accelerator, PartialState
 from accelerate.utils import set_seed
 from torch import Tensor
 
@@ -63,10 +64,14 @@ def start(run: RunConfig) -> Accelerator:
 
 
 def describe_run(out: Path, config: Any, bank: QuestionBank) -> None:
-    """Write config.yaml and run.json (versions, data fingerprint) to the run's folder."""
+    """Write config.yaml and run.json (command, versions, data fingerprint) to the run's folder."""
+    if not PartialState().is_main_process:
+        return
     out.mkdir(parents=True, exist_ok=True)
     save_config(config, out / "config.yaml")
     facts = {
+        "command": shlex.join(sys.argv),
+        "processes": PartialState().num_processes,
         "versions": {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()},
         "bank": {"name": bank.name, "questions": len(bank), "fingerprint": bank.fingerprint},
     }
@@ -83,7 +88,7 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
         BankError: The bank has faults and ``data.on_error`` is ``stop``.
         ConfigError: Nothing to train on.
     """
-    bank = QuestionBank.load(data.bank, on_error=data.on_error)
+    bank = data.load()
     splits = np.asarray(bank.column("split"), dtype=object)
     if not any(splits):
         return bank

@@ -15,8 +15,12 @@ log = logging.getLogger(__name__)
 
 
 def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
-    """Which questions of ``bank`` are similar, by the pairs file or else by group."""
-    return Similarity.from_pairs(data.pairs, bank) if data.pairs else Similarity.from_groups(bank)
+    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file or else by group."""
+    if not data.pairs:
+        return Similarity.from_groups(bank)
+    whole = data.load()
+    row = {name: i for i, name in enumerate(whole.ids)}
+    return Similarity.from_pairs(data.pairs, whole).select([row[name] for name in bank.ids])
 
 
 class ValidationPrecision:
@@ -28,11 +32,10 @@ class ValidationPrecision:
     @classmethod
     def of(cls, model: TQNetModel, data: DataConfig, precision: str) -> ValidationPrecision | None:
         """None, and a line that says so, where no validation question has five similar ones."""
-        bank = QuestionBank.load(data.bank, on_error=data.on_error)
-        bank = bank.split("valid")
+        bank = data.load().split("valid")
         if len(bank):
             similarity = similar_questions(bank, data)
-            if any(len(similarity.neighbours(i)) >= 5 for i in np.flatnonzero(similarity.has_similar)):
+            if any(len(similarity.neighbours(int(i))) >= 5 for i in np.flatnonzero(similarity.has_similar)):
                 return cls(model, bank, similarity, precision)
         log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
         return None
