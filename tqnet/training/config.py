@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
+import re
 import sys
-from dataclasses import dataclass, field
+import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -142,7 +145,7 @@ def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
         missing = sorted(OmegaConf.missing_keys(settings))
         if missing:
             raise ConfigError(f"{', '.join(missing)}: not set, neither in a file nor as key=value")
-        return OmegaConf.to_object(settings)
+        return OmegaConf.to_object(settings)  # type: ignore[return-value]
     except OmegaConfBaseException as error:
         key = getattr(error, "full_key", None)
         raise ConfigError(f"{key}: {str(error).splitlines()[0]}" if key else str(error).splitlines()[0]) from error
@@ -183,24 +186,24 @@ def save_config(config: Any, path: Path) -> None:
     path.write_text(OmegaConf.to_yaml(OmegaConf.structured(config)), encoding="utf-8")
 
 
-def _describe(kind: type, prefix: str = "  ") -> str:
+def _describe(kind: type, prefix: str = "") -> str:
+    """Every setting with its default and what its class's docstring says about it."""
+    explained = _attributes(kind)
     lines = []
     for item in dataclasses.fields(kind):
-        default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default  # type: ignore[misc]
+        default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default
+        name = f"{prefix}{item.name}"
         if dataclasses.is_dataclass(default):
-            lines.append(_describe(type(default), f"{prefix}{item.name}."))
-        else:
-            lines.append(f"{prefix}{item.name}={'null' if default is None else default}")
+            lines.append(_describe(type(default), f"{name}."))
+            continue
+        shown = {None: "null", "???": "(to be given)"}.get(default, default)  # type: ignore[call-overload]
+        text = textwrap.fill(explained.get(item.name, ""), 100, initial_indent=" " * 8, subsequent_indent=" " * 8)
+        lines.append(f"  {name}={shown}" + (f"\n{text}" if text else ""))
     return "\n".join(lines)
 
 
-__all__ = [
-    "ConfigError",
-    "DataConfig",
-    "OptimConfig",
-    "RunConfig",
-    "field",
-    "load_config",
-    "parse_config",
-    "save_config",
-]
+def _attributes(kind: type) -> dict[str, str]:
+    """Field -> its text under ``Attributes:`` of the docstring; one text may explain several fields."""
+    block = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
+    entries = re.findall(r"^    ([a-z_, ]+): (.*(?:\n        .*)*)", block, re.MULTILINE)
+    return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
