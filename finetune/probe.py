@@ -15,7 +15,7 @@ from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
 from tqnet.files import atomic
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
-from tqnet.questions import KnowledgeHierarchy, QuestionBank
+from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
 from tqnet.training.config import DataConfig, parse_config, save_config
 
@@ -41,7 +41,7 @@ class ProbeConfig:
 
 def main(config: ProbeConfig) -> Path:
     quiet()
-    bank = QuestionBank.load(config.data.bank, on_error=config.data.on_error)
+    bank = config.data.load()
     model = load_model(config.model)
     vectors = model.encode(
         bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True

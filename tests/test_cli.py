@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import pytest
 
-from tqnet.commands import check
 from tqnet.cli import main
+from tqnet.commands import check
 from tqnet.version import __version__
 
 

@@ -75,6 +75,28 @@ def test_a_question_at_two_places_is_not_its_own_neighbour(kind: str, tmp_path: 
     ]
 
 
+@given(
+    st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda p: p[0] < p[1]), st.floats(0, 1)),
+    st.lists(st.none() | st.sampled_from("abc"), min_size=7, max_size=7),
+    st.lists(st.integers(0, 6), unique=True),
+)
+def test_a_part_of_a_relation(
+    tmp_path_factory: pytest.TempPathFactory,
+    scores: dict[tuple[int, int], float],
+    groups: list[str | None],
+    chosen: list[int],
+) -> None:
+    """Numbered as the part of the bank is; who has lost all relatives has none."""
+    bank = _bank(*groups)
+    file = _pairs(tmp_path_factory.mktemp("pairs"), *(_pair(str(b), str(a), s) for (a, b), s in scores.items()))
+    for whole in (Similarity.from_groups(bank), Similarity.from_pairs(file, bank)):
+        matrix = whole.matrix(chosen)
+        related = {(i, j) for i in range(len(chosen)) for j in range(len(chosen)) if matrix[i, j]}
+        _check_agreement(whole.select(np.array(chosen, dtype=int)), related)
+    by_group = Similarity.from_groups(bank).select(chosen)
+    assert by_group.has_similar.tolist() == Similarity.from_groups(bank.select(chosen)).has_similar.tolist()
+
+
 def test_csv(tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text("a,b,similar\n0,1,1\n1,2,0.2\n2,3,0.5\n")

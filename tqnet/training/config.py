@@ -8,7 +8,9 @@ import inspect
 import re
 import sys
 import textwrap
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -136,36 +138,37 @@ def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
         ConfigError: Unknown key, wrong type, missing mandatory value; names the key.
     """
     settings = OmegaConf.structured(kind)
-    try:
-        for file in files:
-            if not Path(file).is_file():
-                raise ConfigError(f"{file}: no such configuration")
-            settings = OmegaConf.merge(settings, _read_yaml(file))
-        settings = OmegaConf.merge(settings, OmegaConf.from_dotlist(overrides))
-        missing = sorted(OmegaConf.missing_keys(settings))
-        if missing:
-            raise ConfigError(f"{', '.join(missing)}: not set, neither in a file nor as key=value")
-        return OmegaConf.to_object(settings)  # type: ignore[return-value]
-    except OmegaConfBaseException as error:
-        key = getattr(error, "full_key", None)
-        raise ConfigError(f"{key}: {str(error).splitlines()[0]}" if key else str(error).splitlines()[0]) from error
+    for file in files:
+        if not Path(file).is_file():
+            raise ConfigError(f"{file}: no such configuration")
+        settings = _merge(settings, file, partial(OmegaConf.load, file))
+    for override in overrides:
+        settings = _merge(settings, override, partial(OmegaConf.from_dotlist, [override]))
+    missing = sorted(OmegaConf.missing_keys(settings))
+    if missing:
+        raise ConfigError(f"{', '.join(missing)}: not set, neither in a file nor as key=value")
+    return OmegaConf.to_object(settings)  # type: ignore[return-value]
 
 
-def _read_yaml(file: str) -> Any:
+def _merge(settings: Any, source: str, read: Callable[[], Any]) -> Any:
+    """``settings`` with those that ``read`` gives; what is wrong names the key, or else the source."""
     try:
-        settings = OmegaConf.load(file)
+        found = read()
+        if not isinstance(found, DictConfig):
+            raise ConfigError(f"{source}: expected settings by name")
+        return OmegaConf.merge(settings, found)
     except YAMLError as error:
-        raise ConfigError(f"{file}: not YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(settings, DictConfig):
-        raise ConfigError(f"{file}: expected settings by name")
-    return settings
+        raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
+    except OmegaConfBaseException as error:
+        key = getattr(error, "full_key", None) or source
+        raise ConfigError(f"{key}: {str(error).splitlines()[0]}") from error
 
 
 def parse_config(kind: type[C], description: str | None, argv: list[str] | None = None) -> C:
     """Configuration of a recipe from its command line; ends with a message and code 2 where it is wrong."""
     parser = argparse.ArgumentParser(
         description=description,
-        epilog="settings and defaults:\n" + _describe(kind),
+        epilog="settings and defaults:\n" + _describe(kind()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--config", action="append", default=[], metavar="YAML", help="may be given repeatedly")
@@ -186,17 +189,17 @@ def save_config(config: Any, path: Path) -> None:
     path.write_text(OmegaConf.to_yaml(OmegaConf.structured(config)), encoding="utf-8")
 
 
-def _describe(kind: type, prefix: str = "") -> str:
-    """Every setting with its default and what its class's docstring says about it."""
-    explained = _attributes(kind)
+def _describe(defaults: Any, prefix: str = "") -> str:
+    """Every setting with its default in this recipe and what its class's docstring says about it."""
+    explained = _attributes(type(defaults))
     lines = []
-    for item in dataclasses.fields(kind):
-        default = item.default_factory() if item.default_factory is not dataclasses.MISSING else item.default
+    for item in dataclasses.fields(defaults):
+        default = getattr(defaults, item.name)
         name = f"{prefix}{item.name}"
         if dataclasses.is_dataclass(default):
-            lines.append(_describe(type(default), f"{name}."))
+            lines.append(_describe(default, f"{name}."))
             continue
-        shown = {None: "null", "???": "(to be given)"}.get(default, default)  # type: ignore[call-overload]
+        shown = "null" if default is None else "(to be given)" if default == "???" else default
         text = textwrap.fill(explained.get(item.name, ""), 100, initial_indent=" " * 8, subsequent_indent=" " * 8)
         lines.append(f"  {name}={shown}" + (f"\n{text}" if text else ""))
     return "\n".join(lines)

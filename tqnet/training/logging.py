@@ -10,7 +10,10 @@ from tqnet.files import atomic
 
 
 class MetricsLog:
-    """Appends records to ``metrics.jsonl``; on resume, records after the resumed step are dropped first."""
+    """Appends records to ``metrics.jsonl``; on resume, records after the resumed step are dropped first.
+
+    wandb goes on with the run whose id is in ``wandb-id.txt``.
+    """
 
     def __init__(self, folder: Path, resumed_step: int | None, project: str | None, config: dict[str, Any]):
         self.path = folder / "metrics.jsonl"
@@ -25,7 +28,10 @@ class MetricsLog:
         if project:
             import wandb
 
-            self.run = wandb.init(project=project, dir=folder, config=config, resume="allow")
+            file = folder / "wandb-id.txt"
+            known = file.read_text() if resumed_step is not None and file.exists() else None
+            self.run = wandb.init(project=project, dir=folder, config=config, id=known, resume="allow")
+            file.write_text(self.run.id)
 
     def write(self, record: dict[str, Any]) -> None:
         with self.path.open("a", encoding="utf-8") as stream:

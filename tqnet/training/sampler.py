@@ -138,8 +138,10 @@ class GroupBatches:
         whole = len(self.alone) // self.lone_count * self.lone_count
         rows: list[np.ndarray] = []
         while len(rows) < len(self):
-            rows += rows_of_like_length(rng.permutation(self.alone)[:whole], self.lengths, self.lone_count)
-        return rows[: len(self)]
+            missing = (len(self) - len(rows)) * self.lone_count
+            drawn = rng.permutation(self.alone)[: min(whole, missing)]
+            rows += rows_of_like_length(drawn, self.lengths, self.lone_count)
+        return rows
 
     def _draw_hard(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Questions without a similar one, of the concepts of ``questions`` as far as there are any."""
@@ -148,11 +150,13 @@ class GroupBatches:
         return pool[np.argsort(~near, kind="stable")][: self.lone_count]
 
     def _fill(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A batch of ``questions``, each once, and random others in the free places."""
+        """A batch of ``questions``, each once; in the free places random others, the best in length of some."""
         chosen = np.unique(questions)
         others = rng.choice(len(self.lengths), min(len(self.lengths), 2 * self.batch_size), replace=False)
         others = others[~np.isin(others, chosen)]
-        return rng.permutation(np.append(chosen, others[: self.batch_size - len(chosen)]))
+        distance = np.abs(self.lengths[others] - np.median(self.lengths[chosen]))
+        nearest = others[np.argsort(distance, kind="stable")[: self.batch_size - len(chosen)]]
+        return rng.permutation(np.append(chosen, nearest))
 
     def _arrange(self, clusters: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
         """As many clusters as an epoch has room for: blocks of one concept in buckets of like length."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
+import os
 import platform
 import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -46,8 +49,14 @@ def start(run: RunConfig) -> Accelerator:
     """Processes, precision and seeds.
 
     Raises:
-        ConfigError: The batch does not divide among the processes.
+        ConfigError: The batch does not divide among the processes; or several were asked for and one came.
     """
+    # accelerate says by MASTER_ADDR that there shall be several, and leaves starting them to MPI.
+    if "MASTER_ADDR" in os.environ and PartialState().num_processes == 1 and "WORLD_SIZE" not in os.environ:
+        raise ConfigError(
+            "accelerate launch --cpu starts several processes only under MPI (--mpirun_hostfile FILE); without it: "
+            "ACCELERATE_USE_CPU=true torchrun --nproc_per_node N RECIPE SETTINGS"
+        )
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     quiet()
     if run.threads:
@@ -107,9 +116,10 @@ def contents(bank: QuestionBank) -> Iterator[str]:
 
 
 def content_hashes(bank: QuestionBank) -> Tensor:
-    """int64 [n]: equal where stem, options and figures are equal, whatever the id."""
+    """int64 [n]: equal where stem, options and figures are equal, whatever the id and the files' names."""
     pairs = _contents_and_images(bank)
-    return torch.tensor([hash64("\n".join((content, *images))) - 2**63 for content, images in pairs])
+    figure = cache(lambda path: hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest())
+    return torch.tensor([hash64("\n".join((content, *map(figure, images)))) - 2**63 for content, images in pairs])
 
 
 def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:

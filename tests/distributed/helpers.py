@@ -1,0 +1,161 @@
+"""What two processes compute, to be compared with what one computes on the joined batch.
+
+    torchrun --nproc_per_node 2 tests/distributed/helpers.py MODEL OUT
+
+One and the same function runs in both cases; every process writes what it got to ``OUT/rank-N.pt``.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT))
+
+from finetune.similar import SimilarityModel  # noqa: E402
+from pretrain.moco import stream_loss  # noqa: E402
+from tqnet.modeling.build import load_model  # noqa: E402
+from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
+from tqnet.modeling.model import TQNetModel  # noqa: E402
+from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
+from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive  # noqa: E402
+from tqnet.questions import QuestionBank, Similarity  # noqa: E402
+from tqnet.training.contrast import ShuffledKeys  # noqa: E402
+from tqnet.training.data import Batch, QuestionViews  # noqa: E402
+from tqnet.training.distributed import any_process, gather_with_own_gradient  # noqa: E402
+from tqnet.training.sampler import LocalBatches  # noqa: E402
+from tqnet.training.session import content_hashes  # noqa: E402
+
+
+@dataclass
+class OneBatch:
+    """A plan whose only batch is the whole bank in its order."""
+
+    batch_size: int
+
+    def __len__(self) -> int:
+        return 1
+
+    def epoch(self, epoch: int) -> list[np.ndarray]:
+        return [np.arange(self.batch_size)]
+
+
+def banks() -> dict[str, QuestionBank]:
+    """Eight questions each: figures on both processes, on the second only, and on none."""
+    bank = QuestionBank.load(ROOT / "assets" / "sample").split("train")
+    groups = np.unique([group for group in bank.column("group") if group])
+    has_images = np.array([len(images) > 0 for images in bank.column("images")])
+    group = np.array([name or "" for name in bank.column("group")])
+
+    def of(pictured: bool, count: int) -> np.ndarray:
+        """Two questions of each group."""
+        found: list[int] = []
+        for name in groups:
+            members = np.flatnonzero((group == name) & (has_images == pictured))[:2]
+            found += members.tolist() if len(members) == 2 else []
+        return np.array(found[:count])
+
+    bare, pictured = of(False, 8), of(True, 4)
+    mixed = [bare[0], bare[1], bare[2], pictured[0], bare[3], pictured[1], pictured[2], pictured[3]]
+    one_sided = [*bare[:4], bare[4], bare[5], pictured[0], pictured[1]]
+    return {"mixed": bank.select(mixed), "one_sided": bank.select(one_sided), "bare": bank.select(bare)}
+
+
+def local_batch(accelerator: Accelerator, bank: QuestionBank, model: TQNetModel, views: int) -> Batch:
+    """This process's share, as a recipe's loader makes it."""
+    world, rank = accelerator.num_processes, accelerator.process_index
+    assert model.processor is not None
+    dataset = QuestionViews(bank, model.processor, seed=0, views=views)
+    (items,) = LocalBatches(OneBatch(len(bank)), 0, 1, rank, world, views)
+    return dataset.collate([dataset[item] for item in items]).to(accelerator.device)
+
+
+def still(module: nn.Module) -> None:
+    """No dropout; the visual stream stays in training, where it does its zero-weight work."""
+    module.eval()
+    for child in module.modules():
+        if type(child).__name__ == "VisualStream":
+            child.train()
+
+
+def gradients(module: nn.Module) -> dict[str, Tensor]:
+    """Of everything that is trained; zero where none came (one process has no zero-weight work)."""
+    trained = {name: p for name, p in module.named_parameters() if p.requires_grad}
+    return {name: torch.zeros_like(p) if p.grad is None else p.grad.clone() for name, p in trained.items()}
+
+
+def contrast(accelerator: Accelerator, folder: str, bank: QuestionBank, streams: tuple[str, ...]) -> dict[str, Any]:
+    """Gradients of momentum contrast, and the queues after the step."""
+    torch.manual_seed(1)
+    model = load_model(folder)
+    if "fused" not in streams:
+        model.fusion.requires_grad_(False)
+    encoder = ContrastiveEncoder(model, streams, 16)
+    key_encoder = MomentumEncoder(encoder)
+    queues = {stream: KeyQueue(24, 16) for stream in streams}
+    for queue in queues.values():
+        keys = nn.functional.normalize(torch.randn(20, 16), dim=1)
+        queue.enqueue(keys, torch.arange(20) - 4, torch.arange(20))
+    keys_of = ShuffledKeys(accelerator, key_encoder, content_hashes(bank), seed=0)
+    key_encoder.train = lambda mode=True: key_encoder  # type: ignore[method-assign,assignment]
+    still(encoder)
+    still(key_encoder.encoder)
+    trained = accelerator.prepare(encoder)
+    for _ in range(2):  # DDP complains of an unused parameter in the second step
+        batch = local_batch(accelerator, bank, model, views=2)
+        queries, _ = trained(**batch.inputs)
+        keys = keys_of(batch, 0)
+        terms = [stream_loss(query, keys[s], queues[s], 0.2)[0] for s, query in queries.items()]
+        accelerator.backward(torch.stack(terms).sum())
+    for stream, queue in queues.items():
+        queue.enqueue(*keys[stream].everyone)
+    states = {f"queue/{s}/{name}": value for s, queue in queues.items() for name, value in queue.state_dict().items()}
+    return {"gradients": gradients(encoder), **states}
+
+
+def supervised(accelerator: Accelerator, folder: str, bank: QuestionBank, objective: str) -> dict[str, Any]:
+    """Gradients of the fine-tuning's objectives."""
+    torch.manual_seed(1)
+    model = load_model(folder)
+    similarity_model = SimilarityModel(model, objective)
+    still(similarity_model)
+    trained = accelerator.prepare(similarity_model)
+    batch = local_batch(accelerator, bank, model, views=1)
+    features = gather_with_own_gradient(accelerator, trained(**batch.inputs))
+    index = accelerator.gather(batch.index).cpu().numpy()
+    similar = torch.from_numpy(Similarity.from_groups(bank).matrix(index))
+    if objective == "scl":
+        loss = supervised_contrastive(features, similar, 0.1)
+    else:
+        left, right, label = draw_pairs(similar, torch.Generator().manual_seed(0))
+        loss = pair_logistic(features[left], features[right], label, similarity_model.scale, similarity_model.bias)
+    accelerator.backward(loss)
+    return {"gradients": gradients(similarity_model), "loss": loss.detach(), "features": features.detach()}
+
+
+def measure(folder: str) -> dict[str, dict[str, Any]]:
+    accelerator = Accelerator(cpu=True)
+    found = banks()
+    results = {}
+    for name, bank in found.items():
+        results[f"moco uni {name}"] = contrast(accelerator, folder, bank, ("fused",))
+        results[f"moco seq {name}"] = contrast(accelerator, folder, bank, ("text", "visual"))
+        results[f"scl {name}"] = supervised(accelerator, folder, bank, "scl")
+    results["pair mixed"] = supervised(accelerator, folder, found["mixed"], "pair")
+    flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
+    results["flags"] = {"any": torch.tensor(flags)}
+    return results
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    measured = measure(sys.argv[1])
+    torch.save(measured, Path(sys.argv[2]) / f"rank-{Accelerator().process_index}.pt")

@@ -1,0 +1,140 @@
+"""Running recipes for real, with a tiny model on the sample bank."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+
+from tqnet.modeling.build import load_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.training.checkpoint import checkpoints
+from tqnet.training.config import load_config
+
+ROOT = Path(__file__).parents[2]
+
+CONFIGS = {
+    "pretrain.mlm": "MLMConfig",
+    "pretrain.autoencoder": "AutoencoderConfig",
+    "pretrain.moco": "MoCoConfig",
+    "finetune.similar": "SimilarConfig",
+}
+
+TINY = [
+    "model.text=scratch",
+    "model.scratch_hidden=48",
+    "model.scratch_layers=2",
+    "model.fusion_heads=12",
+    "model.visual=resnet10t",
+    "model.image_size=64",
+    "run.batch_size=16",
+    "run.precision=fp32",
+    "run.threads=1",
+]
+
+
+@dataclass
+class Run:
+    """The folder of a run, and what is in it."""
+
+    out: Path
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in (self.out / "metrics.jsonl").read_text().splitlines()]
+
+    @property
+    def losses(self) -> list[float]:
+        return [record["loss"] for record in self.records if "loss" in record]
+
+    @property
+    def state(self) -> dict[str, Any]:
+        return torch.load(checkpoints(self.out / "checkpoints")[-1], weights_only=False)
+
+    @property
+    def model(self) -> TQNetModel:
+        return load_model(self.out / "model")
+
+    def same_weights(self, other: Run) -> bool:
+        """Whether the last trained weights, key encoders and queues are equal to the bit."""
+        mine, theirs = self.state, other.state
+        return _equal(mine["trained"], theirs["trained"]) and _equal(mine["state"], theirs["state"])
+
+
+def _equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
+    return first.keys() == second.keys() and all(
+        _equal(value, second[name]) if isinstance(value, dict) else torch.equal(value, second[name])
+        for name, value in first.items()
+    )
+
+
+@pytest.fixture(autouse=True)
+def _clean_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cache of its own, and nothing that a recipe sets for its process stays set."""
+    monkeypatch.setenv("TQNET_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    threads = torch.get_num_threads()
+    yield
+    AcceleratorState._reset_state(reset_partial_state=True)
+    torch.set_num_threads(threads)
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def recipe(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
+    """A recipe as a module, ``pretrain.moco`` say."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    return importlib.import_module
+
+
+@pytest.fixture
+def train(recipe: Callable[[str], ModuleType], tmp_path: Path) -> Callable[..., Run]:
+    """Runs a recipe's ``main`` with settings, in this process."""
+
+    def train(name: str, *settings: str, out: str = "run") -> Run:
+        module = recipe(name)
+        folder = tmp_path / out
+        given = [*TINY, f"data.bank={ROOT / 'assets' / 'sample'}", f"run.out={folder}", *settings]
+        AcceleratorState._reset_state(reset_partial_state=True)
+        module.main(load_config(getattr(module, CONFIGS[name]), [], given))
+        return Run(folder)
+
+    return train
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a recipe as a process of its own."""
+    started = []
+
+    def start(name: str, *settings: str, out: str = "run") -> subprocess.Popen[str]:
+        given = [*TINY, f"data.bank={ROOT / 'assets' / 'sample'}", f"run.out={tmp_path / out}", *settings]
+        process = subprocess.Popen(
+            [sys.executable, name.replace(".", "/") + ".py", *given],
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+        process.communicate()

@@ -1,0 +1,101 @@
+"""Stopping, being killed and going on; and what must not change a run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tqnet.training.checkpoint import checkpoints
+
+MOCO = ["queue=48", "bn_splits=1", "run.batch_size=8", "run.accumulate=2"]
+TIMEOUT = 60
+
+
+def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not reached():
+        assert process.poll() is None, process.communicate()[1]
+        assert time.monotonic() < deadline, "hangs"
+        time.sleep(0.002)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("pretrain.moco", [*MOCO, "run.precision=fp32", "data.workers=0"]),
+        ("finetune.similar", ["run.precision=bf16", "data.workers=2"]),
+        ("pretrain.mlm", ["run.precision=bf16", "data.workers=0", "optim.name=sgd"]),
+    ],
+)
+def test_killed_and_resumed_is_as_if_never_stopped(
+    name: str, settings: list[str], train: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The log is every 5 steps and the checkpoint every 3, so that neither hides behind the other."""
+    settings = [*settings, "run.max_steps=16", "run.log_every=5", "run.save_every=3", "run.eval_every=4"]
+    whole = train(name, *settings, out="whole")
+    folder = tmp_path / "killed" / "checkpoints"
+    process = start(name, *settings, "run.max_steps=16", out="killed")
+    wait_for(process, lambda: (folder / "step-00000003.pt").exists())
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    reached = int(checkpoints(folder)[-1].stem.removeprefix("step-"))
+    assert reached < 16
+    with (tmp_path / "killed" / "metrics.jsonl").open("a") as stream:
+        stream.write('{"step": ')  # as if the process had died while it wrote
+
+    resumed = train(name, *settings, "run.resume=true", out="killed")
+    assert resumed.same_weights(whole)
+    assert resumed.losses == whole.losses
+    assert [record["step"] for record in resumed.records] == [record["step"] for record in whole.records]
+    scores = [[r["valid/p@5"] for r in run.records if "valid/p@5" in r] for run in (whole, resumed)]
+    assert scores[0] == scores[1]
+    assert len(checkpoints(folder)) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_saves_and_ends(
+    number: signal.Signals, code: int, train: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    settings = ["run.max_steps=3000", "run.epochs=1000", "run.log_every=1", "data.workers=1"]
+    process = start("pretrain.mlm", *settings)
+    wait_for(process, lambda: (out / "metrics.jsonl").exists() and (out / "metrics.jsonl").stat().st_size > 0)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == code, errors
+    assert "Traceback" not in errors
+    assert "run.resume=true" in errors
+    (saved,) = checkpoints(out / "checkpoints")
+    assert int(saved.stem.removeprefix("step-")) < 3000
+
+
+def test_evaluation_disturbs_nothing(train: Callable[..., Any]) -> None:
+    """Neither the weights nor the logged means know how often the model is evaluated."""
+    settings = ["queue=32", "bn_splits=1", "run.max_steps=6", "run.log_every=4"]
+    often = train("pretrain.moco", *settings, "run.eval_every=1", out="often")
+    seldom = train("pretrain.moco", *settings, "run.eval_every=6", out="seldom")
+    assert often.same_weights(seldom)
+    assert often.losses == seldom.losses
+
+
+def test_workers_change_nothing(train: Callable[..., Any]) -> None:
+    settings = ["queue=32", "bn_splits=1", "run.max_steps=3"]
+    assert train("pretrain.moco", *settings, out="none").same_weights(
+        train("pretrain.moco", *settings, "data.workers=2", out="two")
+    )
+
+
+def test_an_earlier_run_is_not_overwritten(train: Callable[..., Any]) -> None:
+    run = train("pretrain.mlm", "run.max_steps=2")
+    before = run.state["step"], run.records
+    with pytest.raises(ValueError, match=r"run\.resume=true"):
+        train("pretrain.mlm", "run.max_steps=1")
+    assert (run.state["step"], run.records) == before

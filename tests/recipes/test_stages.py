@@ -1,0 +1,96 @@
+"""Every recipe trains: the loss falls, the files are there, the model loads and encodes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5"]
+CONTRAST = {"top1", "positive", "negative", "spread"}
+
+
+def check(run: Any, steps: int) -> None:
+    """What every run leaves behind."""
+    assert all(math.isfinite(value) for record in run.records for value in record.values())
+    assert run.records[-1]["step"] == run.state["step"] == steps
+    assert OmegaConf.load(run.out / "config.yaml").run.max_steps == steps
+    facts = json.loads((run.out / "run.json").read_text())
+    assert facts["versions"].keys() >= {"tqnet", "torch", "transformers", "python"}
+    assert len(facts["bank"]["fingerprint"]) == 16
+    vectors = run.model.encode(["Find $x$ if $2x=6$.", "解方程"])
+    assert vectors.shape == (2, 48)
+    assert np.isfinite(vectors).all()
+
+
+def test_mlm(train: Callable[..., Any]) -> None:
+    run = train("pretrain.mlm", *FAST, "run.max_steps=25")
+    check(run, 25)
+    assert run.losses[-1] < run.losses[0] - 0.2
+    assert run.records[-1]["accuracy"] > run.records[0]["accuracy"]
+
+
+def test_mlm_of_a_batch_without_words(recipe: Callable[[str], ModuleType]) -> None:
+    text = torch.nn.Module()
+    text.config = type("Shape", (), {"hidden_size": 4, "vocab_size": 6})  # type: ignore[assignment]
+    embedding = torch.nn.Embedding(6, 4)
+    text.get_input_embeddings = lambda: embedding  # type: ignore[assignment]
+    text.forward = lambda input_ids, attention_mask: type(  # type: ignore[method-assign]
+        "Output", (), {"last_hidden_state": embedding(input_ids)}
+    )
+    model = recipe("pretrain.mlm").MaskedLanguageModel(text)
+    nothing = torch.full((2, 3), -100)
+    loss, accuracy = model(torch.zeros((2, 3), dtype=torch.long), torch.ones(2, 3), nothing)
+    loss.backward()
+    assert loss.item() == accuracy.item() == 0
+
+
+def test_autoencoder(train: Callable[..., Any]) -> None:
+    run = train("pretrain.autoencoder", *FAST, "run.epochs=3", "run.max_steps=20", "target=32")
+    check(run, 20)
+    assert run.losses[-1] < run.losses[0]
+    # Handed on by model.visual_start: the streams are equal at the start of the next stage.
+    out = f"model.visual_start={run.out / 'model'}"
+    next_stage = train("finetune.similar", out, "optim.lr=0", "run.max_steps=1", "model.visual_norm=batch", out="next")
+    taken, given = next_stage.model.visual.state_dict(), run.model.visual.state_dict()
+    assert torch.equal(taken["backbone.conv1.0.weight"], given["backbone.conv1.0.weight"])
+
+
+@pytest.mark.parametrize(("mode", "streams"), [("uni", {"fused"}), ("seq", {"text", "visual"})])
+def test_moco(mode: str, streams: set[str], train: Callable[..., Any]) -> None:
+    options = [f"mode={mode}", "queue=64", "bn_splits=1", "run.log_every=3", "run.max_steps=6", "run.eval_every=3"]
+    run = train("pretrain.moco", *options)
+    check(run, 6)
+    logged = [record for record in run.records if "loss" in record]
+    assert [record["step"] for record in logged] == [3, 6]
+    for record in logged:
+        assert {name for name in record if "/" in name} == {f"{s}/{name}" for s in streams for name in CONTRAST}
+    assert [record["step"] for record in run.records if "valid/p@5" in record] == [3, 6]
+    queues = run.state["state"]["queues"]
+    # Filled before the first step with real keys; the visual stream has as many as there were figures.
+    assert all(0 < int(queues[f"{stream}.valid"]) <= 64 for stream in streams)
+    assert int(queues[f"{min(streams)}.valid"]) == 64
+
+
+def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
+    """Without figures only the text stream is contrasted; the fusion behind it is not trained."""
+    run = train("pretrain.moco", "model.visual=null", "queue=32", "run.max_steps=2")
+    assert "text/top1" in run.records[0]
+    trained = sum(len(group["params"]) for group in run.state["optimizer"]["param_groups"])
+    assert trained == sum("fusion" not in name for name in run.state["trained"])
+
+
+@pytest.mark.parametrize("objective", ["scl", "pair"])
+def test_similar(objective: str, train: Callable[..., Any]) -> None:
+    options = ["run.max_steps=25", f"objective={objective}", "concept_weight=0.1", "block=2"]
+    run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
+    check(run, 25)
+    assert run.losses[-1] < run.losses[0] - 0.1
+    assert all(record["positives"] >= 4 for record in run.records if "positives" in record)

@@ -1,0 +1,158 @@
+import dataclasses
+import importlib
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from tqnet.training.config import (
+    ConfigError,
+    DataConfig,
+    OptimConfig,
+    RunConfig,
+    load_config,
+    parse_config,
+    save_config,
+)
+
+ROOT = Path(__file__).parents[2]
+RECIPES = sorted(path for room in ("pretrain", "finetune") for path in (ROOT / room).glob("*.py"))
+YAMLS = sorted((ROOT / "configs").rglob("*.yaml"))
+
+
+@dataclasses.dataclass
+class Config:
+    """Settings of a recipe that does nothing."""
+
+    data: DataConfig = dataclasses.field(default_factory=DataConfig)
+    optim: OptimConfig = dataclasses.field(default_factory=lambda: OptimConfig(lr=0.5))
+    run: RunConfig = dataclasses.field(default_factory=RunConfig)
+    size: int = 3
+
+
+GIVEN = ["data.bank=b", "run.out=o"]
+
+
+def test_files_then_command_line(tmp_path: Path) -> None:
+    first, second = tmp_path / "first.yaml", tmp_path / "second.yaml"
+    first.write_text("size: 4\noptim:\n  lr: 1e-3\n  name: sgd\n")
+    second.write_text("# only a comment\nsize: 5\n")
+    config = load_config(Config, [str(first), str(second)], [*GIVEN, "optim.lr=2e-4", "run.max_steps=7"])
+    assert (config.size, config.optim.lr, config.optim.name, config.run.max_steps) == (5, 2e-4, "sgd", 7)
+    assert load_config(Config, [], GIVEN).optim.lr == 0.5
+    save_config(config, tmp_path / "saved.yaml")
+    assert load_config(Config, [str(tmp_path / "saved.yaml")], []) == config
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["sise=3"], "^sise:"),
+        (["optim.learning_rate=3"], r"^optim\.learning_rate:"),
+        (["run.epochs=many"], r"^run\.epochs:.*many"),
+        (["optim.lr=[1]"], r"^optim\.lr:"),
+        (["data.transductive=perhaps"], r"^data\.transductive:"),
+        (["optim.name=adam"], r"^optim\.name: 'adam'"),
+        (["optim.schedule=step"], r"^optim\.schedule: 'step'"),
+        (["run.precision=fp8"], r"^run\.precision: 'fp8'"),
+        (["data.on_error=ignore"], r"^data\.on_error: 'ignore'"),
+        (["run.batch_size=0"], r"^run\.batch_size: 0"),
+        (["run=5"], "^run=5:"),
+        (["size=null"], "^size:"),
+        (["optim.lr=[1"], r"^optim\.lr=\[1: not YAML"),
+    ],
+)
+def test_a_wrong_setting_is_named(overrides: list[str], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        load_config(Config, [], [*GIVEN, *overrides])
+
+
+def test_missing_settings_are_named() -> None:
+    with pytest.raises(ConfigError, match=r"^data\.bank, run\.out: not set"):
+        load_config(Config, [], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("optim:\n  lr: [1\n", "not YAML"),
+        ("optim:\n\tlr: 1\n", "not YAML"),
+        ("- size\n- 3\n", "expected settings by name"),
+        ("size\n", "^size:"),
+        ("optim:\n  rate: 3\n", r"optim\.rate"),
+        ("run:\n  epochs: soon\n", r"run\.epochs"),
+    ],
+)
+def test_a_wrong_file(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        load_config(Config, [str(file)], GIVEN)
+    with pytest.raises(SystemExit) as caught:
+        parse_config(Config, "A recipe.", ["--config", str(file), *GIVEN])
+    assert caught.value.code == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert error.count("\n") == 1
+
+
+def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("size: 4\n")
+    config = parse_config(Config, None, ["data.bank=b", "--config", str(file), "run.out=o", "run.seed=2"])
+    assert (config.size, config.run.seed, config.data.bank) == (4, 2, "b")
+    with pytest.raises(SystemExit):
+        parse_config(Config, None, ["size"])
+    assert "'size' is not of the form key=value" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        parse_config(Config, None, ["--config", "/nowhere.yaml"])
+    assert "/nowhere.yaml: no such configuration" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as caught:
+        parse_config(Config, "A recipe.", ["--help"])
+    assert caught.value.code == 0
+    text = capsys.readouterr().out
+    assert "run.epochs=1" in text
+    assert "optim.text_lr=null" in text
+    assert "optim.lr=0.5" in text  # the recipe's default, not the class's
+    assert "data.bank=(to be given)" in text
+
+
+def kind_of(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The configuration class of a recipe: what its ``main`` takes."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    module = importlib.import_module(f"{recipe.parent.name}.{recipe.stem}")
+    return getattr(module, module.main.__annotations__["config"])
+
+
+def command_of(file: Path) -> tuple[Path, list[Path]]:
+    """Recipe and files of a configuration: from the command in its first lines, or by its name."""
+    comment = " ".join(line.strip("# \\\n") for line in file.open() if line.startswith("#"))
+    named = re.search(r"(?:pretrain|finetune)/\w+\.py", comment)
+    if not named:
+        return next(path for path in RECIPES if path.stem == file.stem), [file]
+    words = comment[named.start() :].split()
+    files = [ROOT / after for word, after in pairwise(words) if word == "--config"]
+    return ROOT / named[0], files
+
+
+@pytest.mark.parametrize("file", YAMLS, ids=lambda file: str(file.relative_to(ROOT / "configs")))
+def test_shipped_configurations(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    recipe, files = command_of(file)
+    assert file in files
+    kind = kind_of(recipe, monkeypatch)
+    missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
+    for path in files:
+        missing -= {key for key in missing if OmegaConf.select(OmegaConf.load(path), key) is not None}
+    config = load_config(kind, [str(path) for path in files], [f"{key}=x" for key in missing])
+    assert isinstance(config, kind)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_every_recipe_says_how_it_is_run(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = kind_of(recipe, monkeypatch)
+    missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
+    assert isinstance(load_config(kind, [], [f"{key}=x" for key in missing]), kind)
+    assert f"{recipe.parent.name}/{recipe.name}" in recipe.read_text().split('"""')[1]

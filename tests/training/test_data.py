@@ -1,0 +1,98 @@
+import dataclasses
+import shutil
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader
+
+from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import QuestionBank
+from tqnet.training.data import Batch, QuestionViews
+from tqnet.training.sampler import LocalBatches, ShuffledBatches
+from tqnet.training.session import content_hashes, sort_lengths
+
+Load = Callable[..., list[Batch]]
+
+
+@pytest.fixture
+def load(build_tiny: Callable[..., TQNetModel], tiny_bank: QuestionBank) -> Load:
+    processor = build_tiny().processor
+    assert processor is not None
+    augment = QuestionAugmentation(AugmentConfig(), 64, processor.tokenizer.mask_token)
+
+    def load(workers: int = 0, epochs: range = range(2), rank: int = 0, world: int = 1) -> list[Batch]:
+        views = QuestionViews(tiny_bank, processor, 0, augment, views=2)
+        plan = ShuffledBatches(sort_lengths(tiny_bank, processor, 4), 8, 0)
+        sampler = LocalBatches(plan, epochs.start * len(plan), epochs.stop * len(plan), rank, world, 2)
+        return list(DataLoader(views, batch_sampler=sampler, collate_fn=views.collate, num_workers=workers))
+
+    return load
+
+
+def equal(first: Batch, second: Batch) -> bool:
+    return torch.equal(first.index, second.index) and all(
+        torch.equal(one[name], two[name]) for one, two in zip(first.views, second.views, strict=True) for name in one
+    )
+
+
+def test_batches_know_nothing_of_workers_and_reruns(load: Load) -> None:
+    torch.manual_seed(1)
+    first = load()
+    torch.manual_seed(2)
+    assert all(map(equal, first, load()))
+    assert all(map(equal, first, load(workers=2)))
+    assert all(map(equal, first[len(first) // 2 :], load(epochs=range(1, 2))))
+
+
+def test_epochs_and_views_draw_different_augmentations(load: Load) -> None:
+    views: dict[int, list[tuple[list[int], int]]] = {}
+    for batch in load():
+        for index, view in ((batch.index, batch.views[0]), (batch.key_index, batch.views[1])):
+            assert index is not None
+            figures = view["pixel_values"].split(view["image_counts"].tolist())
+            for question, ids, mask, pixels in zip(
+                index.tolist(), view["input_ids"], view["attention_mask"].bool(), figures, strict=True
+            ):
+                views.setdefault(question, []).append((ids[mask].tolist(), hash(pixels.numpy().tobytes())))
+    drawn = [len({str(view) for view in of}) / len(of) for of in views.values()]
+    assert len(views) == 40
+    assert {len(of) for of in views.values()} == {4}  # two epochs, two views
+    assert sum(drawn) / len(drawn) > 0.9
+
+
+def test_figures_belong_to_their_questions(load: Load, tiny_bank: QuestionBank) -> None:
+    for batch in load():
+        for index, view in ((batch.index, batch.views[0]), (batch.key_index, batch.views[1])):
+            assert index is not None
+            expected = [min(4, len(tiny_bank[int(i)].images)) for i in index]
+            assert view["image_counts"].tolist() == expected
+            assert len(view["pixel_values"]) == sum(expected)
+
+
+def test_ranks_together_load_the_global_batch(load: Load) -> None:
+    for whole, *parts in zip(load(), load(rank=0, world=2), load(rank=1, world=2), strict=True):
+        assert torch.equal(whole.index, torch.cat([part.index for part in parts]))
+        for view in (0, 1):
+            pixels = torch.cat([part.views[view]["pixel_values"] for part in parts])
+            assert torch.equal(whole.views[view]["pixel_values"], pixels)
+
+
+def test_content_hashes(tiny_bank: QuestionBank, draw_figure: Callable[..., str]) -> None:
+    """Equal where stem, options and figures are equal: whatever the id, the labels and the files' names."""
+    question = tiny_bank[0]
+    figure = draw_figure(1)
+    copied = shutil.copy(figure, figure.replace(".png", "-copy.png"))
+    changes: list[dict[str, Any]] = [
+        {"images": (figure,)},
+        {"images": (copied,), "id": "b", "group": "other", "answer": "7"},
+        {"images": (draw_figure(2),), "id": "c"},
+        {"images": (figure,), "id": "d", "stem": "Another."},
+        {"images": (), "id": "e"},
+    ]
+    bank = QuestionBank.from_questions(dataclasses.replace(question, **change) for change in changes)
+    hashes = content_hashes(bank).tolist()
+    assert hashes[0] == hashes[1]
+    assert len(set(hashes)) == 4

@@ -1,0 +1,61 @@
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from tqnet.modeling.heads import ContrastiveEncoder
+from tqnet.modeling.model import TQNetModel
+from tqnet.training.config import OptimConfig
+from tqnet.training.optim import build_optimizer, build_schedule
+
+
+@pytest.mark.parametrize("name", ["adamw", "sgd"])
+def test_groups_by_stream(name: str, tiny_model: TQNetModel) -> None:
+    encoder = ContrastiveEncoder(tiny_model, ("text", "visual"), 16)
+    encoder.model.fusion.requires_grad_(False)
+    config = OptimConfig(name=name, lr=3.0, text_lr=0.0, visual_lr=2.0, weight_decay=0.1)
+    optimizer = build_optimizer(encoder, config)
+    group_of = {id(p): group for group in optimizer.param_groups for p in group["params"]}
+    trained = {key: p for key, p in encoder.named_parameters() if p.requires_grad}
+    assert len(group_of) == sum(len(group["params"]) for group in optimizer.param_groups) == len(trained)
+    for key, parameter in trained.items():
+        group = group_of[id(parameter)]
+        # The streams' own projectors are new: they learn at the rate of what is new. A rate of 0 is a rate.
+        rate = 0.0 if key.startswith("model.text.") else 2.0 if ".backbone." in key else 3.0
+        assert group["lr"] == rate, key
+        decays = name == "sgd" or parameter.ndim > 1
+        assert group["weight_decay"] == (0.1 if decays else 0), key
+
+
+def test_rates_of_streams_default_to_the_common_one(tiny_model: TQNetModel) -> None:
+    optimizer = build_optimizer(tiny_model, OptimConfig(lr=0.25))
+    assert {group["lr"] for group in optimizer.param_groups} == {0.25}
+    assert {group["name"] for group in optimizer.param_groups} == {"text", "visual", "rest"}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "expected"),
+    [
+        ("constant", lambda progress: np.ones_like(progress)),
+        ("linear", lambda progress: 1 - progress),
+        ("cosine", lambda progress: (1 + np.cos(np.pi * progress)) / 2),
+    ],
+)
+def test_schedules(schedule: str, expected: Callable[[np.ndarray], np.ndarray]) -> None:
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=2.0)
+    steps = build_schedule(optimizer, OptimConfig(schedule=schedule, warmup=0.2), 50)
+    rates = []
+    for _ in range(50):
+        rates.append(steps.get_last_lr()[0])
+        optimizer.step()
+        steps.step()
+    assert np.allclose(rates[:10], 2 * np.arange(1, 11) / 10)
+    assert np.allclose(rates[10:], 2 * expected(np.arange(40) / 40))
+    assert steps.get_last_lr()[0] == pytest.approx(2 if schedule == "constant" else 0)
+
+
+def test_no_warm_up() -> None:
+    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=2.0)
+    assert build_schedule(optimizer, OptimConfig(warmup=0), 10).get_last_lr() == [2.0]
