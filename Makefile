@@ -16,10 +16,13 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/installed
-	$(LAUNCH) pretrain/autoencoder.py --config configs/demo/autoencoder.yaml run.out=$(RUN)/autoencoder
-	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml run.out=$(RUN)/mlm model.visual_start=$(RUN)/autoencoder/model
-	$(LAUNCH) pretrain/moco.py --config configs/demo/moco.yaml run.out=$(RUN)/moco model.start=$(RUN)/mlm/model
-	$(LAUNCH) finetune/similar.py --config configs/demo/similar.yaml run.out=$(RUN)/scl model.start=$(RUN)/moco/model
+	$(LAUNCH) pretrain/autoencoder.py --config configs/demo/autoencoder.yaml run.out=$(RUN)/autoencoder run.resume=true
+	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml run.out=$(RUN)/mlm run.resume=true \
+	  model.visual_start=$(RUN)/autoencoder/model
+	$(LAUNCH) pretrain/moco.py --config configs/demo/moco.yaml run.out=$(RUN)/moco run.resume=true \
+	  model.start=$(RUN)/mlm/model
+	$(LAUNCH) finetune/similar.py --config configs/demo/similar.yaml run.out=$(RUN)/scl run.resume=true \
+	  model.start=$(RUN)/moco/model
 	$(BIN)/tqnet evaluate stages --bank assets/sample --out $(RUN) --title 'tqnet on its sample bank' \
 	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
 	  MLM=$(RUN)/mlm/model MoCo=$(RUN)/moco/model SCL=$(RUN)/scl/model
@@ -29,6 +32,7 @@ RUNS := runs/$(BANK)
 SETTINGS := data.bank=$(DATA) run.resume=true
 AUTOENCODER := $(wildcard configs/$(BANK)/autoencoder.yaml)
 stages: $(VENV)/installed
+	$(if $(and $(BANK),$(DATA)),,$(error usage: make stages BANK=opl|geometry|openstax DATA=FOLDER))
 ifneq ($(AUTOENCODER),)
 	$(LAUNCH) pretrain/autoencoder.py --config $(AUTOENCODER) $(SETTINGS) run.out=$(RUNS)/autoencoder
 endif

@@ -40,6 +40,10 @@ def _register_config(_: ModuleType) -> None:
 
 
 @wrapt.when_imported("transformers.models.auto.modeling_auto")
-@wrapt.when_imported("transformers.models.auto.processing_auto")
-def _register(_: ModuleType) -> None:
+def _register_model(_: ModuleType) -> None:
     importlib.import_module("tqnet.modeling.model")
+
+
+@wrapt.when_imported("transformers.models.auto.processing_auto")
+def _register_processor(_: ModuleType) -> None:
+    importlib.import_module("tqnet.modeling.processor")

@@ -53,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         SystemExit: From argparse: usage errors (2), ``--help`` and ``--version`` (0).
     """
     args = make_parser().parse_args(argv)
+    args.argv = sys.argv[1:] if argv is None else list(argv)  # for reports, which say how they were made
     try:
         return args.run(args)
     except KeyboardInterrupt:

@@ -83,10 +83,12 @@ def test_a_start_folder_is_taken_over_whole(
 ) -> None:
     model = build_tiny(awake=True, pooling="per_modality")
     model.save_pretrained(tmp_path)
-    again, processor = build_model(ModelConfig(start=str(tmp_path), fusion="none", visual=None, max_length=9), iter(()))
+    again, processor = build_model(ModelConfig(start=str(tmp_path)), iter(()))
     assert again.processor is processor
     assert again.config.pooling == "per_modality"
     assert np.array_equal(again.encode(mixed_questions), model.encode(mixed_questions))
+    with pytest.raises(ValueError, match=r"^model.fusion, model.max_length: fixed by model.start="):
+        build_model(ModelConfig(start=str(tmp_path), fusion="none", max_length=9), iter(()))
 
 
 def test_a_visual_start_gives_the_visual_stream_and_nothing_else(

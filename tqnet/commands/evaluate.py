@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ from tqnet.commands.encode import add_model_arguments
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
     from tqnet.evaluation import StageResult
-    from tqnet.evaluation.stages import Encoding
-    from tqnet.questions import QuestionBank, Similarity
+    from tqnet.evaluation.stages import Tasks
+    from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
 
 _START = "encoder:minilm"
+_START_NAME = "start encoder"
 
 
 def add(subparsers: Subparsers) -> None:
@@ -29,55 +31,76 @@ def add(subparsers: Subparsers) -> None:
 
 def _add_similar(tasks: Any) -> None:
     parser = tasks.add_parser("similar", help="P@k, MRR, recall, nDCG of similar-question search")
-    _add_common(parser, one_model=True)
-    parser.add_argument("--no-baselines", action="store_true", help="leave out TF-IDF, BM25 and the start encoder")
-    parser.add_argument("--start", default=_START, metavar="SOURCE", help=f"what the model is compared with ({_START})")
+    _add_one_model(parser, "TF-IDF, BM25 and the start encoder")
+    _add_bank(parser)
+    _add_search(parser)
     parser.set_defaults(run=run_similar)
 
 
 def _add_probe(tasks: Any) -> None:
     parser = tasks.add_parser("probe", help="linear probe for knowledge points, per level of the hierarchy")
-    _add_common(parser, one_model=True)
+    _add_one_model(parser, "TF-IDF and the start encoder")
+    _add_bank(parser)
     parser.set_defaults(run=run_probe)
 
 
 def _add_stages(tasks: Any) -> None:
     parser = tasks.add_parser("stages", help="both tasks for several models: table, JSON and an HTML report")
-    _add_common(parser, one_model=False)
     parser.add_argument(
         "stages",
         nargs="+",
         metavar="NAME=SOURCE",
         help="SOURCE: a model folder, tfidf, bm25, or encoder:NAME for a text encoder as it comes",
     )
+    _add_bank(parser)
+    _add_search(parser)
     parser.add_argument("--out", required=True, metavar="DIR", help="gets results.json, results.md, report.html")
     parser.add_argument("--title", default="Question vectors, stage by stage")
     parser.set_defaults(run=run_stages)
 
 
-def _add_common(parser: argparse.ArgumentParser, one_model: bool) -> None:
-    if one_model:
-        parser.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net")
-        parser.add_argument("--json", action="store_true", help="print JSON")
+def _add_one_model(parser: argparse.ArgumentParser, baselines: str) -> None:
+    parser.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--no-baselines", action="store_true", help=f"leave out {baselines}")
+    parser.add_argument("--start", metavar="SOURCE", help=f"what the model is compared with ({_START})")
+
+
+def _add_bank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bank", required=True, help="the corpus: a folder with questions.*, or such a file")
-    parser.add_argument("--split", default="test", help="whose questions are the queries (test)")
-    parser.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
-    parser.add_argument("--k", type=int, default=5, help="the k of P@k (5)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
     add_model_arguments(parser)
 
 
+def _add_search(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
+    parser.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
+    parser.add_argument("--k", type=int, default=5, help="the k of P@k (5)")
+
+
 def run_similar(args: argparse.Namespace) -> int:
-    stages = {"model": args.model}
-    if not args.no_baselines:
-        stages = {"TF-IDF": "tfidf", "BM25": "bm25", "start encoder": args.start, **stages}
-    _print(_measure(args, stages, probe=False), args.json)
-    return 0
+    bank = _bank(args)
+    baselines = {"TF-IDF": "tfidf", "BM25": "bm25", _START_NAME: args.start or _START}
+    return _run_one_model(args, _tasks(args, bank, similarity=_similarity(args, bank)), baselines)
 
 
 def run_probe(args: argparse.Namespace) -> int:
-    _print(_measure(args, {"model": args.model}, similar=False), args.json)
+    bank = _bank(args)
+    baselines = {"TF-IDF": "tfidf", _START_NAME: args.start or _START}
+    return _run_one_model(args, _tasks(args, bank, hierarchy=_hierarchy(bank)), baselines)
+
+
+def _run_one_model(args: argparse.Namespace, tasks: Tasks, baselines: dict[str, str]) -> int:
+    import json
+
+    from tqnet.evaluation import render, to_dict
+
+    tasks.check()
+    stages = {**({} if args.no_baselines else baselines), "model": args.model}
+    # The encoder that nobody asked for by name may be missing; one that was named may not.
+    results, _ = _measure(args, stages, tasks, optional=None if args.start else _START_NAME)
+    print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if args.json else render(results))
     return 0
 
 
@@ -89,12 +112,11 @@ def run_stages(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
 
     stages = parse_stages(args.stages)
-    out = Path(args.out)
+    bank, logs, out = _bank(args), training_logs(stages), Path(args.out)
+    tasks = _what_there_is(_tasks(args, bank, similarity=_similarity(args, bank), hierarchy=_hierarchy(bank)))
+    results, vectors = _measure(args, stages, tasks, cache=out / "vectors")
+    facts = provenance("tqnet " + shlex.join(args.argv), bank, logs)
     out.mkdir(parents=True, exist_ok=True)
-    bank, logs = _bank(args), training_logs(stages)
-    vectors: dict[str, Any] = {}
-    results = _measure(args, stages, cache=out / "vectors", vectors=vectors)
-    facts = provenance("tqnet " + shlex.join(sys.argv[1:]), bank, logs)
     with atomic(out / "results.json") as temporary:
         document = {"made_by": facts, "stages": to_dict(results)}
         temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -116,36 +138,66 @@ def run_stages(args: argparse.Namespace) -> int:
     return 0
 
 
+def _what_there_is(tasks: Tasks) -> Tasks:
+    """Leave out, and say so, the one task that the bank is not labelled for; without any labels, fail."""
+    assert tasks.similarity is not None and tasks.hierarchy is not None
+    if tasks.hierarchy.depth and not tasks.similarity.has_similar.any():
+        print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
+        tasks = replace(tasks, similarity=None)
+    elif not tasks.hierarchy.depth:
+        print("tqnet: knowledge points left out: no question of the bank has one", file=sys.stderr)
+        tasks = replace(tasks, hierarchy=None)
+    tasks.check()
+    return tasks
+
+
 def _measure(
     args: argparse.Namespace,
     stages: dict[str, str],
-    similar: bool = True,
-    probe: bool = True,
+    tasks: Tasks,
+    optional: str | None = None,
     cache: Path | None = None,
-    vectors: dict[str, Any] | None = None,
-) -> dict[str, StageResult]:
-    """What each stage scores, in order; ``vectors`` takes in those of the models."""
-    from tqnet.evaluation.stages import LEXICAL, measure_lexical, measure_vectors, stage_vectors
-    from tqnet.libraries import quiet
-    from tqnet.questions import KnowledgeHierarchy
+) -> tuple[dict[str, StageResult], dict[str, Any]]:
+    """What each stage scores, in order, and the vectors of the models.
+
+    The stage ``optional`` is left out with a line on stderr where its encoder cannot be had. Encoders as they
+    come read no more of a text than the trained models do, so that both are compared on the same words.
+    """
+    from tqnet.evaluation.sources import Encoding, SourceError, shortest_length, source_vectors
+    from tqnet.evaluation.stages import LEXICAL
+    from tqnet.libraries import precision, quiet
 
     quiet()
-    bank = _bank(args)
-    similarity = _similarity(args, bank)
-    hierarchy = KnowledgeHierarchy.from_bank(bank) if probe else None
-    results = {}
+    length = shortest_length(source for source in stages.values() if source not in LEXICAL)
+    encoding = Encoding(args.batch_size, args.device, precision(args.precision), length)
+    results, vectors = {}, {}
     for name, source in stages.items():
         if source in LEXICAL:
-            results[name] = measure_lexical(source, bank, similarity, args.split, args.k)
+            results[name] = tasks.measure_lexical(source)
             continue
         print(f"{name}: {source}", file=sys.stderr)
-        encoded = stage_vectors(name, source, bank, _encoding(args), cache)
-        if vectors is not None:
-            vectors[name] = encoded
-        results[name] = measure_vectors(
-            encoded, bank, similarity if similar else None, hierarchy, args.split, args.k, args.seed
-        )
-    return results
+        try:
+            vectors[name] = source_vectors(source, tasks.bank, encoding, cache)
+        except SourceError as error:
+            if name != optional:
+                raise
+            print(f"tqnet: {name} left out: {error}", file=sys.stderr)
+            continue
+        results[name] = tasks.measure_vectors(vectors[name])
+    return results, vectors
+
+
+def _tasks(
+    args: argparse.Namespace,
+    bank: QuestionBank,
+    similarity: Similarity | None = None,
+    hierarchy: KnowledgeHierarchy | None = None,
+) -> Tasks:
+    from tqnet.evaluation.stages import Tasks
+
+    if similarity is None:
+        return Tasks(bank, hierarchy=hierarchy, seed=args.seed)
+    return Tasks(bank, similarity, hierarchy, None if args.split == "all" else args.split, args.k, args.seed)
 
 
 def _bank(args: argparse.Namespace) -> QuestionBank:
@@ -154,22 +206,13 @@ def _bank(args: argparse.Namespace) -> QuestionBank:
     return QuestionBank.load(args.bank, on_error=args.on_error)
 
 
+def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
+    from tqnet.questions import KnowledgeHierarchy
+
+    return KnowledgeHierarchy.from_bank(bank)
+
+
 def _similarity(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
     from tqnet.questions import Similarity
 
     return Similarity.from_pairs(args.pairs, bank) if args.pairs else Similarity.from_groups(bank)
-
-
-def _encoding(args: argparse.Namespace) -> Encoding:
-    from tqnet.evaluation.stages import Encoding
-    from tqnet.libraries import precision
-
-    return Encoding(args.batch_size, args.device, precision(args.precision))
-
-
-def _print(results: dict[str, StageResult], as_json: bool) -> None:
-    import json
-
-    from tqnet.evaluation import render, to_dict
-
-    print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if as_json else render(results))

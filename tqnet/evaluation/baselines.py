@@ -1,4 +1,4 @@
-"""What a vector has to beat: word overlap (TF-IDF, BM25) for similarity."""
+"""What a vector has to beat: word overlap (TF-IDF, BM25)."""
 
 from __future__ import annotations
 
@@ -51,6 +51,16 @@ class TfidfRanker(Ranker):
     def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
         cosine = (self._matrix[queries] @ self._matrix[corpus].T).toarray()
         return np.round(cosine, 6, out=cosine)
+
+    def vectors(self, width: int = 384, seed: int = 0) -> ScoreArray:
+        """The TF-IDF matrix reduced by a truncated SVD, for tasks that need vectors, ``[questions, width]``.
+
+        Fewer columns where there are not as many questions or words.
+        """
+        from sklearn.decomposition import TruncatedSVD
+
+        width = max(1, min(width, *(size - 1 for size in self._matrix.shape)))
+        return TruncatedSVD(width, random_state=seed).fit_transform(self._matrix).astype(np.float32)
 
 
 class Bm25Ranker(Ranker):

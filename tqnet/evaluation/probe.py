@@ -67,13 +67,18 @@ class LevelResult:
 
 @dataclass(frozen=True)
 class ProbeResult:
-    """Outcome of ``evaluate_probe``: one ``LevelResult`` per level, coarsest first."""
+    """Outcome of ``evaluate_probe``: one ``LevelResult`` per level, coarsest first.
+
+    Attributes:
+        drawn: The seed with which the splits were drawn by group, ``None`` if they are the bank's own or given.
+    """
 
     levels: tuple[LevelResult, ...]
+    drawn: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        return {"levels": [level.to_dict() for level in self.levels]}
+        return {"levels": [level.to_dict() for level in self.levels], "splits_drawn_with_seed": self.drawn}
 
 
 def evaluate_probe(
@@ -104,11 +109,29 @@ def evaluate_probe(
         raise ValueError(f"{len(vectors)} vectors for {len(bank)} questions")
     if not np.isfinite(vectors).all():
         raise ValueError("the vectors hold NaN or infinity")
+    drawn = None if splits is not None or has_splits(bank) else seed
     splits = probe_splits(bank, seed=seed) if splits is None else splits
     results = (
         _evaluate_level(vectors, hierarchy, level, splits) for level in (levels or range(1, hierarchy.depth + 1))
     )
-    return ProbeResult(tuple(result for result in results if result is not None))
+    return ProbeResult(tuple(result for result in results if result is not None), drawn)
+
+
+def has_splits(bank: QuestionBank) -> bool:
+    """Whether the bank has ``train`` and ``test``, so that a probe need not draw them."""
+    return {"train", "test"} <= set(bank.column("split"))
+
+
+def fittable_levels(hierarchy: KnowledgeHierarchy, splits: Splits) -> list[int]:
+    """Levels with several concepts in ``train`` and a question in ``test``; the others are skipped."""
+
+    def fits(level: int) -> bool:
+        _, labels = hierarchy.labels(level)
+        return len({concept for i in splits["train"] for concept in labels[i]}) > 1 and any(
+            labels[i] for i in splits["test"]
+        )
+
+    return [level for level in range(1, hierarchy.depth + 1) if fits(level)]
 
 
 def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, seed: int = 0) -> dict[str, IntArray]:
@@ -120,7 +143,7 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     given = np.array([split or "" for split in bank.column("split")])
     own = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
     units = [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
-    if not len(own["train"]) or not len(own["test"]):
+    if not has_splits(bank):
         return _draw(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
     if not len(own["valid"]):
         own |= _draw(units, own["train"], {"valid": valid}, seed)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-import os
+import math
 import platform
 from collections.abc import Callable, Mapping
 from importlib import metadata
@@ -20,6 +20,7 @@ from tqnet.evaluation.report_examples import examples_section
 from tqnet.evaluation.report_style import STYLE
 from tqnet.evaluation.report_text import data_uri
 from tqnet.evaluation.table import Results, Table, probe_table, stage_table, structure_table
+from tqnet.files import atomic
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -78,9 +79,8 @@ def write_report(
     )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(document, encoding="utf-8")
-    os.replace(temporary, path)
+    with atomic(path) as temporary:
+        temporary.write_text(document, encoding="utf-8")
     return path
 
 
@@ -206,16 +206,29 @@ def _table_html(table: Table, best: range | tuple[int, ...] = ()) -> str:
     """The table as HTML; in the columns ``best`` the largest number stands out if there are several rows."""
     several = len(table.rows) > 1
     columns = list(zip(*table.rows, strict=True))
-    tops = {i: max(columns[i]) for i in best if several and i < len(columns)}
+    tops = {i: max(map(_number, columns[i])) for i in best if several and i < len(columns)}
+    tops = {i: top for i, top in tops.items() if top > -math.inf}
     body = []
     for row in table.rows:
         cells = (
-            f"<td{' class=best' if cell == tops.get(i) and cell[:1].isdigit() else ''}>{_cell_html(cell)}</td>"
+            f"<td{' class=best' if _number(cell) == tops.get(i, math.nan) else ''}>{_cell_html(cell)}</td>"
             for i, cell in enumerate(row)
         )
         body.append(f"<tr{' class=level' if row[0].endswith(' majority') else ''}>{''.join(cells)}</tr>")
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
-    return f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+    notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in table.notes)
+    return (
+        f'<div class="card scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(body)}</tbody></table></div>'
+        + notes
+    )
+
+
+def _number(cell: str) -> float:
+    """What a cell counts in a comparison; one without a number, less than any."""
+    try:
+        return float(cell)
+    except ValueError:
+        return -math.inf
 
 
 def _cell_html(cell: str) -> str:

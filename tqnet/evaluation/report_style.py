@@ -37,6 +37,7 @@ th { color: var(--soft); font-weight: 500; font-size: 13px; vertical-align: bott
 th, td { padding: 9px 0 9px 18px; text-align: right; border-top: 1px solid var(--line); }
 td { white-space: nowrap; }
 td small { display: block; color: var(--soft); font-size: 12px; }
+.note { color: var(--soft); font-size: 13px; margin: 8px 2px 0; }
 thead th { border-top: 0; line-height: 1.3; }
 th:first-child, td:first-child { text-align: left; padding-left: 0; }
 tbody td:first-child { font-weight: 550; }

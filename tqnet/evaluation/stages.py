@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,25 +10,87 @@ import numpy as np
 
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
 from tqnet.evaluation.curves import read_series
-from tqnet.evaluation.probe import evaluate_probe
+from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
+from tqnet.evaluation.ranking import Ranker
 from tqnet.evaluation.similar import evaluate_similar
+from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
-from tqnet.files import atomic
-from tqnet.modeling.build import ModelConfig, build_model, load_model
-from tqnet.modeling.model import TQNetModel
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
 
-#: Names that stand for no folder: word overlap, and text encoders as they come.
-LEXICAL = {"tfidf": TfidfRanker, "bm25": Bm25Ranker}
+#: Names that stand for no model: word overlap.
+LEXICAL: dict[str, type[TfidfRanker] | type[Bm25Ranker]] = {"tfidf": TfidfRanker, "bm25": Bm25Ranker}
+
+#: Width of the vectors that TF-IDF is reduced to for the probe, that of the usual start encoder.
+LEXICAL_WIDTH = 384
 
 
 @dataclass(frozen=True)
-class Encoding:
-    """How vectors are computed; see :func:`tqnet.modeling.encode.encode`."""
+class Tasks:
+    """What is measured on a bank; a task that is ``None`` is left out.
 
-    batch_size: int = 32
-    device: str | None = None
-    precision: str = "fp32"
+    Attributes:
+        similarity: For similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
+        hierarchy: For the linear probe.
+        seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
+    """
+
+    bank: QuestionBank
+    similarity: Similarity | None = None
+    hierarchy: KnowledgeHierarchy | None = None
+    split: str | None = "test"
+    k: int = 5
+    seed: int = 0
+
+    def check(self) -> None:
+        """Find out before anything is encoded whether there is something to measure.
+
+        Raises:
+            ValueError: No query has k similar questions, or no level of knowledge can be probed.
+        """
+        if self.similarity is not None and not self._has_queries(self.similarity):
+            found = {split for split in self.bank.column("split") if split}
+            known = sorted(found, key=lambda split: ("train", "valid", "test", split).index(split))
+            who = "no question" if self.split is None else f"no question of split {self.split!r}"
+            hint = "" if self.similarity.has_similar.any() else "; no question is similar to any other"
+            splits = ", ".join(known) or "none"
+            raise ValueError(f"{who} has {self.k} similar ones (splits of the bank: {splits}{hint})")
+        if self.hierarchy is not None and not self.hierarchy.depth:
+            raise ValueError("no question of the bank has a knowledge point")
+        if self.hierarchy is not None and not fittable_levels(
+            self.hierarchy, probe_splits(self.bank, seed=self.seed)
+        ):
+            raise ValueError("at no level of knowledge are there two concepts in train and a question in test")
+
+    def measure_lexical(self, name: str) -> StageResult:
+        """Word overlap. TF-IDF also gives vectors for the probe, by a truncated SVD of its matrix."""
+        ranker = LEXICAL[name]([question.content for question in self.bank], self.bank.ids)
+        if self.hierarchy is None:
+            return self._measure(ranker, None)
+        if isinstance(ranker, TfidfRanker):
+            vectors = ranker.vectors(LEXICAL_WIDTH, seed=self.seed)
+            note = f"the probe reads its matrix reduced to {vectors.shape[1]} dimensions by a truncated SVD"
+            return self._measure(ranker, vectors, note)
+        return self._measure(ranker, None, "scores pairs of questions and has no vectors that a probe could read")
+
+    def measure_vectors(self, vectors: np.ndarray) -> StageResult:
+        """A model's vectors, ``[questions, width]``."""
+        return self._measure(vectors, vectors)
+
+    def _measure(self, ranker: Ranker | np.ndarray, vectors: np.ndarray | None, *notes: str) -> StageResult:
+        similar = probe = None
+        if self.similarity is not None:
+            similar = evaluate_similar(ranker, self.bank, self.similarity, self.split, k=self.k, seed=self.seed)
+        if self.hierarchy is not None and vectors is not None:
+            probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)
+        return StageResult(similar, probe, notes)
+
+    def _has_queries(self, similarity: Similarity) -> bool:
+        splits = self.bank.column("split")
+        return any(
+            len(similarity.neighbours(i)) >= self.k
+            for i, split in enumerate(splits)
+            if self.split is None or split == self.split
+        )
 
 
 def parse_stages(specifications: list[str]) -> dict[str, str]:
@@ -45,66 +106,17 @@ def parse_stages(specifications: list[str]) -> dict[str, str]:
     return {name: source for name, _, source in pairs}
 
 
-def open_stage(source: str) -> TQNetModel:
-    """A trained folder, or ``encoder:NAME`` for a text encoder as it comes (mean of its tokens)."""
-    if source.startswith("encoder:"):
-        plain = ModelConfig(text=source.removeprefix("encoder:"), visual=None, fusion="none", vocabulary_min_count=0)
-        return build_model(plain, [])[0]
-    return load_model(source)
-
-
-def stage_vectors(name: str, source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None) -> np.ndarray:
-    """Vectors of the bank by a stage's model; kept in ``cache`` and taken from there while nothing changed."""
-    weights = Path(source) / "model.safetensors"
-    state = weights.stat().st_mtime_ns if weights.exists() else 0
-    key = json.dumps([source, state, bank.fingerprint, encoding.precision])
-    if cache is not None and _read(cache / f"{name}.key") == key:
-        return np.load(cache / f"{name}.npy")
-    vectors = open_stage(source).encode(bank, show_progress=True, **vars(encoding))
-    if cache is not None:
-        cache.mkdir(parents=True, exist_ok=True)
-        with atomic(cache / f"{name}.npy") as temporary, temporary.open("wb") as stream:
-            np.save(stream, vectors)
-        with atomic(cache / f"{name}.key") as temporary:
-            temporary.write_text(key, encoding="utf-8")
-    return vectors
-
-
-def _read(path: Path) -> str | None:
-    return path.read_text(encoding="utf-8") if path.exists() else None
-
-
-def measure_lexical(name: str, bank: QuestionBank, similarity: Similarity, split: str, k: int) -> StageResult:
-    """P@k of word overlap."""
-    texts = [question.content for question in bank]
-    return StageResult(similar=evaluate_similar(LEXICAL[name](texts, bank.ids), bank, similarity, split, k=k))
-
-
-def measure_vectors(
-    vectors: np.ndarray,
-    bank: QuestionBank,
-    similarity: Similarity | None,
-    hierarchy: KnowledgeHierarchy | None,
-    split: str = "test",
-    k: int = 5,
-    seed: int = 0,
-) -> StageResult:
-    """Similar questions and a linear probe of frozen vectors; leave out one by giving None."""
-    return StageResult(
-        similar=None if similarity is None else evaluate_similar(vectors, bank, similarity, split, k=k, seed=seed),
-        probe=None if hierarchy is None else evaluate_probe(vectors, bank, hierarchy, seed=seed),
-    )
-
-
 def training_logs(stages: Mapping[str, str]) -> dict[str, Path]:
     """metrics.jsonl of every stage whose run's folder lies around its model."""
-    files = {name: Path(source).parent / "metrics.jsonl" for name, source in stages.items()}
+    folders = {name: own for name, own in stages.items() if own not in LEXICAL and not own.startswith(ENCODER)}
+    files = {name: Path(source).parent / "metrics.jsonl" for name, source in folders.items()}
     return {name: path for name, path in files.items() if path.exists()}
 
 
 def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> dict[str, str]:
     """How results came about: the command, the data, and the questions that each stage saw in training."""
-    seen = [f"{name} {read_series(path)['questions'][1].max():,.0f}" for name, path in logs.items()]
+    series = {name: read_series(path).get("questions") for name, path in logs.items()}
+    seen = [f"{name} {points[1].max():,.0f}" for name, points in series.items() if points is not None]
     return {
         "command": command,
         "bank": f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}",

@@ -15,10 +15,15 @@ _NOTHING = "–"
 
 @dataclass(frozen=True)
 class StageResult:
-    """What was measured of one stage of a model, or of a baseline; ``None`` where it was not."""
+    """What was measured of one stage of a model, or of a baseline; ``None`` where it was not.
+
+    Attributes:
+        notes: What a reader of the tables has to know about this stage, printed below them.
+    """
 
     similar: SimilarResult | None = None
     probe: ProbeResult | None = None
+    notes: tuple[str, ...] = ()
 
 
 Results = Mapping[str, StageResult]
@@ -26,24 +31,26 @@ Results = Mapping[str, StageResult]
 
 @dataclass(frozen=True)
 class Table:
-    """Cells as text; the first column names the row."""
+    """Cells as text; the first column names the row, and the notes go below."""
 
     title: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Aligned by spaces, for a terminal; Chinese characters take two columns."""
         lines = (self.header, *self.rows)
         widths = [max(_width(line[i]) for line in lines) for i in range(len(self.header))]
         rule = tuple("─" * width for width in widths)
-        return "\n".join(_aligned(line, widths) for line in (self.header, rule, *self.rows))
+        return "\n".join([*(_aligned(line, widths) for line in (self.header, rule, *self.rows)), *self.notes])
 
     def markdown(self) -> str:
         """A GitHub-flavoured Markdown table, numbers to the right."""
         rule = ("---", *("---:" for _ in self.header[1:]))
         escaped = (tuple(cell.replace("|", "\\|") for cell in line) for line in (self.header, rule, *self.rows))
-        return "\n".join(f"| {' | '.join(line)} |" for line in escaped)
+        below = "".join(f"\n\n{note}" for note in self.notes)
+        return "\n".join(f"| {' | '.join(line)} |" for line in escaped) + below
 
 
 def stage_table(results: Results) -> Table:
@@ -67,7 +74,8 @@ def stage_table(results: Results) -> Table:
         )
     measured = (f"MRR@{depth}", f"R@{k}", f"nDCG@{k}", f"P@{k} by group")
     header = ("stage", f"P@{k}", "95 % interval", "vs first", *measured, *(f"F1 L{level}" for level in levels))
-    return Table("Similar questions and knowledge points", header, tuple(rows))
+    title = "Similar questions and knowledge points" if levels else "Similar questions"
+    return Table(title, header, tuple(rows), _stage_notes(results))
 
 
 def structure_table(results: Results) -> Table:
@@ -102,12 +110,14 @@ def probe_table(results: Results) -> Table:
             figures = (scores.micro_f1, scores.macro_f1, scores.accuracy)
             rows.append((f"L{level} {name}", *map(_number, figures), classes, f"{one.test:,}"))
     header = ("level and stage", "micro F1", "macro F1", "accuracy", "concepts", "test questions")
-    return Table("Knowledge points by a linear probe", header, tuple(rows))
+    return Table("Knowledge points by a linear probe", header, tuple(rows), _probe_notes(results))
 
 
 def render(results: Results, *, markdown: bool = False) -> str:
     """All tables that have rows, one below the other."""
-    tables = [stage_table(results)]
+    tables = []
+    if any(stage.similar for stage in results.values()):
+        tables.append(stage_table(results))
     if any(stage.similar and stage.similar.structures for stage in results.values()):
         tables.append(structure_table(results))
     if _levels(results):
@@ -123,9 +133,25 @@ def to_dict(results: Results) -> dict[str, Any]:
         name: {
             "similar": stage.similar.to_dict() if stage.similar else None,
             "probe": stage.probe.to_dict() if stage.probe else None,
+            "notes": list(stage.notes),
         }
         for name, stage in results.items()
     }
+
+
+def _stage_notes(results: Results) -> tuple[str, ...]:
+    return tuple(f"{name}: {note}." for name, stage in results.items() for note in stage.notes)
+
+
+def _probe_notes(results: Results) -> tuple[str, ...]:
+    """Splits that the bank does not know are worth a line: no training kept clear of their test questions."""
+    drawn = {stage.probe.drawn for stage in results.values() if stage.probe and stage.probe.drawn is not None}
+    splits = tuple(
+        f"The bank has no splits: train, valid and test were drawn by group with seed {seed}. "
+        "A model that was fine-tuned on this bank has seen the test questions."
+        for seed in sorted(drawn)
+    )
+    return splits if any(stage.similar for stage in results.values()) else (*splits, *_stage_notes(results))
 
 
 def _levels(results: Results) -> list[int]:
@@ -144,7 +170,7 @@ def _k_and_depth(results: Results) -> tuple[int, int]:
 
 
 def _gain(first: SimilarResult | None, similar: SimilarResult | None) -> str:
-    """Paired difference in P@k with half the width of its interval; empty for the first stage itself."""
+    """Paired difference in P@k with its 95 % interval; a dash for the first stage itself."""
     if first is None or similar is None or similar is first or not len(similar.overall):
         return _NOTHING
     paired = paired_difference(first.overall, similar.overall)

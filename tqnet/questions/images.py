@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from PIL import Image
 
@@ -23,6 +24,13 @@ def decode_image(path: str) -> str | None:
     """Whether the file is there, has at most `MAX_PIXELS`, and decodes to the last row."""
     if problem := stat_image(path):
         return problem
+    stat = os.stat(path)
+    return _decode(path, stat.st_size, stat.st_mtime_ns)
+
+
+@lru_cache(maxsize=1_000_000)
+def _decode(path: str, size: int, mtime_ns: int) -> str | None:
+    """Remembered while the file stays as it is, since a run opens its bank more than once."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway

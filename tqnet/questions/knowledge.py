@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
+
+import numpy as np
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.concepts import ConceptTree
@@ -97,6 +100,23 @@ def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fau
         tree, faults = ConceptTree.read(declaration)
         return faults + _contradictions(bank, tree)
     return _path_faults(bank) if unique_names else []
+
+
+def without_hierarchy_faults(bank: QuestionBank, on_error: str) -> QuestionBank:
+    """``bank`` where its hierarchy is sound; else, with ``skip``, without the questions that contradict it.
+
+    Raises:
+        BankError: Faults, and ``on_error`` is ``stop`` or the declaration itself is to blame.
+    """
+    faults = hierarchy_faults(bank)
+    if not faults:
+        return bank
+    if on_error != "skip" or any(fault.file != str(bank.path) for fault in faults):
+        raise BankError(faults)
+    kept = bank.select(np.flatnonzero(~np.isin(bank.column("line"), [fault.line for fault in faults])))
+    kept.skipped += len(bank) - len(kept)
+    warnings.warn(f"{bank.path}: {kept.skipped} records left out; the first fault: {faults[0]}", stacklevel=2)
+    return kept
 
 
 def _contradictions(bank: QuestionBank, tree: ConceptTree) -> list[Fault]:

@@ -12,13 +12,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from tqnet.questions import QuestionBank
+from tqnet.questions.knowledge import without_hierarchy_faults
 
 C = TypeVar("C")
 
@@ -34,6 +35,8 @@ class DataConfig:
     Attributes:
         bank: Folder with ``questions.jsonl`` (or .parquet), or such a file.
         on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out.
+        verify_images: Decode every figure before the first step; a bank that ``tqnet check`` found clean can do
+            without.
         pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
         workers: Processes that load and augment; 0 does it between steps.
@@ -41,6 +44,7 @@ class DataConfig:
 
     bank: str = "???"
     on_error: str = "stop"
+    verify_images: bool = True
     pairs: str | None = None
     transductive: bool = False
     workers: int = 0
@@ -55,7 +59,9 @@ class DataConfig:
         Raises:
             BankError: It has faults and ``on_error`` is ``stop``.
         """
-        return QuestionBank.load(self.bank, on_error="skip" if self.on_error == "skip" else "stop")
+        on_error: Literal["stop", "skip"] = "skip" if self.on_error == "skip" else "stop"
+        bank = QuestionBank.load(self.bank, on_error=on_error, verify_images=self.verify_images)
+        return without_hierarchy_faults(bank, on_error)
 
 
 @dataclass

@@ -1,0 +1,114 @@
+"""Where the vectors of a stage come from: a trained folder, or a text encoder as it comes; kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tqnet.files import atomic
+from tqnet.modeling.build import ModelConfig, build_model, load_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.questions import QuestionBank
+from tqnet.version import __version__
+
+#: Begins a source that names a text encoder instead of a trained folder.
+ENCODER = "encoder:"
+
+
+class SourceError(ValueError):
+    """A text encoder cannot be had: its package is missing, or the hub does not answer."""
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How vectors are computed; see :func:`tqnet.modeling.encode.encode`.
+
+    Attributes:
+        max_length: Text tokens that an encoder as it comes may read; trained models know their own. By default
+            as many as a new model.
+    """
+
+    batch_size: int = 32
+    device: str | None = None
+    precision: str = "fp32"
+    max_length: int | None = None
+
+
+def open_source(source: str, max_length: int | None = None) -> TQNetModel:
+    """A trained folder, or ``encoder:NAME`` for a text encoder as it comes (mean of its tokens).
+
+    Raises:
+        FileNotFoundError: The folder holds no model.
+        SourceError: The encoder cannot be loaded.
+    """
+    if not source.startswith(ENCODER):
+        return load_model(source)
+    plain = ModelConfig(
+        text=source.removeprefix(ENCODER),
+        visual=None,
+        fusion="none",
+        vocabulary_min_count=0,
+        max_length=max_length or ModelConfig.max_length,
+    )
+    try:
+        return build_model(plain, [])[0]
+    # What comes out of transformers where a name is unknown, the network is down or the model is no BERT.
+    except (ImportError, OSError, ValueError, TypeError, RuntimeError) as error:
+        raise SourceError(f"{source}: cannot be loaded: {_first_line(error)}") from error
+
+
+def shortest_length(sources: Iterable[str]) -> int | None:
+    """The smallest ``max_length`` of the trained folders among ``sources``; None if there are none.
+
+    Raises:
+        FileNotFoundError: A folder holds no model. Told here, before other stages are encoded.
+    """
+    lengths = []
+    for source in sources:
+        if source.startswith(ENCODER):
+            continue
+        if not (Path(source) / "config.json").is_file():
+            raise FileNotFoundError(f"{source}: no model here (config.json is missing)")
+        lengths.append(TQNetProcessor.from_pretrained(source).max_length)
+    return min(lengths, default=None)
+
+
+def source_vectors(source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None) -> np.ndarray:
+    """Vectors of the bank by a source's model; kept in ``cache`` and taken from there while nothing changed."""
+    kept = None if cache is None else cache / f"{_digest(source, bank, encoding)}.npy"
+    if kept is not None and kept.exists():
+        return np.load(kept)
+    vectors = open_source(source, encoding.max_length).encode(
+        bank,
+        batch_size=encoding.batch_size,
+        device=encoding.device,
+        precision=encoding.precision,
+        show_progress=True,
+    )
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with atomic(kept) as temporary, temporary.open("wb") as stream:
+            np.save(stream, vectors)
+    return vectors
+
+
+def _digest(source: str, bank: QuestionBank, encoding: Encoding) -> str:
+    """Of everything that the vectors depend on: 32 hex digits, which a file may be called whatever the source."""
+    is_encoder = source.startswith(ENCODER)
+    folder = Path(source.removeprefix(ENCODER))
+    # Weights may lie in several files; the processor's say how much text is read, and how.
+    parts = [*sorted(folder.glob("*.safetensors")), folder / "tokenizer.json", folder / "processor_config.json"]
+    states = [(part.name, part.stat().st_mtime_ns, part.stat().st_size) for part in parts if part.is_file()]
+    length = encoding.max_length if is_encoder else None
+    key = json.dumps([source, states, length, bank.fingerprint, encoding.precision, __version__])
+    return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
