@@ -26,9 +26,10 @@ class SplitBatchNorm2d(nn.BatchNorm2d):
             return _activate(self, super().forward(input))
         parts = min(self.splits, max(1, input.shape[0] // self.min_images))
         if parts < self.splits:
+            # The same words every time, so that Python shows them once.
             warnings.warn(
-                f"split batch norm: {input.shape[0]} images make {parts} parts of {self.min_images}, not "
-                f"{self.splits}; a larger run.batch_size or visual_norm=frozen|group helps",
+                f"split batch norm: too few images for {self.splits} parts of {self.min_images}; a larger "
+                "run.batch_size or model.visual_norm=frozen|group helps",
                 stacklevel=2,
             )
         split = [nn.BatchNorm2d.forward(self, part) for part in input.tensor_split(parts)]
