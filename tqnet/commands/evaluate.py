@@ -140,15 +140,17 @@ def run_stages(args: argparse.Namespace) -> int:
 
 def _what_there_is(tasks: Tasks) -> Tasks:
     """Leave out, and say so, the one task that the bank is not labelled for; without any labels, fail."""
-    assert tasks.similarity is not None and tasks.hierarchy is not None
-    if tasks.hierarchy.depth and not tasks.similarity.has_similar.any():
-        print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
-        tasks = replace(tasks, similarity=None)
-    elif not tasks.hierarchy.depth:
-        print("tqnet: knowledge points left out: no question of the bank has one", file=sys.stderr)
+    try:
+        tasks.check_probe()
+    except ValueError as error:
+        print(f"tqnet: knowledge points left out: {error}", file=sys.stderr)
         tasks = replace(tasks, hierarchy=None)
-    tasks.check()
-    return tasks
+    related = tasks.similarity is not None and tasks.similarity.has_similar.any()
+    if related or tasks.hierarchy is None:
+        tasks.check_similar()
+        return tasks
+    print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
+    return replace(tasks, similarity=None)
 
 
 def _measure(

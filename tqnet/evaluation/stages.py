@@ -47,6 +47,11 @@ class Tasks:
         Raises:
             ValueError: No query has k similar questions, or no level of knowledge can be probed.
         """
+        self.check_similar()
+        self.check_probe()
+
+    def check_similar(self) -> None:
+        """The first half of ``check``."""
         if self.similarity is not None and not self._has_queries(self.similarity):
             found = {split for split in self.bank.column("split") if split}
             known = sorted(found, key=lambda split: ("train", "valid", "test", split).index(split))
@@ -54,11 +59,14 @@ class Tasks:
             hint = "" if self.similarity.has_similar.any() else "; no question is similar to any other"
             splits = ", ".join(known) or "none"
             raise ValueError(f"{who} has {self.k} similar ones (splits of the bank: {splits}{hint})")
-        if self.hierarchy is not None and not self.hierarchy.depth:
+
+    def check_probe(self) -> None:
+        """The second half of ``check``."""
+        if self.hierarchy is None:
+            return
+        if not self.hierarchy.depth:
             raise ValueError("no question of the bank has a knowledge point")
-        if self.hierarchy is not None and not fittable_levels(
-            self.hierarchy, probe_splits(self.bank, seed=self.seed)
-        ):
+        if not fittable_levels(self.hierarchy, probe_splits(self.bank, seed=self.seed)):
             raise ValueError("at no level of knowledge are there two concepts in train and a question in test")
 
     def measure_lexical(self, name: str) -> StageResult:

@@ -1,0 +1,61 @@
+"""The numbers of a training log: means since the last record, and how fast it goes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from torch import Tensor
+
+T = TypeVar("T")
+
+
+class Pace:
+    """Sums and times since the last record.
+
+    Attributes:
+        sums: Name -> (sum, count) of what was added; belongs into a checkpoint.
+    """
+
+    def __init__(self, questions_per_step: int):
+        self.questions_per_step = questions_per_step
+        self.sums: dict[str, tuple[float, int]] = {}
+        self.restart(0)
+
+    def restart(self, step: int) -> None:
+        """Start the clock at ``step``."""
+        self._begun, self._step, self._waited = time.perf_counter(), step, 0.0
+
+    def add(self, values: Mapping[str, float | Tensor]) -> None:
+        for name, value in values.items():
+            total, count = self.sums.get(name, (0.0, 0))
+            self.sums[name] = (total + float(value), count + 1)
+
+    def wait(self, load: Callable[[], T]) -> T:
+        """``load()``, its time counted as waiting for data."""
+        asked = time.perf_counter()
+        loaded = load()
+        self._waited += time.perf_counter() - asked
+        return loaded
+
+    def pause(self, work: Callable[[], T]) -> T:
+        """``work()``, which is no time of training."""
+        begun = time.perf_counter()
+        done = work()
+        self._begun += time.perf_counter() - begun
+        return done
+
+    def record(self, step: int, rate: float) -> dict[str, float]:
+        """The record of ``step`` with learning rate ``rate``; everything starts anew."""
+        seconds = time.perf_counter() - self._begun
+        record = {
+            "questions": step * self.questions_per_step,
+            **{name: total / count for name, (total, count) in self.sums.items()},
+            "lr": rate,
+            "questions_per_second": (step - self._step) * self.questions_per_step / seconds,
+            "loader_share": self._waited / seconds,
+        }
+        self.sums = {}
+        self.restart(step)
+        return {"step": step} | {name: round(v, 6) if isinstance(v, float) else v for name, v in record.items()}

@@ -1,0 +1,91 @@
+"""What a run was made with: kept beside its result, and compared before it goes on."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shlex
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+
+from tqnet.libraries import precision
+from tqnet.questions import QuestionBank
+from tqnet.training.config import ConfigError, save_config
+
+_LIBRARIES = (
+    "tqnet",
+    "torch",
+    "torchvision",
+    "transformers",
+    "timm",
+    "accelerate",
+    "albumentations",
+    "datasets",
+)
+
+#: Settings that change no weight: a resumed run may have others.
+_FREE = {"data.workers"} | {
+    f"run.{name}"
+    for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
+}
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """A recipe's settings and the questions that it trains on."""
+
+    config: Any
+    bank: QuestionBank
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Name -> value of all that a resumed run shares with its beginning, else it would be another run.
+
+        The length of the run (``run.epochs``, ``run.max_steps``) is among them: the schedule depends on it.
+        """
+        settings = {name: value for name, value in _flat(asdict(self.config)).items() if name not in _FREE}
+        if "run.precision" in settings:
+            settings["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
+        return settings | {"fingerprint of data.bank": self.bank.fingerprint}
+
+    def check(self, before: Mapping[str, Any] | None, checkpoint: str) -> None:
+        """Compare with the identity that a checkpoint was written with.
+
+        Raises:
+            ConfigError: They differ; names every difference with both values.
+        """
+        if before is None:  # written by a version that did not keep it
+            return
+        names = sorted(before.keys() | self.identity.keys())
+        absent = "(not there)"
+        pairs = [(name, before.get(name, absent), self.identity.get(name, absent)) for name in names]
+        differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in pairs if old != new]
+        if differing:
+            raise ConfigError(
+                f"{checkpoint} is of another run, so run.resume=true cannot go on with it: " + "; ".join(differing)
+            )
+
+    def write(self, out: Path) -> None:
+        """config.yaml and run.json (command, versions, data fingerprint) in the run's folder."""
+        save_config(self.config, out / "config.yaml")
+        facts = {
+            "command": shlex.join(sys.argv),
+            "processes": PartialState().num_processes,
+            "versions": {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()},
+            "bank": {"name": self.bank.name, "questions": len(self.bank), "fingerprint": self.bank.fingerprint},
+        }
+        (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in settings.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return flat

@@ -1,0 +1,41 @@
+"""Ctrl-C and SIGTERM: a run ends with its state saved, not in the middle of a step."""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType, TracebackType
+
+
+class Interrupted(SystemExit):
+    """Ctrl-C or SIGTERM: the state is saved; exit code 130 or 143."""
+
+
+class Signals:
+    """Remembers the first SIGINT or SIGTERM within its block, for the loop to look at; the second ends at once.
+
+    Attributes:
+        number: Of the signal that came, 0 while none has.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+
+    @property
+    def exit_code(self) -> int:
+        """As a shell gives it; that of SIGTERM where another process was asked to stop."""
+        return 128 + (self.number or signal.SIGTERM)
+
+    def __enter__(self) -> Signals:
+        self._before = {n: signal.signal(n, self._remember) for n in (signal.SIGINT, signal.SIGTERM)}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _remember(self, number: int, frame: FrameType | None) -> None:
+        if self.number:  # asked twice: at once
+            raise KeyboardInterrupt
+        self.number = number
