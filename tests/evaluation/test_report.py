@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -28,7 +29,9 @@ from tqnet.evaluation import (
     write_report,
 )
 from tqnet.evaluation.curves import running_mean
+from tqnet.evaluation.report import _table_html
 from tqnet.evaluation.report_text import figure_html, formula_html, text_html
+from tqnet.evaluation.table import Table
 from tqnet.questions import Question, QuestionBank, Similarity
 
 ATTACK = "<script>alert('x')</script>"
@@ -176,3 +179,34 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
     code = "import sys, tqnet.evaluation; print([m for m in ('torch', 'sklearn', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_the_best_number_stands_out_beside_dashes() -> None:
+    rows = (("a", "–", "0.5"), ("b", "0.900", "0.5"), ("c", "0.100", "–"))
+    page = _table_html(Table("t", ("stage", "F1", "P"), rows, notes=("a < b",)), best=(1, 2))
+    assert page.count("class=best") == 3
+    assert "<td class=best>0.900</td>" in page
+    assert '<p class="note">a &lt; b</p>' in page
+    assert "class=best" not in _table_html(Table("t", ("stage", "F1"), (("a", "–"), ("b", "–"))), best=(1,))
+
+
+def test_drawn_splits_and_notes_are_said_below_the_table(vectors, bank, hierarchy) -> None:
+    unsplit = QuestionBank.from_questions(replace(question, split=None) for question in bank)
+    drawn = {"model": StageResult(probe=evaluate_probe(vectors, unsplit, hierarchy, seed=3))}
+    assert "drawn by group with seed 3. A model that was fine-tuned on this bank has seen" in render(drawn)
+    own = {"model": StageResult(probe=evaluate_probe(vectors, bank, hierarchy), notes=("a note",))}
+    assert "drawn" not in render(own)
+    assert render(own, markdown=True).endswith("\n\nmodel: a note.\n")
+
+
+def test_tfidf_vectors_are_seeded_and_as_wide_as_they_can_be(bank) -> None:
+    ranker = TfidfRanker([question.content for question in bank], bank.ids)
+    vectors = ranker.vectors(8, seed=1)
+    assert vectors.shape == (96, 8)
+    assert np.array_equal(vectors, ranker.vectors(8, seed=1))
+    assert ranker.vectors(384).shape[1] <= 95
+
+
+def test_no_feature_of_the_tfidf_vectors_is_noise_alone(bank) -> None:
+    deviations = TfidfRanker([question.content for question in bank], bank.ids).vectors(40).std(axis=0)
+    assert deviations.max() < 4 * deviations.min()  # a probe standardises; without the rotation it is 10 and more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -13,7 +14,9 @@ if TYPE_CHECKING:
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("check", help="report on a question bank and list its faults")
     parser.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
-    parser.add_argument("--tokenizer", metavar="NAME_OR_DIR", help="count the tokens of this tokenizer")
+    parser.add_argument(
+        "--tokenizer", metavar="NAME_OR_DIR", help="count tokens: minilm, a tokenizer, or a trained TQ-Net"
+    )
     parser.add_argument("--unique-names", action="store_true", help="names of knowledge concepts are unique")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("--no-images", action="store_true", help="do not look at the images")
@@ -31,10 +34,31 @@ def run(args: argparse.Namespace) -> int:
     return 1 if report.faults else 0
 
 
+class _Spelling:
+    """A tokenizer that reads texts as a TQ-Net does, its formulas spelt; uncut, since lengths are asked for."""
+
+    def __init__(self, tokenizer: Any):
+        self._tokenizer = tokenizer
+
+    def __call__(self, texts: list[str], **options: Any) -> Any:
+        from tqnet.text.spelling import spell
+
+        return self._tokenizer([spell(text) for text in texts], **options)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
+
+
 def _load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
+    from tqnet.modeling.build import text_encoder_path
+    from tqnet.modeling.processor import TQNetProcessor
+
     try:
-        return AutoTokenizer.from_pretrained(name)
-    except (OSError, ValueError) as error:
+        if (Path(name) / "processor_config.json").is_file():
+            processor = TQNetProcessor.from_pretrained(name)
+            return _Spelling(processor.tokenizer) if processor.spell_formulas else processor.tokenizer
+        return AutoTokenizer.from_pretrained(text_encoder_path(name))
+    except (ImportError, OSError, ValueError) as error:
         raise FileNotFoundError(f"--tokenizer: nothing to load at {name!r}") from error

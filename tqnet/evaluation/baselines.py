@@ -55,12 +55,16 @@ class TfidfRanker(Ranker):
     def vectors(self, width: int = 384, seed: int = 0) -> ScoreArray:
         """The TF-IDF matrix reduced by a truncated SVD, for tasks that need vectors, ``[questions, width]``.
 
-        Fewer columns where there are not as many questions or words.
+        Fewer columns where there are not as many questions or words. The components are turned by a random
+        rotation, which changes no cosine: a probe standardises each feature, and would otherwise blow the
+        components of least variance, which are noise, up to the size of the first.
         """
         from sklearn.decomposition import TruncatedSVD
 
         width = max(1, min(width, *(size - 1 for size in self._matrix.shape)))
-        return TruncatedSVD(width, random_state=seed).fit_transform(self._matrix).astype(np.float32)
+        reduced = TruncatedSVD(width, random_state=seed).fit_transform(self._matrix)
+        rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(width, width)))
+        return (reduced @ rotation).astype(np.float32)
 
 
 class Bm25Ranker(Ranker):
