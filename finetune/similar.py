@@ -9,6 +9,7 @@ that the paper compares with (Figure 3).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,15 +17,16 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.model import TQNetModel
 from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
 from tqnet.training.data import QuestionViews
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import GroupBatches
 from tqnet.training.validation import ValidationPrecision, similar_questions
 
@@ -62,6 +64,14 @@ class SimilarConfig:
     def __post_init__(self) -> None:
         if self.objective not in ("scl", "pair"):
             raise ConfigError(f"objective: {self.objective!r} is neither 'scl' nor 'pair'")
+        if self.denominator not in ("negatives", "all"):
+            raise ConfigError(f"denominator: {self.denominator!r} is neither 'negatives' nor 'all'")
+        within(0, math.inf, "temperature", self.temperature, ends="()")
+        at_least(2, "members", self.members)
+        within(0, 1, "lone", self.lone, ends="[)")
+        for name in ("block", "block_level", "concept_level"):
+            at_least(1, name, getattr(self, name))
+        at_least(0, "concept_weight", self.concept_weight)
 
 
 class SimilarityModel(nn.Module):
@@ -83,17 +93,18 @@ def main(config: SimilarConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
     similarity = similar_questions(bank, config.data)
-    model, processor = build_model(config.model, session.contents(bank))
-    session.describe_run(Path(config.run.out), config, bank)
+    model, processor = session.build(config.model, bank)
 
-    blocks = ConceptLabels(bank, config.block_level) if config.block > 1 else None
-    concepts = ConceptLabels(bank, config.concept_level) if config.concept_weight else None
+    with session.settings_at_fault():  # a level that the hierarchy does not have
+        blocks = ConceptLabels(bank, config.block_level) if config.block > 1 else None
+        concepts = ConceptLabels(bank, config.concept_level) if config.concept_weight else None
     similarity_model = SimilarityModel(model, config.objective)
     loop = TrainingLoop(
         accelerator,
         config.run,
         config.optim,
         model=model,
+        provenance=Provenance(config, bank),
         trained=similarity_model,
         plan=GroupBatches(
             similarity,

@@ -15,13 +15,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import FigureDecoder
 from tqnet.modeling.visual import VisualStream
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config
 from tqnet.training.data import QuestionViews
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
 
@@ -35,6 +36,9 @@ class AutoencoderConfig:
     run: RunConfig = field(default_factory=RunConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     target: int = 64
+
+    def __post_init__(self) -> None:
+        at_least(1, "target", self.target)
 
 
 class FigureAutoencoder(nn.Module):
@@ -62,10 +66,9 @@ def main(config: AutoencoderConfig) -> Path:
     with_figures = bank.select([i for i, images in enumerate(bank.column("images")) if images])
     if not len(with_figures):
         raise ConfigError(f"data.bank: {config.data.bank} has no question with a figure")
-    model, processor = build_model(config.model, session.contents(bank))
+    model, processor = session.build(config.model, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
-    session.describe_run(Path(config.run.out), config, with_figures)
 
     augment = QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token)
     autoencoder = FigureAutoencoder(model.visual, config.target)
@@ -74,6 +77,7 @@ def main(config: AutoencoderConfig) -> Path:
         config.run,
         config.optim,
         model=model,
+        provenance=Provenance(config, with_figures),
         trained=autoencoder,
         plan=ShuffledBatches(session.sort_lengths(with_figures, processor), config.run.batch_size, config.run.seed),
         views=QuestionViews(with_figures, processor, config.run.seed, augment, workers=config.data.workers),

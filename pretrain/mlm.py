@@ -14,13 +14,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.training import session
-from tqnet.training.config import DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.config import DataConfig, OptimConfig, RunConfig, parse_config, within
 from tqnet.training.data import QuestionViews
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.masking import IGNORED, MaskTokens
+from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
 
@@ -33,6 +34,9 @@ class MLMConfig:
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=5e-5))
     run: RunConfig = field(default_factory=RunConfig)
     mask: float = 0.15
+
+    def __post_init__(self) -> None:
+        within(0, 1, "mask", self.mask, ends="()")
 
 
 class MaskedLanguageModel(nn.Module):
@@ -57,8 +61,7 @@ class MaskedLanguageModel(nn.Module):
 def main(config: MLMConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = build_model(config.model, session.contents(bank))
-    session.describe_run(Path(config.run.out), config, bank)
+    model, processor = session.build(config.model, bank)
 
     lengths = session.sort_lengths(bank, processor)
     loop = TrainingLoop(
@@ -66,6 +69,7 @@ def main(config: MLMConfig) -> Path:
         config.run,
         config.optim,
         model=model,
+        provenance=Provenance(config, bank),
         trained=MaskedLanguageModel(model.text),
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
         views=QuestionViews(

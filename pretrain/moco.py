@@ -8,6 +8,7 @@ other questions in the queue. No label is used.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,16 +16,17 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 from tqnet.modeling.normalization import split_batchnorm
 from tqnet.objectives import infonce
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
 from tqnet.training.contrast import Keys, ShuffledKeys, contrast_metrics
 from tqnet.training.data import QuestionViews
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
@@ -38,7 +40,8 @@ class MoCoConfig:
 
     Attributes:
         mode: ``uni`` or ``seq``, see STREAMS.
-        queue: Keys that are kept as negatives; at most half the training questions.
+        queue: Keys that are kept as negatives; at most half the training questions, with ``seq`` half of those
+            that have a figure.
         momentum, temperature, dimension: m, tau and the width of the projection.
         bn_splits: On one process, parts of a batch with batch-norm statistics of their own.
     """
@@ -58,17 +61,23 @@ class MoCoConfig:
     def __post_init__(self) -> None:
         if self.mode not in STREAMS:
             raise ConfigError(f"mode: {self.mode!r} is none of {', '.join(STREAMS)}")
+        for name in ("queue", "dimension", "bn_splits"):
+            at_least(1, name, getattr(self, name))
+        within(0, 1, "momentum", self.momentum)
+        within(0, math.inf, "temperature", self.temperature, ends="()")
 
 
 def main(config: MoCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    if config.queue > len(bank) // 2:
-        raise ConfigError(f"queue: {config.queue} keys; {len(bank)} training questions allow at most {len(bank) // 2}")
-    model, processor = build_model(config.model, session.contents(bank))
-    session.describe_run(Path(config.run.out), config, bank)
+    check_queue(config.queue, len(bank), "training questions")
+    model, processor = session.build(config.model, bank)
 
     streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
+    if "visual" in streams:
+        if model.config.fusion == "joint":  # its text embedding has seen the figures: no stream of its own
+            raise ConfigError(f"mode: {config.mode} contrasts text and figures apart, which model.fusion=joint joins")
+        check_queue(config.queue, sum(map(bool, bank.column("images"))), "training questions with a figure")
     if "fused" not in streams and model.config.fusion == "coordinated":
         model.fusion.requires_grad_(False)  # it is not passed: its turn comes when the streams are joined
     if accelerator.num_processes == 1 and model.config.reads_images:
@@ -83,6 +92,7 @@ def main(config: MoCoConfig) -> Path:
         config.run,
         config.optim,
         model=model,
+        provenance=Provenance(config, bank),
         trained=encoder,
         state={"key_encoder": key_encoder, "queues": nn.ModuleDict(queues)},
         plan=ShuffledBatches(session.sort_lengths(bank, processor, cells), config.run.batch_size, config.run.seed),
@@ -118,6 +128,12 @@ def main(config: MoCoConfig) -> Path:
             key_encoder.update(encoder)
         loop.after_step()
     return loop.finish()
+
+
+def check_queue(size: int, questions: int, of: str) -> None:
+    """A longer queue would hold keys of the questions that it is compared with, epoch after epoch."""
+    if size > questions // 2:
+        raise ConfigError(f"queue: {size} keys; {questions} {of} allow at most {questions // 2}")
 
 
 def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:

@@ -50,16 +50,39 @@ def test_a_bank_with_faults(copy_sample: Callable[..., Path], train: Callable[..
         train("pretrain.mlm", f"data.bank={bank}", "data.on_error=skip", "run.max_steps=1")
 
 
-def test_clear_errors(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (ConfigError("queue: too large"), "queue: too large"),
+        (OSError(28, "No space left on device", "step.pt"), "[Errno 28] No space left on device: 'step.pt'"),
+        (NonFiniteLossError("step 3: the loss"), "step 3: the loss"),
+        (torch.OutOfMemoryError("on the card"), "out of memory: lower run.batch_size, model.max_length"),
+        (
+            RuntimeError("[enforce fail at alloc_cpu.cpp:124] . DefaultCPUAllocator: can't allocate memory: you tried"),
+            "out of memory: lower run.batch_size, model.max_length",
+        ),
+        (MemoryError(), "out of memory: lower run.batch_size"),
+    ],
+)
+def test_clear_errors(
+    error: Exception, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TQNET_DEBUG", raising=False)
     with pytest.raises(SystemExit) as caught, clear_errors():
-        raise ConfigError("queue: too large")
+        raise error
     assert caught.value.code == 1
-    assert capsys.readouterr().err == "error: queue: too large\n"
-    with pytest.raises(SystemExit), clear_errors():
-        raise torch.OutOfMemoryError
-    assert "lower run.batch_size" in capsys.readouterr().err
-    with pytest.raises(KeyError), clear_errors():  # a fault of the program keeps its traceback
-        raise KeyError
+    written = capsys.readouterr().err
+    assert written.startswith(f"error: {message}")
+    assert written.count("\n") == 1
+    monkeypatch.setenv("TQNET_DEBUG", "1")
+    with pytest.raises(type(error)), clear_errors():
+        raise error
+
+
+@pytest.mark.parametrize("error", [KeyError(), ValueError("shapes (3,) (4,)"), RuntimeError("mat1 and mat2")])
+def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
+    with pytest.raises(type(error)), clear_errors():
+        raise error
 
 
 @pytest.mark.parametrize(
@@ -70,12 +93,19 @@ def test_clear_errors(capsys: pytest.CaptureFixture[str]) -> None:
         ("pretrain.mlm", ["run.batch_size=2000"], r"^run\.batch_size: 2000 .* leaves no step$"),
         ("pretrain.autoencoder", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.mlm", ["model.start=/nowhere"], r"^/nowhere: no model here"),
+        ("pretrain.mlm", ["model.max_length=9000"], r"^model\.max_length: 9000"),
+        ("pretrain.mlm", ["model.fusion=sum"], r"^fusion: .*'sum'"),
+        ("pretrain.mlm", ["data.bank=bank.csv"], r"bank\.csv"),
+        ("pretrain.moco", ["mode=seq", "queue=200"], r"^queue: 200 keys; (\d+) .* with a figure allow at most (\d+)$"),
+        ("pretrain.moco", ["mode=seq", "queue=32", "model.fusion=joint"], r"^mode: seq .*model\.fusion=joint"),
+        ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
+        ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
     ],
 )
 def test_settings_that_do_not_go_together(
     name: str, settings: list[str], message: str, train: Callable[..., Any]
 ) -> None:
-    with pytest.raises((ValueError, FileNotFoundError)) as caught:
+    with pytest.raises((BankError, ConfigError, FileNotFoundError)) as caught:
         train(name, *settings)
     match = re.search(message, str(caught.value))
     assert match, str(caught.value)
@@ -91,14 +121,41 @@ def test_a_loss_that_is_not_finite_names_the_questions(
 
     def remember(loop: TrainingLoop, loss: torch.Tensor) -> None:
         seen.append(loop.views.ids(loop._batch.index))
+        loss = loss * float("inf") if len(seen) == 3 else loss
         check(loop, loss)
 
     monkeypatch.setattr(TrainingLoop, "_check", remember)
     with pytest.raises(NonFiniteLossError) as caught:
-        train("finetune.similar", "optim.lr=1e30", "optim.text_lr=1e30", "optim.clip=0", "optim.warmup=0")
-    assert 1 < len(seen) < 20
+        train("finetune.similar")
+    assert len(seen) == 3
     assert all(name in str(caught.value) for name in seen[-1])
     assert f"step {len(seen)}: the loss is not finite; lower optim.lr" in str(caught.value)
+
+
+@pytest.mark.parametrize("clip", [0.0, 1.0])
+def test_a_gradient_that_is_not_finite_reaches_no_weight(
+    clip: float, train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The loss is finite; the root of zero in the first of two micro-batches has no gradient. Both are named."""
+    seen: list[str] = []
+    loops: list[tuple[TrainingLoop, dict[str, torch.Tensor]]] = []
+    step = TrainingLoop.step
+
+    def spoil(loop: TrainingLoop, loss: torch.Tensor, logged: dict[str, Any]) -> None:
+        if not seen:
+            loops.append((loop, {name: value.clone() for name, value in loop.trained.state_dict().items()}))
+            loss = loss + sum((0 * parameter.sum()).sqrt() for parameter in loop.trained.parameters())
+        seen.extend(loop.views.ids(loop._batch.index))
+        step(loop, loss, logged)
+
+    monkeypatch.setattr(TrainingLoop, "step", spoil)
+    with pytest.raises(NonFiniteLossError, match="step 1: the gradient is not finite") as caught:
+        train("pretrain.mlm", f"optim.clip={clip}", "run.accumulate=2", "run.max_steps=3")
+    assert len(seen) == 32
+    assert all(name in str(caught.value) for name in seen)
+    ((loop, before),) = loops
+    assert all(torch.equal(value, before[name]) for name, value in loop.trained.state_dict().items())
+    assert not list((tmp_path / "run").rglob("*.pt"))
 
 
 def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> dict[str, Any]:
@@ -179,10 +236,28 @@ def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], tmp_p
     assert grouped.records[-1] == paired.records[-1]
 
 
-def test_a_bank_without_splits_trains_on_all(train: Callable[..., Any], copy_sample: Callable[..., Path]) -> None:
+def test_a_bank_without_splits_trains_on_all(
+    train: Callable[..., Any], copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
     bank = copy_sample(lambda number, record: record | {"split": None})
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         run = train("finetune.similar", f"data.bank={bank}", "run.max_steps=1")
     assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == 797
+    assert "no question has a split: all are trained on, so test scores on this bank say nothing" in caplog.text
     assert run.model.encode(["x"]).shape == (1, 48)  # nothing to choose by: the last state is kept
+
+
+def test_questions_without_a_split_are_counted(
+    copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = DataConfig(bank=str(SAMPLE))
+    train = len(training_questions(whole, pretraining=False))
+    assert "split" not in caplog.text
+    nothing = DataConfig(bank=str(copy_sample(lambda number, record: record | {"split": None}, "nothing")))
+    assert len(training_questions(nothing, pretraining=True)) == 797  # no label is read, so none is tested on
+    assert "split" not in caplog.text
+    partly = copy_sample(lambda number, record: record | {"split": None} if number % 2 else record, "partly")
+    part = training_questions(DataConfig(bank=str(partly)), pretraining=False)
+    assert 0 < len(part) < train
+    assert "398 of 797 questions have no split: they are left out" in caplog.text

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tqnet.training.checkpoint import checkpoints
+from tqnet.training.config import ConfigError
 
 MOCO = ["queue=48", "bn_splits=1", "run.batch_size=8", "run.accumulate=2"]
 TIMEOUT = 60
@@ -95,7 +96,32 @@ def test_workers_change_nothing(train: Callable[..., Any]) -> None:
 
 def test_an_earlier_run_is_not_overwritten(train: Callable[..., Any]) -> None:
     run = train("pretrain.mlm", "run.max_steps=2")
-    before = run.state["step"], run.records
-    with pytest.raises(ValueError, match=r"run\.resume=true"):
+    files = [path for path in run.out.rglob("*") if path.is_file()]
+    before = {path: path.read_bytes() for path in files}
+    assert {path.name for path in files} >= {"config.yaml", "run.json", "metrics.jsonl", "step-00000002.pt"}
+    with pytest.raises(ConfigError, match=r"run\.resume=true"):
         train("pretrain.mlm", "run.max_steps=1")
-    assert (run.state["step"], run.records) == before
+    assert {path: path.read_bytes() for path in files} == before
+
+
+def test_another_run_is_not_resumed(train: Callable[..., Any]) -> None:
+    """Everything that the weights depend on must agree; where the run writes and how often it saves need not."""
+    settings = ["run.max_steps=4", "run.save_every=2"]
+    run = train("pretrain.mlm", *settings)
+    stale = run.out / "checkpoints" / ".step-00000003.pt.77.tmp"
+    stale.write_bytes(b"half a checkpoint")
+    config = (run.out / "config.yaml").read_text()
+    with pytest.raises(ConfigError) as caught:
+        train("pretrain.mlm", *settings, "run.resume=true", "run.seed=7", "optim.lr=0.5", "run.keep=3", "mask=0.2")
+    message = str(caught.value)
+    assert "mask: 0.15 before, 0.2 now; optim.lr: 0.001 before, 0.5 now; run.seed: 0 before, 7 now" in message
+    assert "keep" not in message
+    with pytest.raises(ConfigError, match=r"fingerprint of data\.bank: '\w{16}' before, '\w{16}' now"):
+        train("pretrain.mlm", *settings, "run.resume=true", "data.transductive=true")
+    assert (run.out / "config.yaml").read_text() == config
+
+    (run.out / "checkpoints" / "step-00000004.pt").unlink()
+    free = ["run.save_every=1", "run.log_every=1", "run.keep=3", "data.workers=1"]
+    train("pretrain.mlm", *settings, *free, "run.resume=true")
+    assert run.state["step"] == 4
+    assert not stale.exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,11 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from tqnet.questions import QuestionBank
+from tqnet.training.session import content_hashes
+from tqnet.training.validation import ValidationPrecision
+
+ROOT = Path(__file__).parents[2]
 FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5"]
 CONTRAST = {"top1", "positive", "negative", "spread"}
 
@@ -72,17 +78,23 @@ def test_moco(mode: str, streams: set[str], train: Callable[..., Any]) -> None:
     assert [record["step"] for record in logged] == [3, 6]
     for record in logged:
         assert {name for name in record if "/" in name} == {f"{s}/{name}" for s in streams for name in CONTRAST}
-    assert [record["step"] for record in run.records if "valid/p@5" in record] == [3, 6]
+    assert [record["step"] for record in run.records if "valid/p@5" in record] == [0, 3, 6]
     queues = run.state["state"]["queues"]
     # Filled before the first step with real keys; the visual stream has as many as there were figures.
     assert all(0 < int(queues[f"{stream}.valid"]) <= 64 for stream in streams)
     assert int(queues[f"{min(streams)}.valid"]) == 64
+    # Each knows its keys' questions by what its own stream sees of them.
+    hashes = content_hashes(QuestionBank.load(ROOT / "assets" / "sample").split("train"))
+    for stream in streams:
+        filled = int(queues[f"{stream}.valid"])
+        expected = hashes[stream][queues[f"{stream}.ids"][:filled]]
+        assert torch.equal(queues[f"{stream}.hashes"][:filled], expected)
 
 
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     """Without figures only the text stream is contrasted; the fusion behind it is not trained."""
     run = train("pretrain.moco", "model.visual=null", "queue=32", "run.max_steps=2")
-    assert "text/top1" in run.records[0]
+    assert "text/top1" in run.records[-2]
     trained = sum(len(group["params"]) for group in run.state["optimizer"]["param_groups"])
     assert trained == sum("fusion" not in name for name in run.state["trained"])
 
@@ -94,3 +106,13 @@ def test_similar(objective: str, train: Callable[..., Any]) -> None:
     check(run, 25)
     assert run.losses[-1] < run.losses[0] - 0.1
     assert all(record["positives"] >= 4 for record in run.records if "positives" in record)
+
+
+def test_the_start_is_scored_and_never_kept(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Step 0 says what a stage starts from; a stage that does harm keeps its best step, not its start."""
+    scores = iter([0.9, 0.2, 0.3, 0.1])
+    monkeypatch.setattr(ValidationPrecision, "__call__", lambda self: {"valid/p@5": next(scores)})
+    run = train("finetune.similar", "run.max_steps=3", "run.eval_every=1")
+    scored = [(record["step"], record["valid/p@5"]) for record in run.records if "valid/p@5" in record]
+    assert scored == [(0, 0.9), (1, 0.2), (2, 0.3), (3, 0.1)]
+    assert run.state["best"] == 0.3

@@ -9,7 +9,15 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
-from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint
+from tqnet.training.checkpoint import (
+    _write,
+    checkpoints,
+    load_checkpoint,
+    replace_folder,
+    save_checkpoint,
+    sweep,
+)
+from tqnet.training.config import ConfigError
 
 
 @pytest.fixture
@@ -44,12 +52,41 @@ def test_a_failure_leaves_the_old_one(
         with pytest.raises(OSError, match="no space left"):
             save_checkpoint(tmp_path, 2, {"weights": torch.zeros(2)}, accelerator, keep=1)
     assert os.listdir(tmp_path) == ["step-00000001.pt"]
+    with pytest.raises(OSError, match="is the disk full"):
+        _write({"weights": torch.zeros(10**6)}, Path("/dev/full"))
     # What a process that was killed leaves behind is no checkpoint either.
     for name in (".step-00000003.pt.77.tmp", "step-00000004.pt.tmp", "step-5.pt", "step-00000006.pth"):
         (tmp_path / name).write_bytes(b"half a file")
     state = load_checkpoint(tmp_path, accelerator)
     assert state is not None
     assert state["weights"].tolist() == [1, 1]
+    sweep(tmp_path)
+    assert sorted(os.listdir(tmp_path)) == [
+        "step-00000001.pt",
+        "step-00000004.pt.tmp",
+        "step-00000006.pth",
+        "step-5.pt",
+    ]
+
+
+def test_a_checkpoint_is_on_the_disk_before_it_has_its_name(
+    tmp_path: Path, accelerator: Accelerator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    sync, replace = os.fsync, os.replace
+
+    def seen_sync(number: int) -> None:
+        done.append(os.readlink(f"/proc/self/fd/{number}"))
+        sync(number)
+
+    def seen_replace(old: Path, new: Path) -> None:
+        done.append("rename")
+        replace(old, new)
+
+    monkeypatch.setattr(os, "fsync", seen_sync)
+    monkeypatch.setattr(os, "replace", seen_replace)
+    save_checkpoint(tmp_path, 1, {}, accelerator, keep=1)
+    assert done == [str(tmp_path / f".step-00000001.pt.{os.getpid()}.tmp"), "rename", str(tmp_path)]
 
 
 def test_generators_go_on_where_they_were(tmp_path: Path, accelerator: Accelerator) -> None:
@@ -70,7 +107,7 @@ def test_another_number_of_processes(tmp_path: Path, accelerator: Accelerator) -
     save_checkpoint(tmp_path, 1, {}, accelerator, keep=1)
     state = torch.load(tmp_path / "step-00000001.pt", weights_only=False)
     torch.save({"generators": state["generators"] * 2}, tmp_path / "step-00000002.pt")
-    with pytest.raises(ValueError, match="written by 2 processes, resumed by 1"):
+    with pytest.raises(ConfigError, match="written by 2 processes, resumed by 1"):
         load_checkpoint(tmp_path, accelerator)
 
 

@@ -58,6 +58,11 @@ def test_files_then_command_line(tmp_path: Path) -> None:
         (["optim.name=adam"], r"^optim\.name: 'adam'"),
         (["optim.schedule=step"], r"^optim\.schedule: 'step'"),
         (["run.precision=fp8"], r"^run\.precision: 'fp8'"),
+        (["run.precision=fp16"], r"^run\.precision: 'fp16' is none of auto, fp32, bf16$"),
+        (["run.max_steps=0"], r"^run\.max_steps: 0 is less than 1"),
+        (["run.max_steps=-3"], r"^run\.max_steps: -3"),
+        (["run.eval_every=-1"], r"^run\.eval_every: -1"),
+        (["run.threads=-1"], r"^run\.threads: -1"),
         (["data.on_error=ignore"], r"^data\.on_error: 'ignore'"),
         (["run.batch_size=0"], r"^run\.batch_size: 0"),
         (["run=5"], "^run=5:"),
@@ -156,3 +161,39 @@ def test_every_recipe_says_how_it_is_run(recipe: Path, monkeypatch: pytest.Monke
     missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
     assert isinstance(load_config(kind, [], [f"{key}=x" for key in missing]), kind)
     assert f"{recipe.parent.name}/{recipe.name}" in recipe.read_text().split('"""')[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "message"),
+    [
+        ("finetune/similar.py", "denominator=positives", "^denominator: 'positives'"),
+        ("finetune/similar.py", "temperature=0", r"^temperature: 0\.0 is not in \(0, inf\)"),
+        ("finetune/similar.py", "temperature=nan", "^temperature: nan"),
+        ("finetune/similar.py", "members=1", "^members: 1 is less than 2"),
+        ("finetune/similar.py", "lone=1", r"^lone: 1\.0 is not in \[0, 1\)"),
+        ("finetune/similar.py", "block=0", "^block: 0"),
+        ("finetune/similar.py", "block_level=0", "^block_level: 0"),
+        ("finetune/similar.py", "concept_weight=-0.5", "^concept_weight: -0.5"),
+        ("pretrain/moco.py", "queue=0", "^queue: 0 is less than 1"),
+        ("pretrain/moco.py", "momentum=1.01", r"^momentum: 1\.01 is not in \[0, 1\]"),
+        ("pretrain/moco.py", "momentum=-0.1", r"^momentum: -0\.1"),
+        ("pretrain/moco.py", "temperature=-1", r"^temperature: -1\.0"),
+        ("pretrain/moco.py", "dimension=0", "^dimension: 0"),
+        ("pretrain/moco.py", "bn_splits=0", "^bn_splits: 0"),
+        ("pretrain/moco.py", "augment.mask=2", r"^augment\.mask: 2\.0"),
+        ("pretrain/mlm.py", "mask=0", "^mask: 0"),
+        ("pretrain/autoencoder.py", "target=0", "^target: 0"),
+    ],
+)
+def test_a_setting_of_a_recipe_out_of_its_range(
+    name: str, setting: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kind = kind_of(ROOT / name, monkeypatch)
+    with pytest.raises(ConfigError, match=message):
+        load_config(kind, [], [*GIVEN, setting])
+
+
+def test_the_ends_of_ranges_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    moco = load_config(kind_of(ROOT / "pretrain/moco.py", monkeypatch), [], [*GIVEN, "momentum=1", "queue=1"])
+    assert (moco.momentum, moco.queue, moco.run.max_steps) == (1, 1, None)
+    assert load_config(kind_of(ROOT / "finetune/similar.py", monkeypatch), [], [*GIVEN, "lone=0"]).lone == 0

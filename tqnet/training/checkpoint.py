@@ -15,6 +15,7 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from tqnet.files import atomic
+from tqnet.training.config import ConfigError
 
 _NAME = "step-{:08d}.pt"
 _PATTERN = re.compile(r"step-(\d{8})\.pt")
@@ -24,15 +25,42 @@ def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator:
     """Write ``state`` and every process's random generators, in a file that appears whole or not at all.
 
     Call it on all processes. The newest ``keep`` checkpoints stay.
+
+    Raises:
+        OSError: It cannot be written: the disk is full, say.
     """
     generators = gather_object([_generators()])
     if accelerator.is_main_process:
         folder.mkdir(parents=True, exist_ok=True)
         with atomic(folder / _NAME.format(step)) as temporary:
-            torch.save({**state, "generators": generators}, temporary)
+            _write({**state, "generators": generators}, temporary)
+        _sync(folder)
         for old in checkpoints(folder)[:-keep]:
             old.unlink()
     accelerator.wait_for_everyone()
+
+
+def _write(state: dict[str, Any], path: Path) -> None:
+    """``state`` on the disk itself: a rename may else outlive a power cut that the contents do not."""
+    try:
+        torch.save(state, path)
+    except RuntimeError as error:  # torch's own writer says only that the file is shorter than it should be
+        raise OSError(f"{path}: the checkpoint cannot be written; is the disk full? ({error})") from error
+    _sync(path)
+
+
+def _sync(path: Path) -> None:
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes that were killed while they wrote a checkpoint have left behind."""
+    for stale in folder.glob(".step-*.tmp"):
+        stale.unlink(missing_ok=True)
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -44,7 +72,7 @@ def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | 
     """The newest checkpoint's state, or None where there is none; sets this process's generators.
 
     Raises:
-        ValueError: The checkpoint was written by another number of processes.
+        ConfigError: The checkpoint was written by another number of processes.
     """
     found = checkpoints(folder)
     if not found:
@@ -53,7 +81,7 @@ def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | 
     state = torch.load(found[-1], map_location="cpu", weights_only=False)
     generators = state.pop("generators")
     if len(generators) != accelerator.num_processes:
-        raise ValueError(
+        raise ConfigError(
             f"{found[-1]}: written by {len(generators)} processes, resumed by {accelerator.num_processes}; "
             "the order of the questions would not be the same"
         )

@@ -106,7 +106,7 @@ class RunConfig:
         epochs: Passes over the data; ``max_steps`` ends earlier.
         batch_size: Questions per step and micro-batch, over all processes.
         accumulate: Micro-batches per optimizer step.
-        precision: ``auto`` (bf16 where the processor has it), ``fp32``, ``bf16`` or ``fp16``.
+        precision: ``auto`` (bf16 where the processor has it), ``fp32`` or ``bf16``.
         resume: Go on from the last checkpoint in ``out``, to the bit.
         log_every, save_every, eval_every: In optimizer steps; eval 0 is once an epoch.
         keep: Checkpoints that are kept.
@@ -130,11 +130,27 @@ class RunConfig:
     threads: int = 0
 
     def __post_init__(self) -> None:
-        if self.precision not in ("auto", "fp32", "bf16", "fp16"):
-            raise ConfigError(f"run.precision: {self.precision!r} is none of auto, fp32, bf16, fp16")
-        for name in ("epochs", "batch_size", "accumulate", "log_every", "save_every", "keep"):
-            if getattr(self, name) < 1:
-                raise ConfigError(f"run.{name}: {getattr(self, name)} is less than 1")
+        # No fp16: its gradient scaler would be one more thing to keep in a checkpoint, and bf16 needs none.
+        if self.precision not in ("auto", "fp32", "bf16"):
+            raise ConfigError(f"run.precision: {self.precision!r} is none of auto, fp32, bf16")
+        for name in ("epochs", "max_steps", "batch_size", "accumulate", "log_every", "save_every", "keep"):
+            at_least(1, f"run.{name}", getattr(self, name))
+        at_least(0, "run.eval_every", self.eval_every)
+        at_least(0, "run.threads", self.threads)
+
+
+def at_least(least: float, name: str, value: float | None) -> None:
+    """ConfigError where the setting ``name`` is less; null is left to whoever reads it."""
+    if value is not None and not value >= least:  # NaN is refused too
+        raise ConfigError(f"{name}: {value} is less than {least}")
+
+
+def within(low: float, high: float, name: str, value: float, *, ends: str = "[]") -> None:
+    """ConfigError where the setting ``name`` is not in the interval; ``ends`` says which of its ends belong to it."""
+    above = value >= low if ends[0] == "[" else value > low
+    below = value <= high if ends[1] == "]" else value < high
+    if not (above and below):
+        raise ConfigError(f"{name}: {value} is not in {ends[0]}{low}, {high}{ends[1]}")
 
 
 def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
@@ -153,7 +169,12 @@ def load_config(kind: type[C], files: list[str], overrides: list[str]) -> C:
     missing = sorted(OmegaConf.missing_keys(settings))
     if missing:
         raise ConfigError(f"{', '.join(missing)}: not set, neither in a file nor as key=value")
-    return OmegaConf.to_object(settings)  # type: ignore[return-value]
+    try:
+        return OmegaConf.to_object(settings)  # type: ignore[return-value]
+    except ConfigError:
+        raise
+    except ValueError as error:  # settings of other rooms (augment) check themselves and know no ConfigError
+        raise ConfigError(str(error)) from error
 
 
 def _merge(settings: Any, source: str, read: Callable[[], Any]) -> Any:

@@ -40,12 +40,12 @@ class ShuffledKeys:
     are gathered and put back in order.
 
     Args:
-        hashes: [n], content hash of every training question.
+        hashes: Stream -> [n], hash of what the stream sees of every training question.
     """
 
-    def __init__(self, accelerator: Accelerator, key_encoder: MomentumEncoder, hashes: Tensor, seed: int):
+    def __init__(self, accelerator: Accelerator, key_encoder: MomentumEncoder, hashes: dict[str, Tensor], seed: int):
         self.accelerator, self.key_encoder, self.seed = accelerator, key_encoder, seed
-        self.hashes = hashes.to(accelerator.device)
+        self.hashes = {stream: of.to(accelerator.device) for stream, of in hashes.items()}
 
     @torch.no_grad()
     def __call__(self, batch: Batch, step: int) -> dict[str, Keys]:
@@ -63,7 +63,7 @@ class ShuffledKeys:
         for stream, key in keys.items():
             ordered = self.accelerator.gather(key)[order]
             present = has_images if stream == "visual" else torch.ones_like(has_images)
-            hashes = self.hashes[ids]
+            hashes = self.hashes[stream][ids]
             everyone = ordered[present], ids[present], hashes[present]
             weight = present[own].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
             found[stream] = Keys(ordered[own], ids[own], hashes[own], present[own], weight, everyone)

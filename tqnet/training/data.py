@@ -27,13 +27,11 @@ class Batch:
     Attributes:
         index: [b], numbers of the questions in the training bank.
         inputs: The model's arguments; ``views`` holds one such dict per view in order.
-        key_index: [b], questions of the second view (in the order their keys are encoded).
         extras: Whatever a recipe's ``prepare`` adds, masked labels for instance.
     """
 
     index: Tensor
     views: list[dict[str, Tensor]]
-    key_index: Tensor | None = None
     extras: dict[str, Tensor] = field(default_factory=dict)
 
     @property
@@ -44,8 +42,7 @@ class Batch:
         def move(of: dict[str, Tensor]) -> dict[str, Tensor]:
             return {name: value.to(device, non_blocking=True) for name, value in of.items()}
 
-        key_index = None if self.key_index is None else self.key_index.to(device)
-        return Batch(self.index.to(device), [move(v) for v in self.views], key_index, move(self.extras))
+        return Batch(self.index.to(device), [move(v) for v in self.views], move(self.extras))
 
     def padding(self, part: int) -> float:
         """Text tokens computed for each real one, where rows of like length pass ``part`` at a time."""
@@ -105,9 +102,8 @@ class QuestionViews(Dataset[Any]):
             part = rows[start : start + per_view]
             ids = self.processor.tokenize([question.content for _, question, _ in part])
             packed.append(dict(self.processor.pack(ids, [squares for _, _, squares in part])))
-        index = torch.tensor([index for _, index, _ in items])
-        key_index = index[per_view:] if self.views == 2 else None
-        batch = Batch(index[:per_view], packed, key_index)
+        # Of the first view: the keys of a second one are encoded in another order, and put back by it.
+        batch = Batch(torch.tensor([index for _, index, _ in items[:per_view]]), packed)
         return self.prepare(batch, items) if self.prepare else batch
 
     def ids(self, index: Tensor) -> list[str]:

@@ -42,3 +42,11 @@ class MetricsLog:
     def close(self) -> None:
         if self.run is not None:
             self.run.finish()
+
+
+class NoMetrics:
+    """What other processes than the first write to."""
+
+    def write(self, record: dict[str, Any]) -> None: ...
+
+    def close(self) -> None: ...

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import signal
-import time
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -19,23 +18,22 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from tqnet.modeling.model import PART, TQNetModel
-from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint
-from tqnet.training.config import OptimConfig, RunConfig
+from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
+from tqnet.training.config import ConfigError, OptimConfig, RunConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.distributed import any_process
-from tqnet.training.logging import MetricsLog
+from tqnet.training.logging import MetricsLog, NoMetrics
 from tqnet.training.optim import build_optimizer, build_schedule
+from tqnet.training.pace import Pace
+from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
+from tqnet.training.signals import Interrupted, Signals
 
 log = logging.getLogger(__name__)
 
 
-class Interrupted(SystemExit):
-    """Ctrl-C or SIGTERM: the state is saved; exit code 130 or 143."""
-
-
 class NonFiniteLossError(RuntimeError):
-    """The loss is NaN or infinite; the message names the batch's questions."""
+    """The loss or its gradient is NaN or infinite; the message names the step's questions."""
 
 
 class TrainingLoop:
@@ -53,7 +51,12 @@ class TrainingLoop:
         model: The TQ-Net that the run is for; saved to ``out/model`` at the end, or its best state.
         trained: Everything with gradients, the model included; prepared (DDP) as ``loop.trained``.
         state: Further modules that belong into a checkpoint: a key encoder, a queue.
+        provenance: What the run is made with; written to its folder, and compared where a run is resumed.
         evaluate: Gives a score of the model, higher is better, at every evaluation; the best is kept.
+
+    Raises:
+        ConfigError: The folder holds an earlier run and ``run.resume`` is false, or another run and it is true;
+            or the questions make no step.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class TrainingLoop:
         trained: nn.Module,
         views: QuestionViews,
         plan: BatchPlan,
+        provenance: Provenance,
         state: dict[str, nn.Module] | None = None,
         evaluate: Callable[[], dict[str, float]] | None = None,
     ):
@@ -76,20 +80,20 @@ class TrainingLoop:
         if run.max_steps:
             self.steps = min(self.steps, run.max_steps)
         if not self.steps:
-            raise ValueError(f"run.batch_size: {run.batch_size} x accumulate {run.accumulate} leaves no step")
+            raise ConfigError(f"run.batch_size: {run.batch_size} x accumulate {run.accumulate} leaves no step")
         set_seed(run.seed, device_specific=True)  # from here on every process draws a dropout of its own
         optimizer = build_optimizer(trained, optim)
         self.schedule = build_schedule(optimizer, optim, self.steps)
-        self.clip = optim.clip
+        self.clip = optim.clip or math.inf  # the norm is taken in any case
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
         self.state = {name: module.to(accelerator.device) for name, module in (state or {}).items()}
         self._evaluate = evaluate
         self._part = PART if self.device.type == "cpu" else run.batch_size
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
         self.step_number, self.best, self.stepped = 0, float("-inf"), False
-        self._micro, self._signal = 0, 0
-        self._sums: dict[str, tuple[float, int]] = {}
-        self._resume()
+        self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate)
+        self._seen: list[Tensor] = []  # numbers of the questions since the last optimizer step
+        self._resume(provenance)
 
     @property
     def device(self) -> torch.device:
@@ -97,25 +101,19 @@ class TrainingLoop:
 
     def __iter__(self) -> Iterator[Batch]:
         """Batches on the device, from where the run stands to its end; saves and stops on a signal."""
-        handlers = {number: signal.signal(number, self._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
-        self._reset_clock()
         iterator = self.batches(self.step_number * self.run.accumulate, self.steps * self.run.accumulate)
-        try:
-            with self._progress() as self.bar:
-                while True:
-                    asked = time.perf_counter()
-                    batch = next(iterator, None)
-                    if batch is None:
-                        return
-                    self._waited += time.perf_counter() - asked
-                    self._batch = batch
-                    self.stepped = (self._micro + 1) % self.run.accumulate == 0
-                    # DDP decides in its forward pass whether gradients will meet: in the last micro-batch only.
-                    with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
-                        yield batch
-        finally:
-            for number, handler in handlers.items():
-                signal.signal(number, handler)
+        with self._signals, self._progress() as self.bar:
+            if self._evaluate and not self.resumed:
+                # What the stage starts from, for the log alone: only a state with a step behind it is kept as the
+                # best, so that a stage that does nothing but harm shows it instead of handing its start on.
+                self._log_scores(self._evaluate())
+            self._pace.restart(self.step_number)
+            while (batch := self._pace.wait(lambda: next(iterator, None))) is not None:
+                self._batch = batch
+                self.stepped = (self._micro + 1) % self.run.accumulate == 0
+                # DDP decides in its forward pass whether gradients will meet: in the last micro-batch only.
+                with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
+                    yield batch
 
     def batches(self, first: int, stop: int) -> Iterator[Batch]:
         """This process's share of the global micro-batches ``first`` to ``stop``, on the device."""
@@ -153,12 +151,15 @@ class TrainingLoop:
         """Backward, and every ``run.accumulate`` calls an optimizer step with all that belongs to it."""
         self._check(loss)
         self._micro += 1
+        self._seen.append(self._batch.index)
         self.accelerator.backward(loss / self.run.accumulate)
-        self._add({"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part)})
+        self._pace.add({"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part)})
         if not self.stepped:
             return
-        if self.clip:
-            self._add({"gradient_norm": self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)})
+        norm = self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)
+        self._stop_unless_finite(norm, "gradient", torch.cat(self._seen))
+        self._seen = []
+        self._pace.add({"gradient_norm": norm})
         self.optimizer.step()
         self.schedule.step()
         self.optimizer.zero_grad()
@@ -173,16 +174,14 @@ class TrainingLoop:
         if self.step_number % self.run.log_every == 0 or last:
             self._log()
         if self._evaluate and (self.step_number % self._eval_every == 0 or last):
-            begun = time.perf_counter()
-            self._keep_best(self._evaluate())
-            self._clock += time.perf_counter() - begun  # no time of training
-        stopping = any_process(self.accelerator, self._signal != 0)
+            self._keep_best(self._pace.pause(self._evaluate))
+        stopping = any_process(self.accelerator, self._signals.number != 0)
         if stopping or self.step_number % self.run.save_every == 0 or last:
             self._save()
         if stopping:
             log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
             self.metrics.close()
-            raise Interrupted(128 + (self._signal or signal.SIGTERM))
+            raise Interrupted(self._signals.exit_code)
 
     def finish(self) -> Path:
         """Write the last state where no evaluation chose a best one; returns the model's folder."""
@@ -194,14 +193,15 @@ class TrainingLoop:
         log.info("model: %s", folder)
         return folder
 
-    def _resume(self) -> None:
+    def _resume(self, provenance: Provenance) -> None:
         resumed, folder = None, self.out / "checkpoints"
         if not self.run.resume and checkpoints(folder):
-            raise ValueError(
+            raise ConfigError(
                 f"run.out: {folder} holds the checkpoints of an earlier run; run.resume=true goes on with it, "
                 "a new run needs another folder or this one without them"
             )
         if self.run.resume and (state := load_checkpoint(folder, self.accelerator)):
+            provenance.check(state.get("identity"), str(folder))
             self.accelerator.unwrap_model(self.trained).load_state_dict(state["trained"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.schedule.load_state_dict(state["schedule"])
@@ -209,20 +209,23 @@ class TrainingLoop:
                 module.load_state_dict(state["state"][name])
             resumed = self.step_number = state["step"]
             self._micro = self.step_number * self.run.accumulate
-            self.best, self._sums = state["best"], state["sums"]
+            self.best, self._pace.sums = state["best"], state["sums"]
             log.info("resumed at step %d of %d", self.step_number, self.steps)
-        self.resumed = resumed is not None
+        self.resumed, self._identity = resumed is not None, provenance.identity
         if self.accelerator.is_main_process:
             self.out.mkdir(parents=True, exist_ok=True)
-            self.metrics: MetricsLog | _NoMetrics = MetricsLog(self.out, resumed, self.run.wandb, asdict(self.run))
+            sweep(folder)
+            provenance.write(self.out)  # not before it is known that the folder is this run's
+            self.metrics: MetricsLog | NoMetrics = MetricsLog(self.out, resumed, self.run.wandb, asdict(self.run))
         else:
-            self.metrics = _NoMetrics()
+            self.metrics = NoMetrics()
 
     def _save(self) -> None:
         state = {
             "step": self.step_number,
             "best": self.best,
-            "sums": self._sums,
+            "sums": self._pace.sums,
+            "identity": self._identity,
             "trained": self.accelerator.unwrap_model(self.trained).state_dict(),
             "optimizer": self.optimizer.state_dict(),
             "schedule": self.schedule.state_dict(),
@@ -231,11 +234,14 @@ class TrainingLoop:
         save_checkpoint(self.out / "checkpoints", self.step_number, state, self.accelerator, self.run.keep)
 
     def _keep_best(self, scores: dict[str, float]) -> None:
-        self.metrics.write({"step": self.step_number, **scores})
+        self._log_scores(scores)
         score = next(iter(scores.values()))
         if score > self.best:
             self.best = score
             self._write_model(self.out / "model")
+
+    def _log_scores(self, scores: dict[str, float]) -> None:
+        self.metrics.write({"step": self.step_number, **scores})
         log.info("step %d: %s", self.step_number, "  ".join(f"{n} {v:.4f}" for n, v in scores.items()))
 
     def _write_model(self, folder: Path) -> None:
@@ -245,51 +251,22 @@ class TrainingLoop:
             replace_folder(temporary, folder)
 
     def _check(self, loss: Tensor) -> None:
-        if any_process(self.accelerator, not bool(torch.isfinite(loss.detach()))):
-            ids = ", ".join(gather_object(self.views.ids(self._batch.index)))
+        self._stop_unless_finite(loss.detach(), "loss", self._batch.index)
+
+    def _stop_unless_finite(self, value: Tensor, what: str, index: Tensor) -> None:
+        """End the run before ``value`` reaches the weights; ``index`` are the questions that it comes from."""
+        if any_process(self.accelerator, not bool(torch.isfinite(value))):
+            ids = ", ".join(gather_object(self.views.ids(index)))
             raise NonFiniteLossError(
-                f"step {self.step_number + 1}: the loss is not finite; lower optim.lr or look at the "
+                f"step {self.step_number + 1}: the {what} is not finite; lower optim.lr or look at the "
                 f"questions of this batch: {ids}"
             )
 
-    def _add(self, values: Mapping[str, float | Tensor]) -> None:
-        for name, value in values.items():
-            total, count = self._sums.get(name, (0.0, 0))
-            self._sums[name] = (total + float(value), count + 1)
-
     def _log(self) -> None:
-        seconds = time.perf_counter() - self._clock
-        means = {name: total / count for name, (total, count) in self._sums.items()}
-        speed = (self.step_number - self._clock_step) * self.run.batch_size * self.run.accumulate / seconds
-        record = {
-            "step": self.step_number,
-            "questions": self.step_number * self.run.batch_size * self.run.accumulate,
-            **means,
-            "lr": self.schedule.get_last_lr()[0],
-            "questions_per_second": speed,
-            "loader_share": self._waited / seconds,
-        }
-        self.metrics.write({name: round(v, 6) if isinstance(v, float) else v for name, v in record.items()})
-        self.bar.set_postfix_str(f"loss {means['loss']:.3f}, {speed:.0f} questions/s")
-        self._sums = {}
-        self._reset_clock()
-
-    def _reset_clock(self) -> None:
-        self._clock, self._clock_step, self._waited = time.perf_counter(), self.step_number, 0.0
+        record = self._pace.record(self.step_number, float(self.schedule.get_last_lr()[0]))
+        self.metrics.write(record)
+        self.bar.set_postfix_str(f"loss {record['loss']:.3f}, {record['questions_per_second']:.0f} questions/s")
 
     def _progress(self) -> Any:
         hidden = not self.accelerator.is_main_process
         return tqdm(total=self.steps, initial=self.step_number, unit=" steps", desc=self.out.name, disable=hidden)
-
-    def _on_signal(self, number: int, _: Any) -> None:
-        if self._signal:  # asked twice: at once
-            raise KeyboardInterrupt
-        self._signal = number
-
-
-class _NoMetrics:
-    """What other processes than the first write to."""
-
-    def write(self, record: dict[str, Any]) -> None: ...
-
-    def close(self) -> None: ...

@@ -32,8 +32,7 @@ _LIBRARIES = (
 
 #: Settings that change no weight: a resumed run may have others.
 _FREE = {"data.workers"} | {
-    f"run.{name}"
-    for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
+    f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
 
 

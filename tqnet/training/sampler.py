@@ -12,6 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from tqnet.questions import Similarity
+from tqnet.training.config import ConfigError
 
 #: Batches whose questions are sorted by length together: less padding, still a random batch.
 BUCKET = 32
@@ -54,8 +55,9 @@ class ShuffledBatches:
 class GroupBatches:
     """Batches for supervised contrast: clusters of similar questions, and some that have none.
 
-    An epoch visits every question that has a similar one at least once, as part of a cluster of ``members``
-    (itself and random similar ones, those not yet visited first). A share ``lone`` of each batch are
+    An epoch visits every question that has a similar one at least once, but for those of the last, partial
+    batch, which is dropped: as part of a cluster of ``members`` (itself and random similar ones, those not yet
+    visited first). A share ``lone`` of each batch are
     questions without any similar one, negatives of all others. With ``block`` above 1, clusters come in
     blocks of that many of one concept (``concepts``), and with them lone questions of those concepts, so that
     a batch holds negatives that are hard to tell apart.
@@ -68,7 +70,7 @@ class GroupBatches:
         concepts: [n], a number per question; only used with ``block`` above 1.
 
     Raises:
-        ValueError: A batch is too small for a cluster, or the bank too small for a batch.
+        ConfigError: A batch is too small for a cluster, or the bank too small for a batch.
     """
 
     def __init__(
@@ -83,9 +85,9 @@ class GroupBatches:
         block: int = 1,
     ):
         if members < 2:
-            raise ValueError(f"members: {members} makes no pair")
+            raise ConfigError(f"members: {members} makes no pair")
         if not 0 <= lone < 1:
-            raise ValueError(f"lone: {lone} is not in [0, 1)")
+            raise ConfigError(f"lone: {lone} is not in [0, 1)")
         self.similarity, self.lengths, self.seed = similarity, lengths, seed
         self.members, self.block = members, block
         self.concepts = concepts if concepts is not None and block > 1 else np.zeros(len(lengths), dtype=int)
@@ -95,11 +97,11 @@ class GroupBatches:
         self.lone_count = min(round(lone * batch_size), len(self.alone))
         self.clusters_per_batch = (batch_size - self.lone_count) // members
         if not self.clusters_per_batch:
-            raise ValueError(f"run.batch_size: {batch_size} has no room for a cluster of {members}")
+            raise ConfigError(f"run.batch_size: {batch_size} has no room for a cluster of {members}")
         # The number of clusters is the same in every epoch for groups, and nearly so for pairs.
         self._batches = len(self._clusters(self._rng(0))) // self.clusters_per_batch
         if not self._batches or len(lengths) < batch_size:
-            raise ValueError(
+            raise ConfigError(
                 f"run.batch_size: {len(self.seeds)} questions with a similar one, of {len(lengths)}, are too few "
                 f"for a batch of {batch_size}"
             )

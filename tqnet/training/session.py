@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import os
-import platform
-import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,25 +19,15 @@ from accelerate.utils import set_seed
 from torch import Tensor
 
 from tqnet.libraries import precision, quiet
+from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
-from tqnet.training.config import ConfigError, DataConfig, RunConfig, save_config
+from tqnet.training.config import ConfigError, DataConfig, RunConfig
 from tqnet.training.loop import NonFiniteLossError
 
 log = logging.getLogger(__name__)
-
-_LIBRARIES = (
-    "tqnet",
-    "torch",
-    "torchvision",
-    "transformers",
-    "timm",
-    "accelerate",
-    "albumentations",
-    "datasets",
-)
 
 
 def start(run: RunConfig) -> Accelerator:
@@ -51,8 +36,9 @@ def start(run: RunConfig) -> Accelerator:
     Raises:
         ConfigError: The batch does not divide among the processes; or several were asked for and one came.
     """
-    # accelerate says by MASTER_ADDR that there shall be several, and leaves starting them to MPI.
-    if "MASTER_ADDR" in os.environ and PartialState().num_processes == 1 and "WORLD_SIZE" not in os.environ:
+    # accelerate says by MASTER_ADDR that there shall be several, and leaves starting them to MPI. The state is asked
+    # last: made before the Accelerator it knows nothing of ACCELERATE_USE_CPU, and under torchrun it would stay alone.
+    if "MASTER_ADDR" in os.environ and "WORLD_SIZE" not in os.environ and PartialState().num_processes == 1:
         raise ConfigError(
             "accelerate launch --cpu starts several processes only under MPI (--mpirun_hostfile FILE); without it: "
             "ACCELERATE_USE_CPU=true torchrun --nproc_per_node N RECIPE SETTINGS"
@@ -72,34 +58,26 @@ def start(run: RunConfig) -> Accelerator:
     return accelerator
 
 
-def describe_run(out: Path, config: Any, bank: QuestionBank) -> None:
-    """Write config.yaml and run.json (command, versions, data fingerprint) to the run's folder."""
-    if not PartialState().is_main_process:
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    save_config(config, out / "config.yaml")
-    facts = {
-        "command": shlex.join(sys.argv),
-        "processes": PartialState().num_processes,
-        "versions": {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()},
-        "bank": {"name": bank.name, "questions": len(bank), "fingerprint": bank.fingerprint},
-    }
-    (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
-
-
 def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     """The questions that a recipe may learn from: ``train``, or all that carry no split.
 
     With ``data.transductive``, pre-training also reads the other splits, stripped of everything but stem,
-    options and figures (pre-training reads no more than these in any case).
+    options and figures (pre-training reads no more than these in any case). Says which questions are left out,
+    and when a supervised stage learns from those that it will be tested on.
 
     Raises:
         BankError: The bank has faults and ``data.on_error`` is ``stop``.
         ConfigError: Nothing to train on.
     """
-    bank = data.load()
+    with settings_at_fault():
+        bank = data.load()
     splits = np.asarray(bank.column("split"), dtype=object)
     if not any(splits):
+        if not pretraining:
+            log.warning(
+                "no question has a split: all are trained on, so test scores on this bank say nothing; "
+                "set 'split' to train, valid or test"
+            )
         return bank
     if data.transductive and pretraining:
         log.warning("transductive: the stems and figures of valid and test are read")
@@ -107,7 +85,20 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     train = bank.select(np.flatnonzero(splits == "train"))
     if not len(train):
         raise ConfigError(f"data.bank: {data.bank} has no question of split 'train'")
+    if without := sum(not split for split in splits):
+        log.warning("%d of %d questions have no split: they are left out", without, len(bank))
     return train
+
+
+def build(config: ModelConfig, bank: QuestionBank) -> tuple[TQNetModel, TQNetProcessor]:
+    """The model and processor that ``config`` describes, a vocabulary learnt from ``bank``.
+
+    Raises:
+        ConfigError: Settings that make no model.
+        FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
+    """
+    with settings_at_fault():
+        return build_model(config, contents(bank))
 
 
 def contents(bank: QuestionBank) -> Iterator[str]:
@@ -115,11 +106,19 @@ def contents(bank: QuestionBank) -> Iterator[str]:
     return (content for content, _ in _contents_and_images(bank))
 
 
-def content_hashes(bank: QuestionBank) -> Tensor:
-    """int64 [n]: equal where stem, options and figures are equal, whatever the id and the files' names."""
-    pairs = _contents_and_images(bank)
+def content_hashes(bank: QuestionBank) -> dict[str, Tensor]:
+    """Stream -> int64 [n]: equal where what the stream sees is equal, whatever the id and the files' names.
+
+    ``text`` sees stem and options, ``visual`` the figures, ``fused`` all of them: questions of one text with two
+    drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``.
+    """
     figure = cache(lambda path: hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest())
-    return torch.tensor([hash64("\n".join((content, *map(figure, images)))) - 2**63 for content, images in pairs])
+    hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
+    for content, images in _contents_and_images(bank):
+        figures = [figure(path) for path in images]
+        for stream, seen in (("fused", [content, *figures]), ("text", [content]), ("visual", figures)):
+            hashes[stream].append(hash64("\n".join(seen)) - 2**63)
+    return {stream: torch.tensor(of) for stream, of in hashes.items()}
 
 
 def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -141,14 +140,41 @@ def cells_per_image(model: TQNetModel) -> int:
 
 
 @contextmanager
-def clear_errors() -> Iterator[None]:
-    """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower."""
+def settings_at_fault() -> Iterator[None]:
+    """Rooms below this one know no ConfigError: what they refuse as ValueError is a setting here."""
     try:
         yield
-    except torch.OutOfMemoryError as error:
-        _end(f"out of memory: lower run.batch_size, model.max_length, model.image_size or model.max_images ({error})")
-    except (BankError, ConfigError, NonFiniteLossError, FileNotFoundError, ImportError, ValueError) as error:
+    except (BankError, ConfigError):
+        raise
+    except ValueError as error:
+        raise ConfigError(str(error)) from error
+
+
+@contextmanager
+def clear_errors() -> Iterator[None]:
+    """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower.
+
+    Any other error is a fault of the program and keeps its traceback; TQNET_DEBUG=1 shows that of every error.
+    """
+    try:
+        yield
+    except (BankError, ConfigError, NonFiniteLossError, OSError, ImportError, RuntimeError, MemoryError) as error:
+        if os.environ.get("TQNET_DEBUG", "0") not in ("", "0"):
+            raise
+        if _out_of_memory(error):
+            _end(
+                f"out of memory: lower run.batch_size, model.max_length, model.image_size or model.max_images ({error})"
+            )
+        if isinstance(error, RuntimeError) and not isinstance(error, NonFiniteLossError):
+            raise
         _end(str(error))
+
+
+def _out_of_memory(error: Exception) -> bool:
+    """On a processor, torch has a plain RuntimeError for it."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )
 
 
 def _end(message: str) -> None:

@@ -10,17 +10,23 @@ from tqnet.evaluation.similar import evaluate_similar
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.config import DataConfig
+from tqnet.training.session import settings_at_fault
 
 log = logging.getLogger(__name__)
 
 
 def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
-    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file or else by group."""
+    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file or else by group.
+
+    Raises:
+        ConfigError: The pairs file cannot be read, or names questions that are not there.
+    """
     if not data.pairs:
         return Similarity.from_groups(bank)
-    whole = data.load()
-    row = {name: i for i, name in enumerate(whole.ids)}
-    return Similarity.from_pairs(data.pairs, whole).select([row[name] for name in bank.ids])
+    with settings_at_fault():
+        whole = data.load()
+        row = {name: i for i, name in enumerate(whole.ids)}
+        return Similarity.from_pairs(data.pairs, whole).select([row[name] for name in bank.ids])
 
 
 class ValidationPrecision:
