@@ -113,7 +113,7 @@ def main(config: MoCoConfig) -> Path:
 
     for step, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
         encoder.train()
-        queries, _ = loop.trained(**batch.inputs)
+        queries = loop.trained(**batch.inputs)
         keys = keys_of(batch, step)
         terms: list[Tensor] = []
         logged: dict[str, Tensor] = {}

@@ -111,7 +111,7 @@ def contrast(accelerator: Accelerator, folder: str, bank: QuestionBank, streams:
     trained = accelerator.prepare(encoder)
     for _ in range(2):  # DDP complains of an unused parameter in the second step
         batch = local_batch(accelerator, bank, model, views=2)
-        queries, _ = trained(**batch.inputs)
+        queries = trained(**batch.inputs)
         keys = keys_of(batch, 0)
         terms = [stream_loss(query, keys[s], queues[s], 0.2)[0] for s, query in queries.items()]
         accelerator.backward(torch.stack(terms).sum())

@@ -15,7 +15,8 @@ def test_each_stream_is_projected_from_its_own_output(tiny_model: TQNetModel, mi
     torch.manual_seed(0)
     encoder = ContrastiveEncoder(tiny_model, ("fused", "text", "visual"), 8).eval()
     with torch.no_grad():
-        projected, output = encoder(**tiny_model.processor(mixed_questions))
+        batch = tiny_model.processor(mixed_questions)
+        projected, output = encoder(**batch), tiny_model(**batch)
     for stream, field in (("fused", "embedding"), ("text", "text_embedding"), ("visual", "visual_embedding")):
         first, _, last = encoder.projectors[stream]
         expected = last(first(output[field]).clamp(min=0))

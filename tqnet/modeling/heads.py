@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.modeling.model import TQNetModel, TQNetOutput
+from tqnet.modeling.model import TQNetModel
 
 #: Which output of the model each contrastive stream looks at.
 STREAM_OUTPUTS = {"fused": "embedding", "text": "text_embedding", "visual": "visual_embedding"}
@@ -27,13 +27,12 @@ class ContrastiveEncoder(nn.Module):
         self.model = model
         self.projectors = nn.ModuleDict({s: Projector(model.config.hidden_size, dimension) for s in streams})
 
-    def forward(self, **batch: Tensor) -> tuple[dict[str, Tensor], TQNetOutput]:
+    def forward(self, **batch: Tensor) -> dict[str, Tensor]:
         output = self.model(**batch)
-        projected = {
+        return {
             stream: F.normalize(projector(output[STREAM_OUTPUTS[stream]]).float(), dim=-1)
             for stream, projector in self.projectors.items()
         }
-        return projected, output
 
 
 class MaskedTokenHead(nn.Module):

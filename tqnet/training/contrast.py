@@ -53,7 +53,7 @@ class ShuffledKeys:
         self.key_encoder.train()
         inputs = batch.views[1]
         with self.accelerator.autocast():
-            keys, _ = self.key_encoder(**inputs)
+            keys = self.key_encoder(**inputs)
         ids = self.accelerator.gather(batch.index)
         order = torch.from_numpy(unshuffle(len(ids), self.seed, step)).to(ids.device)
         has_images = self.accelerator.gather(inputs["image_counts"] > 0)[order]
