@@ -22,11 +22,17 @@ term on geometry and openstax (`concept_weight`), to draw batches on opl (`block
 paper's, whose encoder has seen no knowledge label.
 """
 
+SPEED = """`python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2 > docs/results/encode.json`, two processor cores,
+all-MiniLM-L6-v2, the contestants by turns in one run.
+"""
+
 
 def main() -> None:
     sections = [PREFACE]
     for path in sorted(HERE.glob("results/*/results.md")):
         sections.append(f"## {path.parent.name}\n\n{path.read_text(encoding='utf-8').rstrip()}\n")
+    speed = (HERE / "results" / "encode.json").read_text(encoding="utf-8")
+    sections.append(f"## Speed and memory of `encode`\n\n{SPEED}\n```json\n{speed}```\n")
     (HERE / "results.md").write_text("\n".join(sections), encoding="utf-8")
 
 
