@@ -22,7 +22,7 @@ term on geometry and openstax (`concept_weight`), to draw batches on opl (`block
 paper's, whose encoder has seen no knowledge label.
 """
 
-SPEED = """`python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2 > docs/results/encode.json`, two processor cores,
+SPEED = """`python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2`, two processor cores,
 all-MiniLM-L6-v2, the contestants by turns in one run.
 """
 
