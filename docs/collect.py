@@ -21,14 +21,14 @@ MLM and MoCo use no label. SCL uses the groups of `train` and, beyond the paper,
 term on geometry and openstax (`concept_weight`), to draw batches on opl (`block`). So the probe after SCL is not the
 paper's, whose encoder has seen no knowledge label.
 
-To be read with care: the models were trained by these commands with successive development versions, before the last
-changes to sampling and to the evaluation, and are to be trained anew. On opl the settings of SCL were chosen after four
-trial runs whose P@5 on `test`, not on `valid`, was looked at, so its 0.444 is no clean held-out figure. "Questions seen"
-counts the whole run; the state that was kept may be earlier (MoCo on geometry: a third of it; SCL on openstax: a
+To be read with care: the models were trained by these commands with successive development versions, before the
+last changes to sampling and to the evaluation, and are to be trained anew. On opl the settings of SCL were chosen after four
+trial runs whose P@5 on `test`, not on `valid`, was looked at, so its figure is no clean held-out one. "Questions
+seen" counts the whole run; the state that was kept may be earlier (MoCo on geometry: a third of it; SCL on openstax: a
 quarter). One seed each.
 """
 
-SPEED = """`python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2`, two processor cores,
+SPEED = """`python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2`, two cores,
 all-MiniLM-L6-v2, the contestants by turns in one run, on an idle machine. On the same machine with three trainings beside
 it, the ratio to sentence-transformers came out at 0.6 with two threads and 1.3 with one.
 """
