@@ -21,5 +21,5 @@ def precision(name: str) -> str:
         return name
     if torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return "bf16" if native else "fp32"
+    # Without AMX, a Xeon with AVX512-BF16 multiplies matrices half as fast in bf16 as in fp32.
+    return "bf16" if torch.cpu._is_amx_tile_supported() else "fp32"

@@ -1,16 +1,12 @@
-"""Launching two processes for real, and never waiting for them for ever.
-
-By torchrun: ``accelerate launch --cpu --num_processes 2`` starts a single process where there is no MPI.
-"""
+"""Launching two processes for real, and never waiting for them for ever."""
 
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -22,6 +18,7 @@ from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 100
+TORCHRUN = ["torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
 @pytest.fixture
@@ -29,9 +26,8 @@ def launch() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     """Starts a script on two processes; whatever still runs at the end of a test is killed."""
     started = []
 
-    def launch(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2"]
-        command += ["--master_port", str(free_port()), *arguments]
+    def launch(*arguments: str, launcher: Sequence[str] = TORCHRUN) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", *launcher, *arguments]
         environment = os.environ | {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -68,12 +64,6 @@ def model_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     model, _ = build_model(shape, (question.content for question in bank))
     model.save_pretrained(folder)
     return str(folder)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def kill_tree(process: subprocess.Popen[str]) -> None:

@@ -74,6 +74,15 @@ def test_moco_trains_and_goes_on_after_a_kill(
 
 
 @pytest.mark.slow
+def test_accelerate_launch_starts_as_many_processes_as_it_is_asked_for(
+    launch: Launch, finish: Finish, tmp_path: Path
+) -> None:
+    accelerate = ["accelerate.commands.launch", "--cpu", "--num_processes", "2"]
+    finish(launch(*MOCO, f"run.out={tmp_path}", "run.max_steps=1", launcher=accelerate))
+    assert json.loads((tmp_path / "run.json").read_text())["processes"] == 2
+
+
+@pytest.mark.slow
 def test_a_signal_to_one_process_stops_both(launch: Launch, tmp_path: Path) -> None:
     endless = ["finetune/similar.py", *TINY, f"run.out={tmp_path}", "run.max_steps=500", "run.epochs=500"]
     process = launch(*endless)

@@ -128,3 +128,22 @@ def test_a_missing_folder_is_named(field: str, tiny_bank: QuestionBank, tmp_path
 def test_more_tokens_than_positions_are_refused(tiny_bank: QuestionBank) -> None:
     with pytest.raises(ValueError, match=r"model.max_length: 600 is more than the encoder's 512 positions"):
         build_model(ModelConfig(**(SCRATCH | {"max_length": 600})), texts_of(tiny_bank))
+
+
+@pytest.mark.parametrize("rate", [None, 0.0, 0.3])
+def test_dropout_is_that_of_all_layers(
+    rate: float | None, build_tiny: Callable[..., TQNetModel], tmp_path: Path
+) -> None:
+    build_tiny().save_pretrained(tmp_path)
+    model, processor = build_model(ModelConfig(start=str(tmp_path), dropout=rate), [])
+    model.train()
+    batch = processor(["Find $x$ in the figure."] * 2)
+    torch.manual_seed(0)
+    first, second = model(**batch).embedding
+    assert torch.allclose(first, second, atol=1e-6) == (rate == 0)
+
+
+def test_a_dropout_that_is_no_rate_is_refused(build_tiny: Callable[..., TQNetModel], tmp_path: Path) -> None:
+    build_tiny().save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=r"model.dropout: 1.5 is not in \[0, 1\)"):
+        build_model(ModelConfig(start=str(tmp_path), dropout=1.5), [])

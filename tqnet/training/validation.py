@@ -30,7 +30,7 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
 
 
 class ValidationPrecision:
-    """P@5 of a model on the questions of ``valid``, searched among themselves."""
+    """P@5 of a model on the questions of ``valid``, searched among themselves and ``data.distractors`` of ``train``."""
 
     def __init__(self, model: TQNetModel, bank: QuestionBank, similarity: Similarity, precision: str):
         self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
@@ -38,15 +38,19 @@ class ValidationPrecision:
     @classmethod
     def of(cls, model: TQNetModel, data: DataConfig, precision: str) -> ValidationPrecision | None:
         """None, and a line that says so, where no validation question has five similar ones."""
-        bank = data.load().split("valid")
-        if len(bank):
+        whole = data.load()
+        splits = np.asarray(whole.column("split"), dtype=object)
+        valid, train = (np.flatnonzero(splits == split) for split in ("valid", "train"))
+        if len(valid):
+            drawn = np.random.default_rng(0).permutation(train)[: data.distractors]
+            bank = whole.select(np.concatenate([valid, drawn]))
             similarity = similar_questions(bank, data)
-            if any(len(similarity.neighbours(int(i))) >= 5 for i in np.flatnonzero(similarity.has_similar)):
+            if any(len(similarity.neighbours(i)) >= 5 for i in range(len(valid))):
                 return cls(model, bank, similarity, precision)
         log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
         return None
 
     def __call__(self) -> dict[str, float]:
         vectors = self.model.encode(self.bank, device=self.model.device, precision=self.precision)
-        result = evaluate_similar(vectors, self.bank, self.similarity, split=None, structures=False)
+        result = evaluate_similar(vectors, self.bank, self.similarity, split="valid", structures=False)
         return {"valid/p@5": float(result.overall.precision.mean())}
