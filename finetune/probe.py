@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
+from tqnet.evaluation.stages import Tasks
 from tqnet.files import atomic
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
@@ -41,12 +42,15 @@ class ProbeConfig:
 
 def main(config: ProbeConfig) -> Path:
     quiet()
-    bank = config.data.load()
+    with session.settings_at_fault():
+        bank = config.data.load()
+        hierarchy = KnowledgeHierarchy.from_bank(bank)
+        Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
     model = load_model(config.model)
     vectors = model.encode(
         bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True
     )
-    result = evaluate_probe(vectors, bank, KnowledgeHierarchy.from_bank(bank), seed=config.seed)
+    result = evaluate_probe(vectors, bank, hierarchy, seed=config.seed)
 
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -108,7 +108,7 @@ def main(config: SimilarConfig) -> Path:
         trained=similarity_model,
         plan=GroupBatches(
             similarity,
-            session.sort_lengths(bank, processor, session.cells_per_image(model)),
+            session.sort_lengths(bank, processor, model.cells_per_image),
             config.run.batch_size,
             config.run.seed,
             config.members,

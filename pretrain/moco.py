@@ -86,7 +86,7 @@ def main(config: MoCoConfig) -> Path:
     key_encoder = MomentumEncoder(encoder, config.momentum)
     queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
 
-    cells = session.cells_per_image(model)
+    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config.run,
@@ -95,7 +95,7 @@ def main(config: MoCoConfig) -> Path:
         provenance=Provenance(config, bank),
         trained=encoder,
         state={"key_encoder": key_encoder, "queues": nn.ModuleDict(queues)},
-        plan=ShuffledBatches(session.sort_lengths(bank, processor, cells), config.run.batch_size, config.run.seed),
+        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
         views=QuestionViews(
             bank,
             processor,

@@ -117,14 +117,13 @@ def test_a_loss_that_is_not_finite_names_the_questions(
     train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[list[str]] = []
-    check = TrainingLoop._check
+    step = TrainingLoop.step
 
-    def remember(loop: TrainingLoop, loss: torch.Tensor) -> None:
+    def remember(loop: TrainingLoop, loss: torch.Tensor, logged: dict[str, Any]) -> None:
         seen.append(loop.views.ids(loop._batch.index))
-        loss = loss * float("inf") if len(seen) == 3 else loss
-        check(loop, loss)
+        step(loop, loss * float("inf") if len(seen) == 3 else loss, logged)
 
-    monkeypatch.setattr(TrainingLoop, "_check", remember)
+    monkeypatch.setattr(TrainingLoop, "step", remember)
     with pytest.raises(NonFiniteLossError) as caught:
         train("finetune.similar")
     assert len(seen) == 3

@@ -98,3 +98,13 @@ def test_content_hashes(tiny_bank: QuestionBank, draw_figure: Callable[..., str]
     bank = QuestionBank.from_questions(dataclasses.replace(question, **change) for change in changes)
     classes = {stream: [of.tolist().index(value) for value in of] for stream, of in content_hashes(bank).items()}
     assert classes == {"fused": [0, 0, 2, 3, 4], "text": [0, 0, 0, 3, 0], "visual": [0, 0, 2, 0, 4]}
+
+
+def test_padding_counts_the_tokens_of_both_streams() -> None:
+    masks = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]])
+    view = {"attention_mask": masks, "image_counts": torch.tensor([0, 1, 0])}
+    batch = Batch(torch.arange(3), [view])
+    # By length 1, 4 and 2 + 3 tokens: alone nothing is padded, by twos 1 and 4 become 4, together all become 4 + 3.
+    assert batch.padding(1, cells=3) == 1
+    assert batch.padding(2, cells=3) == (4 + 4 + 5) / 10
+    assert batch.padding(3, cells=3) == 3 * 7 / 10

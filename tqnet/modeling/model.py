@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,17 @@ class TQNetModel(PreTrainedModel):
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
         )
+
+    @cached_property
+    def cells_per_image(self) -> int:
+        """Visual tokens that one figure becomes."""
+        if not self.config.reads_images:
+            return 0
+        size, training = self.config.image_size, self.visual.training
+        with torch.inference_mode():
+            cells = self.visual.eval().cells(torch.zeros(1, 3, size, size, device=self.device)).shape[1]
+        self.visual.train(training)
+        return cells
 
     def encode(self, questions: Any, **options: Any) -> np.ndarray:
         """Vectors of questions, in order; see :func:`tqnet.modeling.encode.encode` for the options."""

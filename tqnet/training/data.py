@@ -44,13 +44,18 @@ class Batch:
 
         return Batch(self.index.to(device), [move(v) for v in self.views], move(self.extras))
 
-    def padding(self, part: int) -> float:
-        """Text tokens computed for each real one, where rows of like length pass ``part`` at a time."""
+    def padding(self, part: int, cells: int) -> float:
+        """Tokens computed for each real one, where rows of like length pass ``part`` at a time.
+
+        ``cells`` is the number of visual tokens of a figure.
+        """
         computed = real = 0
         for view in self.views:
-            lengths = view["attention_mask"].sum(1).sort().values
-            real += int(lengths.sum())
-            computed += sum(len(rows) * int(rows[-1]) for rows in lengths.split(part))
+            text = view["attention_mask"].sum(1)
+            visual = cells * view["image_counts"]
+            real += int((text + visual).sum())
+            for rows in (text + visual).argsort(stable=True).split(part):
+                computed += len(rows) * int(text[rows].max() + visual[rows].max())
         return computed / max(1, real)
 
 

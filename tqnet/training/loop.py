@@ -149,11 +149,13 @@ class TrainingLoop:
 
     def step(self, loss: Tensor, logged: Mapping[str, float | Tensor]) -> None:
         """Backward, and every ``run.accumulate`` calls an optimizer step with all that belongs to it."""
-        self._check(loss)
+        self._stop_unless_finite(loss.detach(), "loss", self._batch.index)
         self._micro += 1
         self._seen.append(self._batch.index)
         self.accelerator.backward(loss / self.run.accumulate)
-        self._pace.add({"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part)})
+        self._pace.add(
+            {"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part, self.model.cells_per_image)}
+        )
         if not self.stepped:
             return
         norm = self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)
@@ -249,9 +251,6 @@ class TrainingLoop:
             temporary = folder.with_name(f".{folder.name}.tmp")
             self.model.save_pretrained(temporary)
             replace_folder(temporary, folder)
-
-    def _check(self, loss: Tensor) -> None:
-        self._stop_unless_finite(loss.detach(), "loss", self._batch.index)
 
     def _stop_unless_finite(self, value: Tensor, what: str, index: Tensor) -> None:
         """End the run before ``value`` reaches the weights; ``index`` are the questions that it comes from."""

@@ -30,8 +30,8 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
         for (stream, decays), of in groups.items()
     ]
     if config.name == "sgd":
-        return torch.optim.SGD(parameters, lr=config.lr, momentum=config.momentum)
-    return torch.optim.AdamW(parameters, lr=config.lr)
+        return torch.optim.SGD(parameters, lr=config.lr, momentum=config.momentum, fused=True)
+    return torch.optim.AdamW(parameters, lr=config.lr, fused=True)
 
 
 #: By the first part of a parameter's name that tells: a stream's projector is none of its encoder.

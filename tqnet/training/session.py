@@ -122,18 +122,6 @@ def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, .
             yield Question(id="", stem=stem, options=options).content, images
 
 
-def cells_per_image(model: TQNetModel) -> int:
-    """Visual tokens that one figure becomes."""
-    if not model.config.reads_images:
-        return 0
-    size = model.config.image_size
-    with torch.inference_mode():
-        model.visual.eval()
-        cells = model.visual.cells(torch.zeros(1, 3, size, size)).shape[1]
-        model.visual.train()
-    return cells
-
-
 @contextmanager
 def settings_at_fault() -> Iterator[None]:
     """Rooms below this one know no ConfigError: what they refuse as ValueError is a setting here."""

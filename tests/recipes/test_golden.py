@@ -1,0 +1,25 @@
+"""The losses of the recipes' first steps, written down: a change of sampling, augmentation, model or loss shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+#: Recipe and settings -> losses at steps 2 and 4. They change with what a recipe draws, hardly with a library.
+GOLDEN = {
+    ("pretrain.mlm",): [7.464, 7.410],
+    ("pretrain.autoencoder", "target=32"): [3.060, 2.475],
+    ("pretrain.moco", "queue=64", "bn_splits=1"): [3.878, 4.125],
+    ("pretrain.moco", "queue=64", "bn_splits=1", "mode=seq"): [4.985, 5.722],
+    ("finetune.similar", "concept_weight=0.5"): [3.769, 3.511],
+    ("finetune.similar", "objective=pair"): [2.120, 1.837],
+}
+
+
+@pytest.mark.parametrize(("recipe_and_settings", "losses"), GOLDEN.items(), ids=map(" ".join, GOLDEN))
+def test_first_losses(recipe_and_settings: tuple[str, ...], losses: list[float], train: Callable[..., Any]) -> None:
+    name, *settings = recipe_and_settings
+    run = train(name, *settings, "run.max_steps=4", "run.log_every=2", "optim.lr=1e-3", "optim.text_lr=1e-3")
+    assert run.losses == pytest.approx(losses, rel=5e-3)
