@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.model import TQNetModel
 from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
@@ -36,6 +37,7 @@ class SimilarConfig:
     """Settings of the stage.
 
     Attributes:
+        augment: By default questions are seen as they are: the paper augments in pre-training alone.
         objective: ``scl`` (Eq. 3) or ``pair``.
         denominator: ``negatives`` (Eq. 3) or ``all`` (Khosla et al. 2020).
         temperature: tau of Eq. 3.
@@ -51,6 +53,7 @@ class SimilarConfig:
     model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
     run: RunConfig = field(default_factory=RunConfig)
+    augment: AugmentConfig = field(default_factory=lambda: AugmentConfig(mask=0.0, window=1.0, images="none"))
     objective: str = "scl"
     denominator: str = "negatives"
     temperature: float = 0.07
@@ -120,6 +123,7 @@ def main(config: SimilarConfig) -> Path:
             bank,
             processor,
             config.run.seed,
+            QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
             workers=config.data.workers,
             read_images=model.config.reads_images,
         ),

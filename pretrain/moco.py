@@ -63,6 +63,8 @@ class MoCoConfig:
             raise ConfigError(f"mode: {self.mode!r} is none of {', '.join(STREAMS)}")
         for name in ("queue", "dimension", "bn_splits"):
             at_least(1, name, getattr(self, name))
+        if self.mode == "seq" and self.augment.modality_dropout:
+            raise ConfigError("augment.modality_dropout: mode=seq contrasts text and figures apart and needs both")
         within(0, 1, "momentum", self.momentum)
         within(0, math.inf, "temperature", self.temperature, ends="()")
 

@@ -66,3 +66,17 @@ def test_a_view_may_use_the_mask_token_of_any_tokenizer() -> None:
 def test_a_wrong_setting_is_named(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=rf"^augment\.{field}: .*{value}"):
         QuestionAugmentation(AugmentConfig(**{field: value}), 64, "[MASK]")
+
+
+def test_modality_dropout_takes_text_or_figures_of_questions_that_have_both(tiny_bank: QuestionBank) -> None:
+    half = QuestionAugmentation(AugmentConfig(modality_dropout=0.5), 64, "[MASK]")
+    both = next(question for question in tiny_bank if question.images and question.stem)
+    views = [half.modalities(both, np.random.default_rng(seed)) for seed in range(400)]
+    text_alone = sum(not view.images for view in views)
+    figures_alone = sum(not view.content.strip() for view in views)
+    assert 70 < text_alone < 130
+    assert 70 < figures_alone < 130
+    assert sum(view == both for view in views) == 400 - text_alone - figures_alone
+    always = QuestionAugmentation(AugmentConfig(modality_dropout=1.0), 64, "[MASK]")
+    for alone in (Question(id="q", stem="Find $x$."), Question(id="q", stem="", images=("a.png",))):
+        assert always.modalities(alone, np.random.default_rng(0)) == alone

@@ -148,3 +148,20 @@ def test_unknown_kind_of_file(tmp_path: Path) -> None:
 def test_one_large_group_costs_no_square() -> None:
     similarity = Similarity.from_groups(_bank(*["g"] * 20_000))
     assert len(similarity.neighbours(5)) == 19_999
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_questions_of_one_concept_are_similar(several: bool) -> None:
+    a1, a2, b1 = ("a", "a1"), ("a", "a2"), ("b", "b1")
+    knowledge = [(a1,), (a1,), (a2,), (b1, a2) if several else (b1,), (), (a1,)]
+    bank = QuestionBank.from_questions(
+        Question(id=str(i), stem="s", knowledge=paths) for i, paths in enumerate(knowledge)
+    )
+    by_topic, by_domain = Similarity.from_concepts(bank, 2), Similarity.from_concepts(bank, 1)
+    assert by_topic.neighbours(0).tolist() == [1, 5]
+    assert by_topic.neighbours(2).tolist() == ([3] if several else [])
+    assert by_topic.neighbours(4).tolist() == []
+    assert by_domain.neighbours(2).tolist() == ([0, 1, 3, 5] if several else [0, 1, 5])
+    assert not by_topic.has_similar[4]
+    with pytest.raises(ValueError, match="level: expected 1 to 2, got 3"):
+        Similarity.from_concepts(bank, 3)

@@ -75,7 +75,11 @@ def _add_bank(parser: argparse.ArgumentParser) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
-    parser.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
+    similar = parser.add_mutually_exclusive_group()
+    similar.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
+    similar.add_argument(
+        "--similar-level", type=int, metavar="LEVEL", help="questions of one concept of this level (1: coarsest) are"
+    )
     parser.add_argument("--k", type=int, default=5, help="the k of P@k (5)")
 
 
@@ -217,4 +221,6 @@ def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
 def _similarity(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
     from tqnet.questions import Similarity
 
+    if args.similar_level:
+        return Similarity.from_concepts(bank, args.similar_level)
     return Similarity.from_pairs(args.pairs, bank) if args.pairs else Similarity.from_groups(bank)

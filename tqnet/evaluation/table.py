@@ -10,7 +10,7 @@ from unicodedata import east_asian_width
 from tqnet.evaluation.probe import ProbeResult
 from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
 
-_NOTHING = "–"
+NOTHING = "–"
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def structure_table(results: Results) -> Table:
     shown = [name for name in STRUCTURES if any(name in cells and len(cells[name]) for cells in scored.values())]
     first: dict[str, RankingScores] = next(iter(scored.values()), {})
     rows = tuple(
-        (name, *(_number(cells[cell].summary()["precision"]) if cell in cells else _NOTHING for cell in shown))
+        (name, *(_number(cells[cell].summary()["precision"]) if cell in cells else NOTHING for cell in shown))
         for name, cells in scored.items()
     )
     header = ("stage", *(f"{cell} ({len(first[cell]):,})" if cell in first else cell for cell in shown))
@@ -172,17 +172,17 @@ def _k_and_depth(results: Results) -> tuple[int, int]:
 def _gain(first: SimilarResult | None, similar: SimilarResult | None) -> str:
     """Paired difference in P@k with its 95 % interval; a dash for the first stage itself."""
     if first is None or similar is None or similar is first or not len(similar.overall):
-        return _NOTHING
+        return NOTHING
     paired = paired_difference(first.overall, similar.overall)
     return f"{paired.difference:+.3f} [{paired.interval.low:+.3f}, {paired.interval.high:+.3f}]"
 
 
 def _number(value: float | None) -> str:
-    return _NOTHING if value is None else f"{value:.3f}"
+    return NOTHING if value is None else f"{value:.3f}"
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return _NOTHING if low is None or high is None else f"{low:.3f}–{high:.3f}"
+    return NOTHING if low is None or high is None else f"{low:.3f}–{high:.3f}"
 
 
 def _width(text: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.faults import BankError, Fault
+from tqnet.questions.knowledge import KnowledgeHierarchy
 from tqnet.questions.question import FieldError
 
 Indices = Sequence[int] | np.ndarray
@@ -45,6 +47,25 @@ class Similarity(ABC):
         named = int(groups.max(initial=-1)) + 1
         groups[lonely] = np.arange(named, named + lonely.sum())
         return _Groups(groups)
+
+    @staticmethod
+    def from_concepts(bank: QuestionBank, level: int) -> Similarity:
+        """Questions that share a knowledge concept of ``level`` (1 is the coarsest) are similar.
+
+        Raises:
+            ValueError: The hierarchy is not that deep.
+        """
+        names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
+        if all(len(own) <= 1 for own in labels):
+            alone = itertools.count(len(names))
+            return _Groups(np.array([own[0] if own else next(alone) for own in labels], dtype=np.int64))
+        question = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
+        concept = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int64)
+        has = csr_array((np.ones(len(concept), dtype=np.float32), (question, concept)), shape=(len(bank), len(names)))
+        shared = (has @ has.T).tocoo()
+        apart = shared.row != shared.col
+        links = (np.ones(int(apart.sum()), dtype=bool), (shared.row[apart], shared.col[apart]))
+        return _Pairs(csr_array(coo_array(links, shape=(len(bank), len(bank)))))
 
     @staticmethod
     def from_pairs(path: str | os.PathLike[str], bank: QuestionBank, threshold: float = 0.5) -> Similarity:

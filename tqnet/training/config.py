@@ -20,6 +20,7 @@ from yaml import YAMLError
 
 from tqnet.questions import QuestionBank
 from tqnet.questions.knowledge import without_hierarchy_faults
+from tqnet.questions.modalities import SHOWN, show
 
 C = TypeVar("C")
 
@@ -38,9 +39,12 @@ class DataConfig:
         verify_images: Decode every figure before the first step; a bank that ``tqnet check`` found clean can do
             without.
         pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
+        similar_level: In place of groups: questions are similar that share a concept of this level (1 is the coarsest).
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
         distractors: Questions of ``train``, drawn at random, among which those of ``valid`` are searched too when the
             best state is chosen: without any, a small split hardly tells two states apart.
+        show: What the model is shown of every question: ``all``; ``text`` or ``figures`` alone; or ``shuffled``,
+            with the figures of another one.
         workers: Processes that load and augment; 0 does it between steps.
     """
 
@@ -48,14 +52,21 @@ class DataConfig:
     on_error: str = "stop"
     verify_images: bool = True
     pairs: str | None = None
+    similar_level: int | None = None
     transductive: bool = False
     distractors: int = 0
+    show: str = "all"
     workers: int = 0
 
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise ConfigError(f"data.on_error: {self.on_error!r} is neither 'stop' nor 'skip'")
+        if self.pairs and self.similar_level:
+            raise ConfigError("data.similar_level: not beside data.pairs")
+        at_least(1, "data.similar_level", self.similar_level)
         at_least(0, "data.distractors", self.distractors)
+        if self.show not in SHOWN:
+            raise ConfigError(f"data.show: {self.show!r} is none of {', '.join(SHOWN)}")
 
     def load(self) -> QuestionBank:
         """The whole bank, all splits.
@@ -65,7 +76,7 @@ class DataConfig:
         """
         on_error: Literal["stop", "skip"] = "skip" if self.on_error == "skip" else "stop"
         bank = QuestionBank.load(self.bank, on_error=on_error, verify_images=self.verify_images)
-        return without_hierarchy_faults(bank, on_error)
+        return show(without_hierarchy_faults(bank, on_error), self.show)
 
 
 @dataclass

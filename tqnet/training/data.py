@@ -91,12 +91,16 @@ class QuestionViews(Dataset[Any]):
     def __getitem__(self, item: Item) -> tuple[Item, Question, list[np.ndarray]]:
         epoch, index, view = item
         question = self.bank[index]
-        figures = self.processor.open_images(question) if self.read_images else []
         if self.augment is None:
             size = self.processor.image_processor.image_size
-            return item, question, [fit_square(figure, size) for figure in figures]
+            return item, question, [fit_square(figure, size) for figure in self._figures(question)]
         rng = np.random.default_rng([self.seed, epoch, index, view])
-        return item, self.augment.text(question, rng), [self.augment.image(f, rng) for f in figures]
+        question = self.augment.modalities(question, rng)
+        text = self.augment.text(question, rng)
+        return item, text, [self.augment.image(figure, rng) for figure in self._figures(question)]
+
+    def _figures(self, question: Question) -> list[np.ndarray]:
+        return self.processor.open_images(question) if self.read_images else []
 
     def collate(self, rows: list[tuple[Item, Question, list[np.ndarray]]]) -> Batch:
         """Rows of :meth:`__getitem__` as a :class:`Batch`."""

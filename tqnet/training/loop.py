@@ -24,7 +24,7 @@ from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.distributed import any_process
 from tqnet.training.logging import MetricsLog, NoMetrics
 from tqnet.training.optim import build_optimizer, build_schedule
-from tqnet.training.pace import Pace
+from tqnet.training.pace import Pace, peak_memory
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
 from tqnet.training.signals import Interrupted, Signals
@@ -263,7 +263,7 @@ class TrainingLoop:
 
     def _log(self) -> None:
         record = self._pace.record(self.step_number, float(self.schedule.get_last_lr()[0]))
-        self.metrics.write(record)
+        self.metrics.write(record | {"peak_memory_mib": peak_memory(self.device)})
         self.bar.set_postfix_str(f"loss {record['loss']:.3f}, {record['questions_per_second']:.0f} questions/s")
 
     def _progress(self) -> Any:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import resource
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+import torch
 from torch import Tensor
 
 T = TypeVar("T")
+
+
+def peak_memory(device: torch.device) -> float:
+    """MiB that this process has held at most: of the accelerator's memory where there is one, else of the machine's."""
+    if device.type == "cuda":
+        return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
 
 
 class Pace:

@@ -16,11 +16,15 @@ log = logging.getLogger(__name__)
 
 
 def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
-    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file or else by group.
+    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file, concept, or group.
 
     Raises:
-        ConfigError: The pairs file cannot be read, or names questions that are not there.
+        ConfigError: The pairs file cannot be read, or names questions that are not there; or the hierarchy has
+            no such level.
     """
+    if data.similar_level:
+        with settings_at_fault():
+            return Similarity.from_concepts(bank, data.similar_level)
     if not data.pairs:
         return Similarity.from_groups(bank)
     with settings_at_fault():

@@ -1,0 +1,96 @@
+"""Suites as files: what is read, what is refused, and which trainings rows share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tqnet.bench.plan import trainings
+from tqnet.bench.suite import SuiteError, load_suite
+
+TABLES = sorted((Path(__file__).parents[2] / "configs" / "tables").glob("*.yaml"))
+STAGES = {
+    "mlm": {"recipe": "pretrain/mlm.py", "questions": 64, "settings": {"run": {"batch_size": 16}}},
+    "scl": {"recipe": "finetune/similar.py", "questions": 100},
+    "figures": {"recipe": "pretrain/autoencoder.py", "questions": 64, "gives": "visual_start"},
+}
+SUITE = {"title": "T", "bank": "BANK", "model": {"text": "scratch"}, "data": {"distractors": 5}}
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Any:
+    def write(suite: dict[str, Any], **rows: dict[str, Any]) -> Path:
+        for folder, files in (("table", rows), ("stages", STAGES)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            for name, content in files.items():
+                (tmp_path / folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+        (tmp_path / "table.yaml").write_text(yaml.safe_dump(suite))
+        return tmp_path / "table.yaml"
+
+    return write
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_the_shipped_suites(path: Path) -> None:
+    suite = load_suite(path)
+    assert len(suite.rows) > 1
+    for row in suite.rows:
+        for training in trainings(suite, row, 0, "BANK", "0"):
+            assert (path.parents[2] / training.stage.recipe).is_file()
+
+
+def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
+    suite = load_suite(
+        write(
+            SUITE | {"questions": {"scl": 200}},
+            a={"name": "a", "stages": ["figures", "mlm", "scl"]},
+            b={"name": "b", "stages": ["figures", "mlm", "scl"], "settings": {"scl": {"objective": "pair"}}},
+            c={"name": "c", "stages": ["mlm", "scl"]},
+            d={"name": "d", "stages": ["figures", "mlm"], "show": "text"},
+        )
+    )
+    a, b, c, d = (trainings(suite, row, 0, "BANK", "0") for row in suite.rows)
+    assert [training.key for training in a[:2]] == [training.key for training in b[:2]]
+    keys = {training.key for row in (a, b, c, d) for training in row}
+    assert len(keys) == 3 + 1 + 2 + 2
+    again = trainings(suite, suite.rows[0], 1, "BANK", "0")
+    assert not keys & {training.key for training in again}
+    assert a[0].key != trainings(suite, suite.rows[0], 0, "BANK", "1")[0].key
+    assert a[0].key == trainings(suite, suite.rows[0], 0, "elsewhere/BANK", "0")[0].key
+
+    figures, mlm, scl = (training.configuration(Path("runs")) for training in a)
+    assert figures["model"] == {"text": "scratch"}
+    assert mlm["model"] == {"text": "scratch", "visual_start": f"runs/{a[0].folder}/model"}
+    assert scl["model"] == {"start": f"runs/{a[1].folder}/model"}
+    assert scl["data"]["bank"] == "BANK"
+    assert (mlm["run"]["max_steps"], scl["run"]["max_steps"]) == (4, 200 // 64)
+
+
+@pytest.mark.parametrize(
+    ("row", "suite", "message"),
+    [
+        ({"stages": ["mlm"], "source": "tfidf"}, {}, r"a\.yaml: a row has either stages or a source"),
+        ({"stages": ["gone"]}, {}, r"gone\.yaml: no such file"),
+        ({"stages": ["mlm"], "settings": {"scl": {}}}, {}, r"a\.yaml: settings: scl: no such stage in this row"),
+        ({"stages": ["mlm"], "colour": "red"}, {}, r"a\.yaml: Key 'colour' not in 'Row'"),
+        ({"stages": ["mlm"], "show": "sound"}, {}, r"a\.yaml: show: 'sound' is none of all, text"),
+        ({"stages": ["mlm"]}, {"questions": {"scl": 5}}, r"table\.yaml: questions: scl: no row has such a stage"),
+        ({"stages": ["mlm"]}, {"similar_level": "deep"}, r"table\.yaml: Value 'deep'"),
+    ],
+)
+def test_what_is_refused(row: dict[str, Any], suite: dict[str, Any], message: str, write: Any) -> None:
+    with pytest.raises(SuiteError, match=message):
+        load_suite(write(SUITE | suite, a={"name": "a"} | row))
+
+
+def test_names_are_unique_and_a_suite_has_rows(write: Any) -> None:
+    same = {"name": "a", "stages": ["mlm"]}
+    with pytest.raises(SuiteError, match="two rows are called a"):
+        load_suite(write(SUITE, a=same, b=same))
+    for file in (write(SUITE).parent / "table").glob("*.yaml"):
+        file.unlink()
+    with pytest.raises(SuiteError, match="no row in"):
+        load_suite(write(SUITE))

@@ -1,0 +1,1 @@
+"""Comparing methods: rows of a table, each trained and measured by configuration alone."""

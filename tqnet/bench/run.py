@@ -1,0 +1,98 @@
+"""A suite from its first training to its table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from functools import cached_property
+from pathlib import Path
+
+from tqnet.bench.plan import trainings
+from tqnet.bench.runner import Runner, TrainingError
+from tqnet.bench.scores import RowScores
+from tqnet.bench.suite import Row, Suite
+from tqnet.bench.table import RowResult
+from tqnet.evaluation.sources import Encoding, source_vectors
+from tqnet.evaluation.stages import LEXICAL, Tasks
+from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
+from tqnet.questions.modalities import show
+from tqnet.version import __version__
+
+
+class Bench:
+    """Trains and measures the rows of a suite on one bank.
+
+    Args:
+        bank: Folder or file of the bank.
+        out: Gets the trainings, the vectors, and what is measured.
+        recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
+        encoding: How vectors are computed.
+    """
+
+    def __init__(self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding):
+        self.suite, self.path, self.out, self.encoding = suite, bank, out, encoding
+        self.bank = QuestionBank.load(bank)
+        self.runner = Runner(out / "trainings", recipes)
+        for stage in suite.stages.values():
+            if not (recipes / stage.recipe).is_file():
+                raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
+        self._tasks(self.bank).check()
+
+    @cached_property
+    def bank_facts(self) -> str:
+        return f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
+
+    def run(self, seeds: int) -> Iterator[list[RowResult]]:
+        """What there is after each row, all rows with one seed before the next seed."""
+        results = [RowResult(row) for row in self.suite.rows]
+        for seed in range(seeds):
+            for result in results:
+                self._add(result, seed)
+                yield results
+
+    def _add(self, result: RowResult, seed: int) -> None:
+        """Train and measure a row with a seed; baselines have no seed and are measured once."""
+        row = result.row
+        if row.source and seed:
+            return
+        chain = trainings(self.suite, row, seed, self.path, self._fingerprint)
+        try:
+            costs = [self.runner.run(training) for training in chain]
+        except TrainingError as error:
+            print(f"{row.name}: {error}", file=sys.stderr)
+            result.errors += [str(error)] if str(error) not in result.errors else []
+            return
+        source = row.source or str(self.runner.model(chain[-1]))
+        result.scores.append(self._scores(row, source, chain[-1].key if chain else source))
+        result.costs.append(costs)
+
+    def _scores(self, row: Row, source: str, key: str) -> RowScores:
+        measured = [key, row.show, self.suite.similar_level, asdict(self.encoding), self._fingerprint, __version__]
+        digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
+        kept = self.out / "scores" / f"{digest}.json"
+        if kept.is_file():
+            return RowScores.load(kept)
+        shown = show(self.bank, row.show)
+        tasks = self._tasks(shown)
+        if source in LEXICAL:
+            scores = RowScores.of(tasks.measure_lexical(source))
+        else:
+            encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
+            vectors = source_vectors(source, shown, encoding, self.out / "vectors")
+            scores = RowScores.of(tasks.measure_vectors(vectors))
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        scores.save(kept)
+        return scores
+
+    def _tasks(self, bank: QuestionBank) -> Tasks:
+        hierarchy = KnowledgeHierarchy.from_bank(bank)
+        level = self.suite.similar_level
+        similarity = Similarity.from_groups(bank) if level is None else Similarity.from_concepts(bank, level)
+        return Tasks(bank, similarity, hierarchy if hierarchy.depth else None)
+
+    @cached_property
+    def _fingerprint(self) -> str:
+        return self.bank.fingerprint

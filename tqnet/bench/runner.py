@@ -1,0 +1,133 @@
+"""Running the trainings of a suite, each as a process of its own, so that one that fails takes no other with it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from omegaconf import OmegaConf
+from safetensors import safe_open
+
+from tqnet.bench.plan import Training
+from tqnet.evaluation.curves import read_series
+from tqnet.files import atomic
+
+_COST = "cost.json"
+
+
+class TrainingError(RuntimeError):
+    """A training ended with an error; the message is its last line."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a training took.
+
+    Attributes:
+        questions: Seen in training, repeats counted.
+        seconds: Of steps, evaluations left out.
+        peak_memory_mib: Of the process, or of the accelerator where there is one.
+        parameters: Of the model that came out.
+    """
+
+    questions: int
+    seconds: float
+    peak_memory_mib: float
+    parameters: int
+
+
+class Runner:
+    """Runs trainings in folders of ``root``, none twice.
+
+    Args:
+        recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
+    """
+
+    def __init__(self, root: Path, recipes: Path):
+        self.root, self.recipes = root, recipes
+        self._failed: dict[str, TrainingError] = {}
+
+    def model(self, training: Training) -> Path:
+        """The folder of the model that comes out."""
+        return self.root / training.folder / "model"
+
+    def run(self, training: Training) -> Cost:
+        """Train, or go on where a training was stopped, or read what a finished one took.
+
+        Raises:
+            TrainingError: It failed, or has failed before in this runner.
+        """
+        folder = self.root / training.folder
+        if (folder / _COST).is_file():
+            return Cost(**json.loads((folder / _COST).read_text(encoding="utf-8")))
+        if error := self._failed.get(training.key):
+            raise error
+        folder.mkdir(parents=True, exist_ok=True)
+        settings = folder / "settings.yaml"
+        OmegaConf.save(OmegaConf.create(training.configuration(self.root)), settings)
+        recipe = str(self.recipes / training.stage.recipe)
+        print(f"{training.folder}: {training.stage.recipe} --config {settings}", file=sys.stderr)
+        try:
+            _run([sys.executable, recipe, "--config", str(settings)], folder / "log.txt")
+        except TrainingError as error:
+            self._failed[training.key] = TrainingError(f"{training.folder}: {error}")
+            raise self._failed[training.key] from None
+        cost = _cost(folder)
+        with atomic(folder / _COST) as temporary:
+            temporary.write_text(json.dumps(asdict(cost)), encoding="utf-8")
+        return cost
+
+
+def _run(command: list[str], log: Path) -> None:
+    """A process whose messages are shown and kept.
+
+    In a session of its own: Ctrl-C reaches it through us alone, for a recipe ends at once if asked twice.
+    """
+    with log.open("ab") as kept, subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stderr is not None
+        last = b""
+        try:
+            while piece := process.stderr.read1(4096):  # type: ignore[attr-defined]
+                sys.stderr.buffer.write(piece)
+                sys.stderr.flush()
+                kept.write(piece)
+                last = (last + piece)[-2000:]
+        except BaseException:
+            process.send_signal(signal.SIGINT)
+            process.wait()  # while it saves
+            raise
+    if process.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM):
+        raise KeyboardInterrupt
+    if process.returncode:
+        lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
+        raise TrainingError(lines[-1] if lines else f"ended with code {process.returncode}")
+
+
+def _cost(folder: Path) -> Cost:
+    series = read_series(folder / "metrics.jsonl")
+    _, questions = series["questions"]
+    _, pace = series["questions_per_second"]
+    seen = [float(q) for q in questions]
+    parts = [now - before for before, now in zip([0.0, *seen], seen, strict=False)]
+    return Cost(
+        questions=int(seen[-1]),
+        seconds=sum(part / rate for part, rate in zip(parts, pace, strict=True)),
+        peak_memory_mib=float(series["peak_memory_mib"][1].max()),
+        parameters=_parameters(folder / "model"),
+    )
+
+
+def _parameters(folder: Path) -> int:
+    total = 0
+    for file in folder.glob("*.safetensors"):
+        with safe_open(file, "pt") as weights:
+            for name in weights.keys():  # noqa: SIM118 - no mapping, it has no __iter__
+                size = 1
+                for side in weights.get_slice(name).get_shape():
+                    size *= side
+                total += size
+    return total

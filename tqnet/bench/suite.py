@@ -1,0 +1,148 @@
+"""What a table compares, read from YAML: a suite names its rows, a row its stages.
+
+::
+
+    configs/tables/table3.yaml          suite: bank, budgets, what every row shares
+    configs/tables/table3/joint.yaml    row: its name, its stages, and what is its own
+    configs/tables/stages/mlm.yaml      stage: a recipe, its settings, the questions that it sees
+
+A new row is one small file in the suite's folder.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from tqnet.questions.modalities import SHOWN
+
+T = TypeVar("T")
+#: Nested, as in a recipe's configuration.
+Settings = dict[str, Any]
+
+
+class SuiteError(ValueError):
+    """A file of a suite that cannot be read or contradicts itself; the message names it."""
+
+
+@dataclass
+class Stage:
+    """One training that rows may share.
+
+    Attributes:
+        recipe: ``pretrain/mlm.py`` and the like.
+        questions: How many it sees in training, repeats counted: its budget.
+        gives: What the stage after it takes over: ``start``, the whole model, or ``visual_start``, the visual stream.
+        settings: The recipe's own, nested as in its configuration.
+        name: Of the stage's file.
+    """
+
+    recipe: str
+    questions: int
+    gives: str = "start"
+    settings: Settings = field(default_factory=dict)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.gives not in ("start", "visual_start"):
+            raise SuiteError(f"gives: {self.gives!r} is neither 'start' nor 'visual_start'")
+        if self.questions < 1:
+            raise SuiteError(f"questions: {self.questions} is less than 1")
+
+
+@dataclass
+class Row:
+    """One line of the table.
+
+    Attributes:
+        name: As the table shows it.
+        stages: Names of the stages, in order.
+        source: What is measured where there are no stages: ``encoder:minilm`` and the like (`tqnet evaluate stages`).
+        show: What the model is shown of a question, in training and when it is measured (`tqnet.questions.modalities`).
+        model: Settings ``model.*`` beside those of the suite.
+        settings: Name of a stage -> settings beside those of the stage; such a stage is trained for this row.
+        paper: The number that the paper has for this row.
+    """
+
+    name: str
+    stages: list[str] = field(default_factory=list)
+    source: str | None = None
+    show: str = "all"
+    model: Settings = field(default_factory=dict)
+    settings: dict[str, Settings] = field(default_factory=dict)
+    paper: float | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.stages) == bool(self.source):
+            raise SuiteError("a row has either stages or a source")
+        if self.show not in SHOWN:
+            raise SuiteError(f"show: {self.show!r} is none of {', '.join(SHOWN)}")
+        if strangers := self.settings.keys() - set(self.stages):
+            raise SuiteError(f"settings: {', '.join(sorted(strangers))}: no such stage in this row")
+
+
+@dataclass
+class Suite:
+    """A table.
+
+    Attributes:
+        title, about: Its heading, and what is to be seen in it.
+        bank: Folder of the bank; `tqnet bench --bank` names another.
+        similar_level: Questions are similar that share a concept of this level; null goes by their group.
+        by_structure: Also P@5 by whether query and corpus have figures.
+        model, data: Settings ``model.*`` and ``data.*`` of every row.
+        questions: Name of a stage -> another budget than its own.
+        rows, stages: Beside those of the files, in the order of the files' names.
+        name: Of the suite's file.
+    """
+
+    title: str
+    bank: str
+    about: str = ""
+    similar_level: int | None = None
+    by_structure: bool = False
+    model: Settings = field(default_factory=dict)
+    data: Settings = field(default_factory=dict)
+    questions: dict[str, int] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    stages: dict[str, Stage] = field(default_factory=dict)
+    name: str = ""
+
+
+def load_suite(path: str | Path) -> Suite:
+    """The suite at ``path`` with the rows of the folder of its name, and the stages that they name.
+
+    Raises:
+        SuiteError: A file is missing or not as it should be.
+    """
+    path = Path(path)
+    suite = _read(path, Suite)
+    suite.name = path.stem
+    suite.rows += [_read(file, Row) for file in sorted(path.with_suffix("").glob("*.yaml"))]
+    if not suite.rows:
+        raise SuiteError(f"{path}: no row in {path.with_suffix('')}/")
+    names = [row.name for row in suite.rows]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise SuiteError(f"{path}: two rows are called {', '.join(sorted(twice))}")
+    for name in {name for row in suite.rows for name in row.stages} - suite.stages.keys():
+        suite.stages[name] = _read(path.parent / "stages" / f"{name}.yaml", Stage)
+    if strangers := suite.questions.keys() - suite.stages.keys():
+        raise SuiteError(f"{path}: questions: {', '.join(sorted(strangers))}: no row has such a stage")
+    for name, stage in suite.stages.items():
+        stage.name, stage.questions = name, suite.questions.get(name, stage.questions)
+    return suite
+
+
+def _read(file: Path, kind: type[T]) -> T:
+    try:
+        values = OmegaConf.merge(OmegaConf.structured(kind), OmegaConf.load(file))
+        return cast(T, OmegaConf.to_object(values))
+    except FileNotFoundError as error:
+        raise SuiteError(f"{file}: no such file") from error
+    except (SuiteError, OmegaConfBaseException, YAMLError) as error:
+        raise SuiteError(f"{file}: {str(error).splitlines()[0]}") from error

@@ -1,0 +1,88 @@
+"""``tqnet bench``: train and measure the rows of a table, and write it."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.commands.encode import add_model_arguments
+
+if TYPE_CHECKING:
+    from tqnet.bench.suite import Suite
+    from tqnet.bench.table import RowResult
+    from tqnet.cli import Subparsers
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "bench",
+        help="train and measure the rows of a table",
+        description="Trains what the rows of a suite ask for, each stage once, and writes one table with mean and "
+        "spread over seeds. A finished row is not run again, an interrupted one goes on, a failed one is reported.",
+    )
+    parser.add_argument("--suite", required=True, metavar="FILE", help="configs/tables/table3.yaml and the like")
+    parser.add_argument("--bank", help="another bank than the suite's: a folder with questions.*, or such a file")
+    parser.add_argument("--seeds", type=int, default=1, help="how many seeds (1)")
+    parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
+    parser.add_argument("--out", default="runs/bench", metavar="DIR", help="gets trainings, results.json, results.md")
+    parser.add_argument("--recipes", default=".", metavar="DIR", help="where pretrain/ and finetune/ lie (.)")
+    add_model_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tqnet.bench.run import Bench
+    from tqnet.bench.suite import load_suite
+    from tqnet.bench.table import render
+
+    if args.seeds < 1:
+        raise ValueError(f"--seeds: {args.seeds} is less than 1")
+    signal.signal(signal.SIGTERM, _interrupt)
+    suite = load_suite(args.suite)
+    _select(suite, args.rows)
+    bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args))
+    for results in bench.run(args.seeds):
+        _write(args, suite, results, bench.bank_facts)
+    print(render(suite, results))
+    return 1 if any(result.errors for result in results) else 0
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _select(suite: Suite, names: list[str] | None) -> None:
+    known = {row.name: row for row in suite.rows}
+    if strangers := [name for name in names or [] if name not in known]:
+        raise ValueError(f"--rows: {', '.join(strangers)}: the suite has {', '.join(known)}")
+    if names:
+        suite.rows = [known[name] for name in names]
+
+
+def _encoding(args: argparse.Namespace) -> Any:
+    from tqnet.evaluation.sources import Encoding
+    from tqnet.libraries import precision
+
+    return Encoding(args.batch_size, args.device, precision(args.precision))
+
+
+def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], bank: str) -> None:
+    import json
+
+    from tqnet.bench.table import render, to_dict
+    from tqnet.files import atomic
+
+    out = Path(args.out) / suite.name
+    out.mkdir(parents=True, exist_ok=True)
+    facts = {"command": "tqnet " + shlex.join(args.argv), "bank": bank}
+    with atomic(out / "results.json") as temporary:
+        document = {"made_by": facts, "rows": to_dict(results)}
+        temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    with atomic(out / "results.md") as temporary:
+        lines = [f"- {name}: `{fact}`" for name, fact in facts.items()]
+        temporary.write_text("\n".join((*lines, "", render(suite, results, markdown=True))), encoding="utf-8")
+    print(f"{out / 'results.md'}", file=sys.stderr)
