@@ -4,10 +4,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN ?= runs/demo
-LAUNCH := $(BIN)/accelerate launch --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
+LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages test clean
+.PHONY: demo stages publish test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -45,8 +45,12 @@ endif
 	$(BIN)/tqnet evaluate stages --bank $(DATA) --out $(RUNS) --title 'tqnet on $(BANK)' \
 	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
 	  MLM=$(RUNS)/mlm/model MoCo=$(RUNS)/moco/model SCL=$(RUNS)/scl/model
+
+# Put what make stages measured into docs/results.md.
+publish:
 	mkdir -p docs/results/$(BANK)
 	cp $(RUNS)/results.json $(RUNS)/results.md docs/results/$(BANK)/
+	$(BIN)/python docs/collect.py
 
 test: $(VENV)/installed
 	$(BIN)/ruff check .
@@ -54,5 +58,6 @@ test: $(VENV)/installed
 	$(BIN)/mypy
 	$(BIN)/pytest
 
+# What make demo and the builds leave; the trainings of make stages stay.
 clean:
-	rm -rf runs build *.egg-info
+	rm -rf runs/demo build *.egg-info

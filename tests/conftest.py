@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import settings
 from PIL import Image, ImageDraw
 
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
+
+settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+settings.load_profile("untimed")
 
 SAMPLE = Path(__file__).parents[1] / "assets" / "sample"
 DATA = os.environ.get("TQNET_DATA")

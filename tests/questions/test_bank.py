@@ -175,3 +175,12 @@ def test_banks_travel_to_worker_processes(write: Write) -> None:
     assert pickle.loads(pickle.dumps(bank)).ids == ["b"]
     memory = QuestionBank.from_questions(QUESTIONS)
     assert list(pickle.loads(pickle.dumps(memory))) == QUESTIONS
+
+
+def test_fingerprint_knows_a_figure_that_was_drawn_anew(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(b"one figure")
+    bank = QuestionBank.from_questions([Question(id="1", stem="s", images=(str(tmp_path / "a.png"),))])
+    before = bank.fingerprint
+    assert bank.fingerprint == before
+    (tmp_path / "a.png").write_bytes(b"another figure")
+    assert bank.fingerprint != before

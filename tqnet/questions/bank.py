@@ -147,10 +147,13 @@ class QuestionBank:
 
     @property
     def fingerprint(self) -> str:
-        """16 hex digits of the records, image paths and their order; wherever the bank lies on disk."""
+        """16 hex digits of the records, their order, and the figures' names and sizes, wherever the bank lies."""
         digest = hashlib.blake2b(digest_size=8)
         for table in self._tables("digest"):
             digest.update(table.column(0).to_numpy().astype("<u8").tobytes())
+        for (images,) in self.batches("images"):
+            sizes = [_size(path) for paths in images for path in paths]
+            digest.update(np.asarray(sizes, dtype="<i8").tobytes())
         return digest.hexdigest()
 
     def column(self, name: str) -> list[Any]:
@@ -213,6 +216,14 @@ class QuestionBank:
 
 def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
     return tuple(os.path.join(folder, image) for image in images)
+
+
+def _size(path: str) -> int:
+    """Bytes of a file; -1 where there is none."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
 
 
 def _paths(knowledge: list[list[str]]) -> tuple[KnowledgePath, ...]:

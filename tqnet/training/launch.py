@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import sys
 
 import psutil
@@ -10,6 +12,19 @@ from accelerate import PartialState
 from accelerate.commands.launch import launch_command_parser
 
 from tqnet.training.config import ConfigError
+
+#: PR_SET_PDEATHSIG of linux/prctl.h.
+_SET_PARENT_DEATH_SIGNAL = 1
+
+
+def follow_launcher() -> None:
+    """End, with the state saved, where ``accelerate launch`` is ended by SIGTERM: it hands that on to nobody.
+
+    On Linux alone; elsewhere the recipe trains on.
+    """
+    launcher = psutil.Process().parent()
+    if sys.platform == "linux" and launcher is not None and _launch_words(launcher):
+        ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def start_missing_processes() -> None:
@@ -37,9 +52,15 @@ def start_missing_processes() -> None:
 
 def _processes_asked_for(launcher: psutil.Process | None) -> int | None:
     """``--num_processes`` of an ``accelerate launch`` on one machine; None where ``launcher`` is none such."""
-    words = launcher.cmdline() if launcher else []
-    start = next((place for place, word in enumerate(words, 1) if word.endswith(("launch", "launch.py"))), None)
-    if start is None:
+    words = _launch_words(launcher) if launcher else []
+    if not words:
         return None
-    asked = launch_command_parser().parse_args(words[start:])
+    asked = launch_command_parser().parse_args(words)
     return asked.num_processes if asked.num_machines in (None, 1) else None
+
+
+def _launch_words(process: psutil.Process) -> list[str]:
+    """What ``accelerate launch`` was given; nothing where the process is another."""
+    words = process.cmdline()
+    start = next((place for place, word in enumerate(words, 1) if word.endswith(("launch", "launch.py"))), None)
+    return [] if start is None else words[start:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import platform
 import shlex
@@ -30,10 +31,14 @@ _LIBRARIES = (
     "datasets",
 )
 
-#: Settings that change no weight: a resumed run may have others.
-_FREE = {"data.workers"} | {
+#: Settings that a resumed run may have others of. ``run.threads`` changes the last bits, and ``run.eval_every`` says
+#: among which states the best is chosen; the steps themselves stay what they are.
+_FREE = {"data.bank", "data.workers"} | {
     f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
+
+#: Files that are compared by what is in them.
+_BY_CONTENT = ("model.start", "model.visual_start", "data.pairs")
 
 
 @dataclass(frozen=True)
@@ -47,12 +52,15 @@ class Provenance:
     def identity(self) -> dict[str, Any]:
         """Name -> value of all that a resumed run shares with its beginning, else it would be another run.
 
-        The length of the run (``run.epochs``, ``run.max_steps``) is among them: the schedule depends on it.
+        The length of the run (``run.epochs``, ``run.max_steps``) is among them: the schedule depends on it. Of the
+        files that it starts from, their content: they may have been made anew, or moved.
         """
-        settings = {name: value for name, value in _flat(asdict(self.config)).items() if name not in _FREE}
+        settings = _flat(asdict(self.config))
+        contents = {name: _content(Path(path)) for name in _BY_CONTENT if (path := settings.get(name))}
         if "run.precision" in settings:
             settings["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
-        return settings | {"fingerprint of data.bank": self.bank.fingerprint}
+        kept = {name: value for name, value in settings.items() if name not in _FREE and name not in contents}
+        return kept | contents | {"fingerprint of data.bank": self.bank.fingerprint}
 
     def check(self, before: Mapping[str, Any] | None, checkpoint: str) -> None:
         """Compare with the identity that a checkpoint was written with.
@@ -63,8 +71,9 @@ class Provenance:
         if before is None:  # written by a version that did not keep it
             return
         names = sorted(before.keys() | self.identity.keys())
-        absent = "(not there)"
-        pairs = [(name, before.get(name, absent), self.identity.get(name, absent)) for name in names]
+        # A setting that an older version did not have yet was as it now is by default.
+        defaults = _flat(asdict(type(self.config)()))
+        pairs = [(name, before.get(name, defaults.get(name)), self.identity.get(name)) for name in names]
         differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in pairs if old != new]
         if differing:
             raise ConfigError(
@@ -81,6 +90,15 @@ class Provenance:
             "bank": {"name": self.bank.name, "questions": len(self.bank), "fingerprint": self.bank.fingerprint},
         }
         (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _content(path: Path) -> str:
+    """16 hex digits of a file, or of a model's weights and tokenizer."""
+    files = [path] if path.is_file() else [*sorted(path.glob("*.safetensors")), *path.glob("tokenizer.json")]
+    digest = hashlib.blake2b(digest_size=8)
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

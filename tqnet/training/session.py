@@ -25,7 +25,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RunConfig
-from tqnet.training.launch import start_missing_processes
+from tqnet.training.launch import follow_launcher, start_missing_processes
 from tqnet.training.loop import NonFiniteLossError
 
 log = logging.getLogger(__name__)
@@ -38,6 +38,7 @@ def start(run: RunConfig) -> Accelerator:
         ConfigError: The batch does not divide among the processes; or several were asked for and one came.
     """
     start_missing_processes()
+    follow_launcher()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     quiet()
     if run.threads:
@@ -56,8 +57,8 @@ def start(run: RunConfig) -> Accelerator:
 def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     """The questions that a recipe may learn from: ``train``, or all that carry no split.
 
-    With ``data.transductive``, pre-training also reads the other splits, stripped of everything but stem,
-    options and figures (pre-training reads no more than these in any case). Says which questions are left out,
+    With ``data.transductive``, pre-training also reads the other splits: their stems, options and figures, for it
+    reads no more of any question. Says which questions are left out,
     and when a supervised stage learns from those that it will be tested on.
 
     Raises:

@@ -1,0 +1,117 @@
+"""A two-row suite on the sample bank: run, interrupted, resumed, and with a row that fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TRAINING = {"run": {"batch_size": 16, "log_every": 2, "save_every": 2, "threads": 1, "precision": "fp32"}}
+STAGES = {
+    "mlm": {"recipe": "pretrain/mlm.py", "questions": 64, "settings": TRAINING},
+    "scl": {"recipe": "finetune/similar.py", "questions": 320, "settings": TRAINING},
+}
+SUITE = {
+    "title": "Two ways",
+    "bank": str(ROOT / "assets" / "sample"),
+    "model": {
+        "text": "scratch",
+        "scratch_hidden": 48,
+        "scratch_layers": 1,
+        "fusion_heads": 12,
+        "visual": "resnet10t",
+        "image_size": 64,
+        "max_length": 64,
+    },
+}
+ROWS = {
+    "0": {"name": "TF-IDF", "source": "tfidf"},
+    "1": {"name": "SCL", "stages": ["mlm", "scl"], "paper": 0.8386},
+    "2": {"name": "Pair", "stages": ["mlm", "scl"], "settings": {"scl": {"objective": "pair"}}},
+}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
+    """Starts ``tqnet bench`` on the suite of ``rows``."""
+
+    def start(rows: dict[str, Any], *arguments: str) -> subprocess.Popen[str]:
+        for folder, files in (("suite", rows), ("stages", STAGES)):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            for name, content in files.items():
+                (tmp_path / folder / f"{name}.yaml").write_text(yaml.safe_dump(content))
+        (tmp_path / "suite.yaml").write_text(yaml.safe_dump(SUITE))
+        command = [sys.executable, "-m", "tqnet.cli", "bench", "--suite", str(tmp_path / "suite.yaml")]
+        command += ["--out", str(tmp_path / "out"), "--recipes", str(ROOT), "--precision", "fp32", *arguments]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "TQNET_CACHE": str(tmp_path / "cache")}
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    return start
+
+
+def results(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "out" / "suite" / "results.json").read_text())["rows"]
+
+
+def trainings(folder: Path, name: str) -> list[Path]:
+    return sorted((folder / "out" / "trainings").glob(f"{name}-*"))
+
+
+@pytest.mark.slow
+def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    process = start(ROWS, "--seeds", "1")
+    deadline = time.monotonic() + 120
+    while not any(trainings(tmp_path, "scl")) or not any(trainings(tmp_path, "scl")[0].glob("checkpoints/*.pt")):
+        assert process.poll() is None, process.communicate()[1][-3000:]
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=120)
+    assert process.returncode == 130
+    mlm = trainings(tmp_path, "mlm")[0] / "metrics.jsonl"
+    written = mlm.stat().st_mtime_ns
+    assert set(results(tmp_path)) == {"TF-IDF", "SCL", "Pair"}
+    assert results(tmp_path)["SCL"]["p@5"] == []
+
+    output, errors = start(ROWS, "--seeds", "1").communicate(timeout=300)
+    assert "| SCL | 0.8386 |" in (tmp_path / "out" / "suite" / "results.md").read_text(), errors[-3000:]
+    assert "Two ways" in output
+    rows = results(tmp_path)
+    assert all(len(row["p@5"]) == 1 for row in rows.values())
+    assert rows["SCL"]["p@5"] != rows["Pair"]["p@5"]
+    assert mlm.stat().st_mtime_ns == written  # shared by both rows, and not run again
+    assert len(trainings(tmp_path, "mlm")) == 1
+    steps = [json.loads(line)["step"] for line in (trainings(tmp_path, "scl")[0] / "metrics.jsonl").open()]
+    assert steps[-1] == 20
+    cost = rows["Pair"]["costs"][0]
+    assert [stage["questions"] for stage in cost] == [64, 320]
+    assert all(stage["seconds"] > 0 and stage["peak_memory_mib"] > 50 for stage in cost)
+    assert cost[0]["parameters"] == cost[1]["parameters"] > 1e5
+
+    again = start(ROWS, "--seeds", "1")
+    _, errors = again.communicate(timeout=120)
+    assert "--config" not in errors  # nothing is trained again
+    assert results(tmp_path) == rows
+
+
+@pytest.mark.slow
+def test_a_row_that_fails_takes_no_other_with_it(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    broken = {"name": "broken", "stages": ["mlm"], "settings": {"mlm": {"mask": 2.0}}}
+    whole = {"name": "whole", "stages": ["mlm"]}
+    process = start({"1": broken, "2": whole})
+    output, errors = process.communicate(timeout=300)
+    assert process.returncode == 1, errors[-3000:]
+    rows = results(tmp_path)
+    assert "mask: 2.0 is not in (0, 1)" in rows["broken"]["errors"][0]
+    assert len(rows["whole"]["p@5"]) == 1
+    assert "broken failed" in output

@@ -1,0 +1,49 @@
+"""What a run must have in common with its beginning to go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tqnet.modeling.build import ModelConfig
+from tqnet.questions import QuestionBank
+from tqnet.training.config import ConfigError, DataConfig
+from tqnet.training.provenance import Provenance
+
+
+@dataclass
+class Config:
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    temperature: float = 0.1
+
+
+def provenance(bank: QuestionBank, start: Path) -> Provenance:
+    return Provenance(Config(model=ModelConfig(start=str(start))), bank)
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model.safetensors").write_bytes(b"weights")
+    return folder
+
+
+def test_a_setting_that_is_new_was_at_its_default(tiny_bank: QuestionBank, start: Path) -> None:
+    now = provenance(tiny_bank, start)
+    before = {name: value for name, value in now.identity.items() if name != "temperature"}
+    now.check(before, "here")
+    with pytest.raises(ConfigError, match=r"temperature: 0\.1 before, 0\.2 now"):
+        Provenance(Config(model=now.config.model, temperature=0.2), tiny_bank).check(before, "here")
+
+
+def test_what_a_run_starts_from_is_known_by_its_content(tiny_bank: QuestionBank, start: Path) -> None:
+    before = provenance(tiny_bank, start).identity
+    moved = start.rename(start.with_name("moved"))
+    provenance(tiny_bank, moved).check(before, "here")
+    (moved / "model.safetensors").write_bytes(b"trained anew")
+    with pytest.raises(ConfigError, match=r"model\.start: '\w{16}' before, '\w{16}' now"):
+        provenance(tiny_bank, moved).check(before, "here")
