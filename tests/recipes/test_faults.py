@@ -98,6 +98,9 @@ def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
         ("pretrain.mlm", ["data.bank=bank.csv"], r"bank\.csv"),
         ("pretrain.moco", ["mode=seq", "queue=200"], r"^queue: 200 keys; (\d+) .* with a figure allow at most (\d+)$"),
         ("pretrain.moco", ["mode=seq", "queue=32", "model.fusion=joint"], r"^mode: seq .*model\.fusion=joint"),
+        ("pretrain.clip", ["run.batch_size=500"], r"^data\.bank: .* \d+ .* with a figure, too few .* 500"),
+        ("pretrain.clip", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
+        ("pretrain.clip", ["model.fusion=joint"], r"^model\.fusion: joint"),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
     ],
@@ -177,6 +180,7 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("pretrain.mlm", [], ("train", "valid", "test")),
         ("pretrain.autoencoder", [], ("train", "valid", "test")),
         ("pretrain.moco", ["queue=32", "bn_splits=1"], ("train", "valid", "test")),
+        ("pretrain.clip", [], ("train", "valid", "test")),
         ("finetune.similar", ["concept_weight=0.5", "block=2"], ("valid", "test")),
     ],
 )

@@ -99,6 +99,26 @@ def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     assert trained == sum("fusion" not in name for name in run.state["trained"])
 
 
+def test_clip_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:
+    run = train("pretrain.clip", *FAST, "run.epochs=4", "run.max_steps=20", "run.eval_every=10")
+    check(run, 20)
+    assert run.losses[-1] < run.losses[0]
+    with_figures = sum(map(bool, QuestionBank.load(ROOT / "assets" / "sample").split("train").column("images")))
+    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == with_figures
+    for block in run.model.fusion.blocks:  # not trained: the identity, for the next stage to learn
+        assert not block.attention_out.weight.any()
+        assert not block.mlp_out.weight.any()
+    next_stage = train("finetune.similar", f"model.start={run.out / 'model'}", "run.max_steps=2", out="next")
+    check(next_stage, 2)
+
+
+def test_the_scale_of_clip_is_learnt_up_to_100(train: Callable[..., Any]) -> None:
+    run = train("pretrain.clip", "temperature=0.0101", "optim.lr=0.1", "optim.warmup=0", "run.max_steps=3")
+    log_scale = run.state["trained"]["log_scale"]
+    assert log_scale.item() != pytest.approx(-math.log(0.0101))
+    assert log_scale.item() <= math.log(100) + 1e-6
+
+
 @pytest.mark.parametrize("objective", ["scl", "pair"])
 def test_similar(objective: str, train: Callable[..., Any]) -> None:
     options = ["run.max_steps=25", f"objective={objective}", "concept_weight=0.1", "block=2"]

@@ -181,6 +181,8 @@ def test_every_recipe_says_how_it_is_run(recipe: Path, monkeypatch: pytest.Monke
         ("pretrain/moco.py", "dimension=0", "^dimension: 0"),
         ("pretrain/moco.py", "bn_splits=0", "^bn_splits: 0"),
         ("pretrain/moco.py", "augment.mask=2", r"^augment\.mask: 2\.0"),
+        ("pretrain/clip.py", "temperature=0.005", r"^temperature: 0\.005 is not in \[0\.01, inf\)"),
+        ("pretrain/clip.py", "dimension=0", "^dimension: 0"),
         ("pretrain/mlm.py", "mask=0", "^mask: 0"),
         ("pretrain/autoencoder.py", "target=0", "^target: 0"),
     ],
