@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.modeling.build import ModelConfig
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
@@ -77,7 +77,7 @@ class SimilarConfig:
 class SimilarityModel(nn.Module):
     """The encoder, and the scale and bias that the pair objective learns."""
 
-    def __init__(self, model: TQNetModel, objective: str):
+    def __init__(self, model: QuestionEncoder, objective: str):
         super().__init__()
         self.model = model
         if objective == "pair":

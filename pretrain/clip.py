@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.build import ModelConfig
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
-from tqnet.modeling.model import TQNetModel
 from tqnet.objectives import cross_modal_infonce
 from tqnet.questions import QuestionBank
 from tqnet.training import session
@@ -64,7 +64,7 @@ class CrossModalEncoder(ContrastiveEncoder):
     with them is what is contrasted.
     """
 
-    def __init__(self, model: TQNetModel, dimension: int, temperature: float):
+    def __init__(self, model: QuestionEncoder, dimension: int, temperature: float):
         super().__init__(model, ("text", "visual"), dimension)
         self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)))
 

@@ -31,6 +31,7 @@ CONFIGS = {
     "pretrain.autoencoder": "AutoencoderConfig",
     "pretrain.moco": "MoCoConfig",
     "pretrain.clip": "CLIPConfig",
+    "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",
 }
 

@@ -101,6 +101,8 @@ def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
         ("pretrain.clip", ["run.batch_size=500"], r"^data\.bank: .* \d+ .* with a figure, too few .* 500"),
         ("pretrain.clip", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.clip", ["model.fusion=joint"], r"^model\.fusion: joint"),
+        ("pretrain.quesnet", ["model.architecture=tqnet"], r"^model\.architecture: tqnet, where .* a quesnet$"),
+        ("pretrain.mlm", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
     ],
@@ -181,6 +183,8 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("pretrain.autoencoder", [], ("train", "valid", "test")),
         ("pretrain.moco", ["queue=32", "bn_splits=1"], ("train", "valid", "test")),
         ("pretrain.clip", [], ("train", "valid", "test")),
+        ("pretrain.quesnet", ["stage=embedding"], ("train", "valid", "test")),
+        ("pretrain.quesnet", ["holes=0.5"], ("train", "valid", "test")),
         ("finetune.similar", ["concept_weight=0.5", "block=2"], ("valid", "test")),
     ],
 )

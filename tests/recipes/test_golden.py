@@ -14,6 +14,8 @@ GOLDEN = {
     ("pretrain.moco", "queue=64", "bn_splits=1"): [3.878, 4.125],
     ("pretrain.moco", "queue=64", "bn_splits=1", "mode=seq"): [4.985, 5.722],
     ("pretrain.clip",): [2.0, 2.0],
+    ("pretrain.quesnet", "stage=embedding", "target=32"): [2.0, 2.0],
+    ("pretrain.quesnet", "stage=holes", "target=32"): [2.0, 2.0],
     ("finetune.similar", "concept_weight=0.5"): [3.769, 3.511],
     ("finetune.similar", "objective=pair"): [2.120, 1.837],
 }
