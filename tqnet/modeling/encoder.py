@@ -34,8 +34,8 @@ class TQNetOutput(ModelOutput):
 class QuestionEncoder(PreTrainedModel):
     """A model that makes one vector of a question, text and figures.
 
-    A subclass gives ``forward`` on a packed batch; its configuration has ``hidden_size``, ``image_size``,
-    ``reads_images`` and ``fusion``.
+    A subclass gives ``forward`` on a packed batch, and its word embeddings; its configuration has ``hidden_size``,
+    ``image_size``, ``reads_images`` and ``fusion``.
     """
 
     main_input_name = "input_ids"
@@ -70,6 +70,10 @@ class QuestionEncoder(PreTrainedModel):
         elif isinstance(module, nn.LayerNorm):
             nn.init.ones_(module.weight)
             nn.init.zeros_(module.bias)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Those of words."""
+        raise NotImplementedError
 
     @cached_property
     def cells_per_image(self) -> int:

@@ -41,7 +41,7 @@ class TQNetModel(QuestionEncoder):
             self.fusion = CoordinatedFusion(config)
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
+    def get_input_embeddings(self) -> nn.Embedding:
         return self.text.get_input_embeddings()
 
     def set_input_embeddings(self, value: nn.Module) -> None:

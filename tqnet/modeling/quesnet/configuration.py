@@ -6,7 +6,7 @@ from typing import Any
 
 from transformers import AutoConfig, PretrainedConfig
 
-from tqnet.modeling.configuration import NORMS
+from tqnet.modeling.choices import NORMS
 
 POOLINGS = ("max", "mean")
 

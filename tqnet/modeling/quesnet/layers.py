@@ -18,7 +18,7 @@ def one_sequence(words: Tensor, word_mask: Tensor, figures: Tensor, figure_mask:
     it has, and not where.
     """
     items, mask = torch.cat([words, figures.to(words.dtype)], 1), torch.cat([word_mask, figure_mask], 1)
-    order = (~mask).long().argsort(1, stable=True)  # real ones first
+    order = (~mask).long().argsort(dim=1, stable=True)  # real ones first
     return _take(items, order), mask.gather(1, order)
 
 

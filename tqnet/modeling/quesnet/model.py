@@ -42,10 +42,10 @@ class QuesNetModel(QuestionEncoder):
         self.sentence = SentenceLayer(config)
         self.post_init()
 
-    def get_input_embeddings(self) -> nn.Module:
+    def get_input_embeddings(self) -> nn.Embedding:
         return self.words
 
-    def set_input_embeddings(self, value: nn.Module) -> None:
+    def set_input_embeddings(self, value: Any) -> None:
         self.words = value
 
     def forward(
