@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.build import ModelConfig
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
@@ -80,7 +80,7 @@ class SimilarConfig:
 class SimilarityModel(nn.Module):
     """The encoder, and the scale and bias that the pair objective learns."""
 
-    def __init__(self, model: TQNetModel, objective: str):
+    def __init__(self, model: QuestionEncoder, objective: str):
         super().__init__()
         self.model = model
         if objective == "pair":

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import FigureDecoder
 from tqnet.modeling.visual import VisualStream
+from tqnet.objectives import figure_reconstruction
 from tqnet.training import session
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config
 from tqnet.training.data import QuestionViews
@@ -48,16 +48,11 @@ class FigureAutoencoder(nn.Module):
         super().__init__()
         self.backbone = visual.backbone
         self.decoder = FigureDecoder(visual.backbone.num_features, target)
-        self.target = target
 
     def forward(self, figures: Tensor) -> Tensor:
         """figures: [n, 3, H, W], normalised. Mean squared error of the figures as drawn again, in grey."""
         drawn = self.decoder(self.backbone.forward_features(figures))
-        wanted = F.interpolate(figures.mean(1, keepdim=True).float(), self.target, mode="area")
-        # Figures are mostly paper: an error on a line weighs as much as all the paper together.
-        ink = (wanted < wanted.amax((2, 3), keepdim=True) - 0.5).float()
-        weight = ink / ink.sum().clamp(min=1) + (1 - ink) / (1 - ink).sum().clamp(min=1)
-        return (weight * (drawn.float() - wanted) ** 2).sum() / 2
+        return figure_reconstruction(drawn, figures)
 
 
 def main(config: AutoencoderConfig) -> Path:

@@ -16,8 +16,9 @@ from transformers import PreTrainedModel
 
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import MaskedTokenHead
+from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
-from tqnet.training.config import DataConfig, OptimConfig, RunConfig, parse_config, within
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config, within
 from tqnet.training.data import QuestionViews
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.masking import IGNORED, MaskTokens
@@ -62,6 +63,8 @@ def main(config: MLMConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     model, processor = session.build(config.model, bank)
+    if not isinstance(model, TQNetModel):
+        raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
 
     lengths = session.sort_lengths(bank, processor)
     loop = TrainingLoop(

@@ -7,6 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 FIRST_IMPORTS = (
     "from tqnet import TQNetProcessor",
     "import tqnet.training.data",
+    "from tqnet import QuesNetModel",
+    "import tqnet.modeling.quesnet.configuration",
+    "import tqnet; from transformers import AutoConfig; AutoConfig.for_model('quesnet')",
     "import tqnet; from transformers import AutoConfig; AutoConfig.for_model('tqnet')",
     "import tqnet; from transformers import AutoModel, AutoProcessor",
     "from transformers import AutoModel, AutoProcessor; import tqnet",

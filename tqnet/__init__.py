@@ -1,6 +1,6 @@
 """Vectors for test questions: text with formulas, any number of figures.
 
-After ``import tqnet``, the Auto classes of ``transformers`` know TQ-Net. Neither torch nor transformers is
+After ``import tqnet``, the Auto classes of ``transformers`` know TQ-Net and QuesNet. Neither torch nor transformers is
 loaded before it is needed, so that ``tqnet --help`` answers at once.
 """
 
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from tqnet.modeling.configuration import TQNetConfig
     from tqnet.modeling.model import TQNetModel
     from tqnet.modeling.processor import TQNetProcessor
+    from tqnet.modeling.quesnet.configuration import QuesNetConfig
+    from tqnet.modeling.quesnet.model import QuesNetModel
 
-__all__ = ["TQNetConfig", "TQNetModel", "TQNetProcessor", "__version__"]
+__all__ = ["QuesNetConfig", "QuesNetModel", "TQNetConfig", "TQNetModel", "TQNetProcessor", "__version__"]
 
 _MODULES = {
+    "QuesNetConfig": "tqnet.modeling.quesnet.configuration",
+    "QuesNetModel": "tqnet.modeling.quesnet.model",
     "TQNetConfig": "tqnet.modeling.configuration",
     "TQNetModel": "tqnet.modeling.model",
     "TQNetProcessor": "tqnet.modeling.processor",
@@ -37,11 +41,13 @@ def __getattr__(name: str) -> Any:
 @wrapt.when_imported("transformers.models.auto.configuration_auto")
 def _register_config(_: ModuleType) -> None:
     importlib.import_module("tqnet.modeling.configuration")
+    importlib.import_module("tqnet.modeling.quesnet.configuration")
 
 
 @wrapt.when_imported("transformers.models.auto.modeling_auto")
 def _register_model(_: ModuleType) -> None:
     importlib.import_module("tqnet.modeling.model")
+    importlib.import_module("tqnet.modeling.quesnet.model")
 
 
 @wrapt.when_imported("transformers.models.auto.processing_auto")

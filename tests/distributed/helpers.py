@@ -21,12 +21,13 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from finetune.similar import SimilarityModel  # noqa: E402
+from pretrain.clip import CrossModalEncoder, same  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
 from tqnet.modeling.build import load_model  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
 from tqnet.modeling.model import TQNetModel  # noqa: E402
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
-from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive  # noqa: E402
+from tqnet.objectives import cross_modal_infonce, draw_pairs, pair_logistic, supervised_contrastive  # noqa: E402
 from tqnet.questions import QuestionBank, Similarity  # noqa: E402
 from tqnet.training.contrast import ShuffledKeys  # noqa: E402
 from tqnet.training.data import Batch, QuestionViews  # noqa: E402
@@ -141,6 +142,23 @@ def supervised(accelerator: Accelerator, folder: str, bank: QuestionBank, object
     return {"gradients": gradients(similarity_model), "loss": loss.detach(), "features": features.detach()}
 
 
+def cross_modal(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dict[str, Any]:
+    """Gradients of contrast between the modalities."""
+    torch.manual_seed(1)
+    model = load_model(folder)
+    model.fusion.requires_grad_(False)
+    encoder = CrossModalEncoder(model, 16, 0.07)
+    still(encoder)
+    trained = accelerator.prepare(encoder)
+    batch = local_batch(accelerator, bank, model, views=1)
+    vectors = trained(**batch.inputs)
+    text, visual = (gather_with_own_gradient(accelerator, vectors[stream]) for stream in ("text", "visual"))
+    index = accelerator.gather(batch.index)
+    loss, logits = cross_modal_infonce(text, visual, encoder.scale, same(content_hashes(bank)["text"][index]))
+    accelerator.backward(loss)
+    return {"gradients": gradients(encoder), "loss": loss.detach(), "logits": logits.detach()}
+
+
 def measure(folder: str) -> dict[str, dict[str, Any]]:
     accelerator = Accelerator(cpu=True)
     found = banks()
@@ -150,6 +168,8 @@ def measure(folder: str) -> dict[str, dict[str, Any]]:
         results[f"moco seq {name}"] = contrast(accelerator, folder, bank, ("text", "visual"))
         results[f"scl {name}"] = supervised(accelerator, folder, bank, "scl")
     results["pair mixed"] = supervised(accelerator, folder, found["mixed"], "pair")
+    pictured = found["mixed"].select([i for i, images in enumerate(found["mixed"].column("images")) if images])
+    results["clip"] = cross_modal(accelerator, folder, pictured)
     flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
     results["flags"] = {"any": torch.tensor(flags)}
     return results

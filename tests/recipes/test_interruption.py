@@ -33,6 +33,8 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         ("pretrain.moco", [*MOCO, "run.precision=fp32", "data.workers=0"]),
         ("finetune.similar", ["run.precision=bf16", "data.workers=2"]),
         ("pretrain.mlm", ["run.precision=bf16", "data.workers=0", "optim.name=sgd"]),
+        ("pretrain.clip", ["run.precision=fp32", "data.workers=0", "run.epochs=2"]),
+        ("pretrain.quesnet", ["run.precision=fp32", "data.workers=0", "holes=0.5"]),
     ],
 )
 def test_killed_and_resumed_is_as_if_never_stopped(

@@ -14,12 +14,21 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.questions import QuestionBank
 from tqnet.training.session import content_hashes
 from tqnet.training.validation import ValidationPrecision
 
 ROOT = Path(__file__).parents[2]
 FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5"]
+TINY_MODEL: dict[str, Any] = {
+    "text": "scratch",
+    "scratch_hidden": 48,
+    "scratch_layers": 1,
+    "fusion_heads": 12,
+    "visual": "resnet10t",
+    "image_size": 64,
+}
 CONTRAST = {"top1", "positive", "negative", "spread"}
 
 
@@ -97,6 +106,66 @@ def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     assert "text/top1" in run.records[-2]
     trained = sum(len(group["params"]) for group in run.state["optimizer"]["param_groups"])
     assert trained == sum("fusion" not in name for name in run.state["trained"])
+
+
+def test_clip_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:
+    run = train("pretrain.clip", *FAST, "run.epochs=4", "run.max_steps=20", "run.eval_every=10")
+    check(run, 20)
+    assert run.losses[-1] < run.losses[0]
+    with_figures = sum(map(bool, QuestionBank.load(ROOT / "assets" / "sample").split("train").column("images")))
+    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == with_figures
+    for block in run.model.fusion.blocks:  # not trained: the identity, for the next stage to learn
+        assert not block.attention_out.weight.any()
+        assert not block.mlp_out.weight.any()
+    next_stage = train("finetune.similar", f"model.start={run.out / 'model'}", "run.max_steps=2", out="next")
+    check(next_stage, 2)
+
+
+def test_the_scale_of_clip_is_learnt_up_to_100(train: Callable[..., Any]) -> None:
+    run = train("pretrain.clip", "temperature=0.0101", "optim.lr=0.1", "optim.warmup=0", "run.max_steps=3")
+    log_scale = run.state["trained"]["log_scale"]
+    assert log_scale.item() != pytest.approx(-math.log(0.0101))
+    assert log_scale.item() <= math.log(100) + 1e-6
+
+
+def test_quesnet_in_its_two_stages_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:
+    first = train("pretrain.quesnet", *FAST, "stage=embedding", "target=32", "run.max_steps=15", out="embedding")
+    check(first, 15)
+    assert first.records[-1]["words"] < first.records[0]["words"]
+    assert first.records[-1]["figures"] < first.records[0]["figures"]
+    start = f"model.start={first.out / 'model'}"
+    second = train("pretrain.quesnet", *FAST, "stage=holes", "target=32", start, "run.max_steps=15", out="holes")
+    check(second, 15)
+    assert second.records[-1]["words"] < second.records[0]["words"] - 0.2
+    before, after = first.model.state_dict(), second.model.state_dict()
+    moved = {name.split(".")[0] for name, weight in after.items() if not torch.equal(weight, before[name])}
+    assert moved == {"words", "visual", "content"}  # the sentence layer waits for labels
+    last = train("finetune.similar", f"model.start={second.out / 'model'}", "run.max_steps=2", out="similar")
+    check(last, 2)
+    assert type(last.model).__name__ == "QuesNetModel"
+
+
+def test_quesnet_of_texts_alone_and_of_batches_without_figures(
+    train: Callable[..., Any], recipe: Callable[[str], ModuleType]
+) -> None:
+    for stage in ("embedding", "holes"):
+        run = train("pretrain.quesnet", "model.visual=null", f"stage={stage}", "run.max_steps=2", out=stage)
+        assert run.records[-1]["figures"] == 0
+    module = recipe("pretrain.quesnet")
+    model, processor = build_model(ModelConfig(**TINY_MODEL, architecture="quesnet"), ["Find $x$ if $2x = 6$."])
+    for stage in module.STAGES.values():
+        model.requires_grad_(True)
+        config = module.QuesNetPretrainingConfig(target=32)
+        pretraining = stage(model, config, processor.tokenizer.all_special_ids)
+        for questions in (["Find $x$.", "Find $2x$."], [""]):
+            pretraining.zero_grad()
+            loss, logged = pretraining(**processor(questions))
+            loss.backward()
+            assert math.isfinite(loss.item())
+            assert logged["figures"] == 0
+            for name, parameter in pretraining.decoder.named_parameters():
+                assert parameter.grad is not None, name  # on several processes, all must have one
+                assert not parameter.grad.any(), name
 
 
 @pytest.mark.parametrize("objective", ["scl", "pair"])

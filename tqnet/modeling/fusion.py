@@ -9,7 +9,15 @@ from tqnet.modeling.configuration import TQNetConfig
 
 
 class LastProjection(nn.Linear):
-    """The last projection of a residual branch; it starts at zero (see ``TQNetModel._init_weights``)."""
+    """The last projection of a residual branch; it starts at zero (see ``QuestionEncoder._init_weights``)."""
+
+
+def attend(query_key_value: Tensor, heads: int, mask: Tensor | None, dropout: float) -> Tensor:
+    """Multi-head self-attention of query_key_value [b, t, 3 h]; mask as for :class:`FusionBlock`. [b, t, h]."""
+    b, t, _ = query_key_value.shape
+    query, key, value = query_key_value.view(b, t, 3, heads, -1).permute(2, 0, 3, 1, 4)
+    attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    return attended.transpose(1, 2).reshape(b, t, -1)
 
 
 class FusionBlock(nn.Module):
@@ -36,11 +44,7 @@ class FusionBlock(nn.Module):
         return x + self._drop(self.mlp_out(F.gelu(self.mlp_in(self.mlp_norm(x)))))
 
     def _attend(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        b, t, h = x.shape
-        query, key, value = self.query_key_value(x).view(b, t, 3, self.heads, -1).permute(2, 0, 3, 1, 4)
-        dropout = self.dropout if self.training else 0.0
-        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
-        return attended.transpose(1, 2).reshape(b, t, h)
+        return attend(self.query_key_value(x), self.heads, mask, self.dropout if self.training else 0.0)
 
     def _drop(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.dropout, self.training)

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
 
 #: Which output of the model each contrastive stream looks at.
 STREAM_OUTPUTS = {"fused": "embedding", "text": "text_embedding", "visual": "visual_embedding"}
@@ -20,9 +20,9 @@ class Projector(nn.Sequential):
 
 
 class ContrastiveEncoder(nn.Module):
-    """A TQ-Net with one projector per stream: a batch in, unit vectors [b, d] of each stream out."""
+    """A model with one projector per stream: a batch in, unit vectors [b, d] of each stream out."""
 
-    def __init__(self, model: TQNetModel, streams: tuple[str, ...], dimension: int):
+    def __init__(self, model: QuestionEncoder, streams: tuple[str, ...], dimension: int):
         super().__init__()
         self.model = model
         self.projectors = nn.ModuleDict({s: Projector(model.config.hidden_size, dimension) for s in streams})
@@ -58,3 +58,11 @@ class FigureDecoder(nn.Sequential):
             layers += [nn.Upsample(scale_factor=2), nn.Conv2d(width, width // 2, 3, padding=1), nn.ReLU()]
             width //= 2
         super().__init__(*layers, nn.Conv2d(width, 1, 3, padding=1), nn.Upsample(size=size, mode="bilinear"))
+
+
+class VectorDecoder(nn.Sequential):
+    """Vector [n, hidden] -> grey figure [n, 1, size, size]."""
+
+    def __init__(self, hidden: int, size: int, width: int = 128):
+        start = [nn.Linear(hidden, width * 16), nn.ReLU(), nn.Unflatten(1, (width, 4, 4))]
+        super().__init__(*start, FigureDecoder(width, size, width))

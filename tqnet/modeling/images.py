@@ -13,6 +13,7 @@ from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
 from tqnet.modeling.configuration import TQNetConfig
+from tqnet.modeling.quesnet.configuration import QuesNetConfig
 
 
 def open_figure(path: str) -> np.ndarray:
@@ -67,4 +68,5 @@ class TQNetImageProcessor(BaseImageProcessor):
         return ((pixels - mean) / std).contiguous()
 
 
-AutoImageProcessor.register(TQNetConfig, slow_image_processor_class=TQNetImageProcessor)
+for _config in (TQNetConfig, QuesNetConfig):
+    AutoImageProcessor.register(_config, slow_image_processor_class=TQNetImageProcessor)

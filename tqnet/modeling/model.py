@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, PreTrainedModel
-from transformers.utils import ModelOutput
+from transformers import AutoModel
 
 from tqnet.modeling.configuration import TQNetConfig
-from tqnet.modeling.fusion import CoordinatedFusion, LastProjection
+from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
+from tqnet.modeling.fusion import CoordinatedFusion
+from tqnet.modeling.pooling import masked_mean
 from tqnet.modeling.visual import VisualStream
 
 #: Rows that pass together on a processor.
 PART = 16
 
 
-@dataclass
-class TQNetOutput(ModelOutput):
-    """What a forward pass gives.
-
-    Attributes:
-        embedding: [b, h], the question's vector (not normalised).
-        text_embedding: [b, h], mean of the text stream alone, before fusion.
-        visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
-    """
-
-    embedding: Tensor | None = None
-    text_embedding: Tensor | None = None
-    visual_embedding: Tensor | None = None
-
-
-def masked_mean(tokens: Tensor, mask: Tensor) -> Tensor:
-    """Mean of tokens [b, t, h] over the True places of mask [b, t]; zero for a row without any. [b, h]."""
-    weight = mask.unsqueeze(-1).to(tokens.dtype)
-    return (tokens * weight).sum(1) / weight.sum(1).clamp(min=1)
-
-
-class TQNetModel(PreTrainedModel):
+class TQNetModel(QuestionEncoder):
     """Questions, text and figures, to vectors (TQ-Net, Figures 2 and 4).
 
     ``fusion="coordinated"``: x = [text tokens; projected visual tokens], output = mean over real tokens of
@@ -52,12 +29,8 @@ class TQNetModel(PreTrainedModel):
 
     config_class = TQNetConfig
     base_model_prefix = "tqnet"
-    main_input_name = "input_ids"
     _supports_sdpa = True
     _no_split_modules = ["BertLayer", "FusionBlock"]  # noqa: RUF012 (transformers' own convention)
-
-    processor: Any = None  # a TQNetProcessor; transformers evaluates annotations at import, where it is not there yet
-    """Set by :meth:`from_pretrained` and by :func:`tqnet.modeling.build.build_model`."""
 
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
@@ -68,32 +41,7 @@ class TQNetModel(PreTrainedModel):
             self.fusion = CoordinatedFusion(config)
         self.post_init()
 
-    @classmethod
-    def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> TQNetModel:  # type: ignore[override]
-        """Load a trained folder; its processor comes along as ``model.processor``."""
-        from tqnet.modeling.processor import TQNetProcessor  # which transformers may be in the midst of importing
-
-        model = super().from_pretrained(folder, *args, **kwargs)
-        model.processor = TQNetProcessor.from_pretrained(folder)
-        return model
-
-    def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Write weights, configuration and processor to ``folder``."""
-        super().save_pretrained(folder, *args, **kwargs)
-        if self.processor is not None:
-            self.processor.save_pretrained(folder)
-
-    def _init_weights(self, module: nn.Module) -> None:
-        # By class of the leaf: transformers passes over modules that hold no parameter of their own.
-        if isinstance(module, nn.Linear | nn.Embedding):
-            nn.init.normal_(module.weight, std=0.0 if isinstance(module, LastProjection) else 0.02)
-            if isinstance(module, nn.Linear) and module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.LayerNorm):
-            nn.init.ones_(module.weight)
-            nn.init.zeros_(module.bias)
-
-    def get_input_embeddings(self) -> nn.Module:
+    def get_input_embeddings(self) -> nn.Embedding:
         return self.text.get_input_embeddings()
 
     def set_input_embeddings(self, value: nn.Module) -> None:
@@ -120,10 +68,7 @@ class TQNetModel(PreTrainedModel):
         Shape notation: b questions, t text tokens, n images, v visual tokens, h hidden width.
         """
         mask = attention_mask.bool()
-        if image_cells is not None and image_counts is not None:
-            visual, visual_mask = self.visual.tokens(image_cells, image_counts)
-        else:
-            visual, visual_mask = self._visual_tokens(pixel_values, image_counts, mask)
+        visual, visual_mask = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
         parts = self._parts(mask.sum(1) + visual_mask.sum(1))
         embeddings = [self._fuse(input_ids[p], mask[p], visual[p], visual_mask[p]) for p in parts]
         in_order = torch.cat(parts).argsort()
@@ -133,35 +78,6 @@ class TQNetModel(PreTrainedModel):
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
         )
-
-    @cached_property
-    def cells_per_image(self) -> int:
-        """Visual tokens that one figure becomes."""
-        if not self.config.reads_images:
-            return 0
-        size, training = self.config.image_size, self.visual.training
-        with torch.inference_mode():
-            cells = self.visual.eval().cells(torch.zeros(1, 3, size, size, device=self.device)).shape[1]
-        self.visual.train(training)
-        return cells
-
-    def encode(self, questions: Any, **options: Any) -> np.ndarray:
-        """Vectors of questions, in order; see :func:`tqnet.modeling.encode.encode` for the options."""
-        from tqnet.modeling.encode import encode
-
-        return encode(self, questions, **options)
-
-    def _visual_tokens(
-        self, pixel_values: Tensor | None, image_counts: Tensor | None, mask: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        if not self.config.reads_images:
-            b = mask.shape[0]
-            return mask.new_zeros((b, 0, self.config.hidden_size), dtype=self.dtype), mask.new_zeros((b, 0))
-        if pixel_values is None or image_counts is None:
-            size = self.config.image_size
-            pixel_values = torch.zeros((0, 3, size, size), device=mask.device, dtype=self.dtype)
-            image_counts = torch.zeros(mask.shape[0], dtype=torch.long, device=mask.device)
-        return self.visual(pixel_values, image_counts)
 
     @staticmethod
     def _parts(lengths: Tensor) -> list[Tensor]:

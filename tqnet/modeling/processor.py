@@ -14,6 +14,7 @@ from transformers.processing_utils import ProcessorMixin
 
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.images import TQNetImageProcessor, fit_square, open_figure
+from tqnet.modeling.quesnet.configuration import QuesNetConfig
 from tqnet.questions import Question, read_question
 from tqnet.text.spelling import spell
 from tqnet.text.vocabulary import add_tokens, learn_tokens
@@ -126,4 +127,5 @@ class TQNetProcessor(ProcessorMixin):
         return [*ids[: self.max_length - 1], ids[-1]]
 
 
-AutoProcessor.register(TQNetConfig, TQNetProcessor)
+for _config in (TQNetConfig, QuesNetConfig):
+    AutoProcessor.register(_config, TQNetProcessor)

@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Protocol
 
 import timm
 import torch
 from timm.layers import GroupNorm
 from torch import Tensor, nn
 
-from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.normalization import FrozenBatchNorm2d, convert_batchnorm
+
+
+class VisualSettings(Protocol):
+    """What a visual stream asks of a configuration."""
+
+    visual_backbone: str | None
+    visual_norm: str
+    max_images: int
+
+    @property
+    def hidden_size(self) -> int: ...
 
 
 class VisualStream(nn.Module):
     """A ``timm`` backbone whose feature-map cells become tokens of the text encoder's width.
 
-    Every image passes exactly once, whatever the number of images per question, and no image is made up to
-    fill a batch: a batch without images returns no tokens and costs no convolution.
+    With ``whole``, a figure has one cell, the mean of its feature map. Every image passes exactly once, whatever
+    the number of images per question, and no image is made up to fill a batch: a batch without images returns no
+    tokens and costs no convolution.
     """
 
     backbone: Any  # timm's contract: forward_features, num_features
 
-    def __init__(self, config: TQNetConfig):
+    def __init__(self, config: VisualSettings, whole: bool = False):
         super().__init__()
+        self.whole = whole
         if config.visual_backbone is None:
             raise ValueError("visual_backbone: none, so there is no visual stream")
         options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
@@ -36,7 +48,8 @@ class VisualStream(nn.Module):
 
     def cells(self, pixel_values: Tensor) -> Tensor:
         """Feature-map cells [n, c, features] of images [n, 3, H, W]; the only convolutions there are."""
-        return self.backbone.forward_features(pixel_values).flatten(2).transpose(1, 2)
+        cells = self.backbone.forward_features(pixel_values).flatten(2).transpose(1, 2)
+        return cells.mean(1, keepdim=True) if self.whole else cells
 
     def tokens(self, cells: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
         """Cells of all images [n, c, features] as tokens [b, v, h] of their questions, and mask [b, v].

@@ -1,7 +1,18 @@
 """One loss per file, on tensors."""
 
+from tqnet.objectives.cross_modal import cross_modal_infonce
 from tqnet.objectives.infonce import infonce
 from tqnet.objectives.pair import draw_pairs, pair_logistic
+from tqnet.objectives.reconstruction import figure_reconstruction
+from tqnet.objectives.skip_gram import skip_gram
 from tqnet.objectives.supervised_contrastive import supervised_contrastive
 
-__all__ = ["draw_pairs", "infonce", "pair_logistic", "supervised_contrastive"]
+__all__ = [
+    "cross_modal_infonce",
+    "draw_pairs",
+    "figure_reconstruction",
+    "infonce",
+    "pair_logistic",
+    "skip_gram",
+    "supervised_contrastive",
+]

@@ -17,7 +17,8 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from tqnet.modeling.model import PART, TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.model import PART
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
 from tqnet.training.config import ConfigError, OptimConfig, RunConfig
 from tqnet.training.data import Batch, QuestionViews
@@ -48,7 +49,7 @@ class TrainingLoop:
         return loop.finish()
 
     Args:
-        model: The TQ-Net that the run is for; saved to ``out/model`` at the end, or its best state.
+        model: The model that the run is for; saved to ``out/model`` at the end, or its best state.
         trained: Everything with gradients, the model included; prepared (DDP) as ``loop.trained``.
         state: Further modules that belong into a checkpoint: a key encoder, a queue.
         provenance: What the run is made with; written to its folder, and compared where a run is resumed.
@@ -65,7 +66,7 @@ class TrainingLoop:
         run: RunConfig,
         optim: OptimConfig,
         *,
-        model: TQNetModel,
+        model: QuestionEncoder,
         trained: nn.Module,
         views: QuestionViews,
         plan: BatchPlan,

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import ModelConfig, build_model
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
@@ -86,7 +86,7 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     return train
 
 
-def build(config: ModelConfig, bank: QuestionBank) -> tuple[TQNetModel, TQNetProcessor]:
+def build(config: ModelConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config`` describes, a vocabulary learnt from ``bank``.
 
     Raises:

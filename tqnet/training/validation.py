@@ -7,7 +7,7 @@ import logging
 import numpy as np
 
 from tqnet.evaluation.similar import evaluate_similar
-from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.config import DataConfig
 from tqnet.training.session import settings_at_fault
@@ -36,11 +36,11 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
 class ValidationPrecision:
     """P@5 of a model on the questions of ``valid``, searched among themselves and ``data.distractors`` of ``train``."""
 
-    def __init__(self, model: TQNetModel, bank: QuestionBank, similarity: Similarity, precision: str):
+    def __init__(self, model: QuestionEncoder, bank: QuestionBank, similarity: Similarity, precision: str):
         self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
 
     @classmethod
-    def of(cls, model: TQNetModel, data: DataConfig, precision: str) -> ValidationPrecision | None:
+    def of(cls, model: QuestionEncoder, data: DataConfig, precision: str) -> ValidationPrecision | None:
         """None, and a line that says so, where no validation question has five similar ones."""
         whole = data.load()
         splits = np.asarray(whole.column("split"), dtype=object)

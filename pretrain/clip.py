@@ -1,0 +1,153 @@
+"""A baseline of stage 2: contrast between text and figures (CLIP; TQ-Net, Table 4).
+
+    accelerate launch pretrain/clip.py --config configs/demo/clip.yaml model.start=runs/mlm/model run.out=runs/clip
+
+The text of a question and its figures shall be closer to one another than to those of the other questions of the
+batch. Only questions with a figure are read, and no label. The fusion is not trained: it stays the identity that it
+starts as, for ``finetune/similar.py`` to learn.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.modeling.build import ModelConfig
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.heads import ContrastiveEncoder
+from tqnet.objectives import cross_modal_infonce
+from tqnet.questions import QuestionBank
+from tqnet.training import session
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
+from tqnet.training.data import QuestionViews
+from tqnet.training.distributed import gather_with_own_gradient
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.provenance import Provenance
+from tqnet.training.sampler import ShuffledBatches
+from tqnet.training.validation import ValidationPrecision
+
+#: The largest 1 / temperature (Radford et al. 2021, section 2.5).
+LARGEST_SCALE = 100.0
+
+
+@dataclass
+class CLIPConfig:
+    """Settings of the stage.
+
+    Attributes:
+        temperature: Which the learnt one starts from; it stays above 0.01.
+        dimension: Width of the projections.
+    """
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=2e-5))
+    run: RunConfig = field(default_factory=RunConfig)
+    augment: AugmentConfig = field(default_factory=AugmentConfig)
+    temperature: float = 0.07
+    dimension: int = 128
+
+    def __post_init__(self) -> None:
+        within(1 / LARGEST_SCALE, math.inf, "temperature", self.temperature, ends="[)")
+        at_least(1, "dimension", self.dimension)
+
+
+class CrossModalEncoder(ContrastiveEncoder):
+    """Text and figures of a question as unit vectors, and the scale of their products that is learnt with them.
+
+    NOTE: CLIP projects linearly; here it is the two-layer projector of the other recipes, so that what is compared
+    with them is what is contrasted.
+    """
+
+    def __init__(self, model: QuestionEncoder, dimension: int, temperature: float):
+        super().__init__(model, ("text", "visual"), dimension)
+        self.log_scale = nn.Parameter(torch.tensor(-math.log(temperature)))
+
+    @property
+    def scale(self) -> Tensor:
+        return self.log_scale.exp()
+
+    @torch.no_grad()
+    def limit_scale(self) -> None:
+        """Back to the largest scale after a step beyond it; clamped in the forward pass it would be stuck there."""
+        self.log_scale.clamp_(max=math.log(LARGEST_SCALE))
+
+
+def main(config: CLIPConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=True)
+    pictured = questions_with_figures(bank, config)
+    model, processor = session.build(config.model, bank)
+    if not model.config.reads_images:
+        raise ConfigError("model.visual: the model reads no figures, so there is nothing to contrast texts with")
+    if model.config.fusion == "joint":  # its text embedding has seen the figures: no stream of its own
+        raise ConfigError("model.fusion: joint joins text and figures, which this recipe contrasts")
+    model.fusion.requires_grad_(False)
+
+    encoder = CrossModalEncoder(model, config.dimension, config.temperature)
+    lengths = session.sort_lengths(pictured, processor, model.cells_per_image)
+    loop = TrainingLoop(
+        accelerator,
+        config.run,
+        config.optim,
+        model=model,
+        provenance=Provenance(config, pictured),
+        trained=encoder,
+        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        views=QuestionViews(
+            pictured,
+            processor,
+            config.run.seed,
+            QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
+            workers=config.data.workers,
+        ),
+        evaluate=ValidationPrecision.of(model, config.data, accelerator.mixed_precision),
+    )
+    hashes = {stream: of.to(loop.device) for stream, of in session.content_hashes(pictured).items()}
+    for batch in loop:
+        encoder.train()
+        vectors = loop.trained(**batch.inputs)
+        text, visual = (gather_with_own_gradient(accelerator, vectors[stream]) for stream in ("text", "visual"))
+        index = accelerator.gather(batch.index)
+        excluded = same(hashes["text"][index]) | same(hashes["visual"][index])
+        loss, logits = cross_modal_infonce(text, visual, encoder.scale, excluded)
+        loop.step(loss, retrieval_metrics(logits.detach(), encoder.scale.detach()))
+        encoder.limit_scale()
+        loop.after_step()
+    return loop.finish()
+
+
+def questions_with_figures(bank: QuestionBank, config: CLIPConfig) -> QuestionBank:
+    """Those that have both modalities; at least a batch of them."""
+    pictured = bank.select([i for i, images in enumerate(bank.column("images")) if images])
+    if len(pictured) < config.run.batch_size:
+        raise ConfigError(
+            f"data.bank: {config.data.bank} has {len(pictured)} training questions with a figure, too few for a "
+            f"batch of {config.run.batch_size} (run.batch_size)"
+        )
+    return pictured
+
+
+def same(hashes: Tensor) -> Tensor:
+    """bool [b, b], True where two questions of hashes [b] show the same."""
+    return hashes[:, None] == hashes[None, :]
+
+
+def retrieval_metrics(logits: Tensor, scale: Tensor) -> dict[str, Tensor]:
+    """How often a text finds its figures first, and a figure its text, among those of the batch."""
+    own = torch.arange(len(logits), device=logits.device)
+    return {
+        "text_to_visual": (logits.argmax(1) == own).float().mean(),
+        "visual_to_text": (logits.argmax(0) == own).float().mean(),
+        "temperature": 1 / scale,
+    }
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(CLIPConfig, __doc__))

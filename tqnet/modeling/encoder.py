@@ -1,0 +1,112 @@
+"""What all models of questions have in common: figures in, vectors out, saved with their processor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+from transformers.utils import ModelOutput
+
+from tqnet.modeling.fusion import LastProjection
+from tqnet.modeling.visual import VisualStream
+
+
+@dataclass
+class TQNetOutput(ModelOutput):
+    """What a forward pass gives.
+
+    Attributes:
+        embedding: [b, h], the question's vector (not normalised).
+        text_embedding: [b, h], mean of the text stream alone, before fusion.
+        visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
+    """
+
+    embedding: Tensor | None = None
+    text_embedding: Tensor | None = None
+    visual_embedding: Tensor | None = None
+
+
+class QuestionEncoder(PreTrainedModel):
+    """A model that makes one vector of a question, text and figures.
+
+    A subclass gives ``forward`` on a packed batch, and its word embeddings; its configuration has ``hidden_size``,
+    ``image_size``, ``reads_images`` and ``fusion``.
+    """
+
+    main_input_name = "input_ids"
+
+    visual: VisualStream
+    """There where ``config.reads_images``."""
+
+    processor: Any = None  # a TQNetProcessor; transformers evaluates annotations at import, where it is not there yet
+    """Set by :meth:`from_pretrained` and by :func:`tqnet.modeling.build.build_model`."""
+
+    @classmethod
+    def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> Self:  # type: ignore[override]
+        """Load a trained folder; its processor comes along as ``model.processor``."""
+        from tqnet.modeling.processor import TQNetProcessor  # which transformers may be in the midst of importing
+
+        model = super().from_pretrained(folder, *args, **kwargs)
+        model.processor = TQNetProcessor.from_pretrained(folder)
+        return model
+
+    def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+        """Write weights, configuration and processor to ``folder``."""
+        super().save_pretrained(folder, *args, **kwargs)
+        if self.processor is not None:
+            self.processor.save_pretrained(folder)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        # By class of the leaf: transformers passes over modules that hold no parameter of their own.
+        if isinstance(module, nn.Linear | nn.Embedding):
+            nn.init.normal_(module.weight, std=0.0 if isinstance(module, LastProjection) else 0.02)
+            if isinstance(module, nn.Linear) and module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.LayerNorm):
+            nn.init.ones_(module.weight)
+            nn.init.zeros_(module.bias)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        """Those of words."""
+        raise NotImplementedError
+
+    @cached_property
+    def cells_per_image(self) -> int:
+        """Visual tokens that one figure becomes."""
+        if not self.config.reads_images:
+            return 0
+        size, training = self.config.image_size, self.visual.training
+        with torch.inference_mode():
+            cells = self.visual.eval().cells(torch.zeros(1, 3, size, size, device=self.device)).shape[1]
+        self.visual.train(training)
+        return cells
+
+    def encode(self, questions: Any, **options: Any) -> np.ndarray:
+        """Vectors of questions, in order; see :func:`tqnet.modeling.encode.encode` for the options."""
+        from tqnet.modeling.encode import encode
+
+        return encode(self, questions, **options)
+
+    def visual_tokens(
+        self,
+        mask: Tensor,
+        pixel_values: Tensor | None = None,
+        image_counts: Tensor | None = None,
+        image_cells: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Visual tokens [b, v, h] and their mask [b, v] of the questions whose text has mask [b, t]."""
+        if image_cells is not None and image_counts is not None:
+            return self.visual.tokens(image_cells, image_counts)
+        if not self.config.reads_images:
+            b = mask.shape[0]
+            return mask.new_zeros((b, 0, self.config.hidden_size), dtype=self.dtype), mask.new_zeros((b, 0))
+        if pixel_values is None or image_counts is None:
+            size = self.config.image_size
+            pixel_values = torch.zeros((0, 3, size, size), device=mask.device, dtype=self.dtype)
+            image_counts = torch.zeros(mask.shape[0], dtype=torch.long, device=mask.device)
+        return self.visual(pixel_values, image_counts)
