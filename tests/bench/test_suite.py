@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
 from tqnet.bench.plan import trainings
 from tqnet.bench.suite import SuiteError, load_suite
@@ -34,12 +37,17 @@ def write(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_the_shipped_suites(path: Path) -> None:
+def test_the_shipped_suites(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every setting of every training is one of its recipe."""
+    monkeypatch.syspath_prepend(str(path.parents[2]))
     suite = load_suite(path)
     assert len(suite.rows) > 1
     for row in suite.rows:
         for training in trainings(suite, row, 0, "BANK", "0"):
-            assert (path.parents[2] / training.stage.recipe).is_file()
+            module = importlib.import_module(training.stage.recipe.removesuffix(".py").replace("/", "."))
+            settings = OmegaConf.create(training.configuration(Path("runs")))
+            kind = inspect.signature(module.main, eval_str=True).parameters["config"].annotation
+            OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), settings))
 
 
 def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
