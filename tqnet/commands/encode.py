@@ -41,10 +41,10 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.build import load_model
-    from tqnet.questions import QuestionBank
+    from tqnet.questions import load_bank
 
     quiet()
-    bank = QuestionBank.load(args.bank, on_error=args.on_error)
+    bank = load_bank(args.bank, args.on_error)
     model = load_model(args.model)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)

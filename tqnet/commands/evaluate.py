@@ -207,9 +207,9 @@ def _tasks(
 
 
 def _bank(args: argparse.Namespace) -> QuestionBank:
-    from tqnet.questions import QuestionBank
+    from tqnet.questions import load_bank
 
-    return QuestionBank.load(args.bank, on_error=args.on_error)
+    return load_bank(args.bank, args.on_error)
 
 
 def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
@@ -223,4 +223,6 @@ def _similarity(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
 
     if args.similar_level:
         return Similarity.from_concepts(bank, args.similar_level)
-    return Similarity.from_pairs(args.pairs, bank) if args.pairs else Similarity.from_groups(bank)
+    if args.pairs:
+        return Similarity.from_pairs(args.pairs, bank, on_error=args.on_error)
+    return Similarity.from_groups(bank)

@@ -18,8 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from tqnet.questions import QuestionBank
-from tqnet.questions.knowledge import without_hierarchy_faults
+from tqnet.questions import QuestionBank, load_bank
 from tqnet.questions.modalities import SHOWN, show
 
 C = TypeVar("C")
@@ -35,7 +34,7 @@ class DataConfig:
 
     Attributes:
         bank: Folder with ``questions.jsonl`` (or .parquet), or such a file.
-        on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out.
+        on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out, and those pairs.
         verify_images: Decode every figure before the first step; a bank that ``tqnet check`` found clean can do
             without.
         pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
@@ -74,9 +73,12 @@ class DataConfig:
         Raises:
             BankError: It has faults and ``on_error`` is ``stop``.
         """
-        on_error: Literal["stop", "skip"] = "skip" if self.on_error == "skip" else "stop"
-        bank = QuestionBank.load(self.bank, on_error=on_error, verify_images=self.verify_images)
-        return show(without_hierarchy_faults(bank, on_error), self.show)
+        return show(load_bank(self.bank, self.error_policy, self.verify_images), self.show)
+
+    @property
+    def error_policy(self) -> Literal["stop", "skip"]:
+        """``on_error`` as those who read files want it; OmegaConf knows no Literal."""
+        return "skip" if self.on_error == "skip" else "stop"
 
 
 @dataclass

@@ -30,7 +30,8 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
     with settings_at_fault():
         whole = data.load()
         row = {name: i for i, name in enumerate(whole.ids)}
-        return Similarity.from_pairs(data.pairs, whole).select([row[name] for name in bank.ids])
+        pairs = Similarity.from_pairs(data.pairs, whole, on_error=data.error_policy)
+        return pairs.select([row[name] for name in bank.ids])
 
 
 class ValidationPrecision:
