@@ -47,9 +47,8 @@ def main(config: ProbeConfig) -> Path:
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
     model = load_model(config.model)
-    vectors = model.encode(
-        bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True
-    )
+        how = precision(config.precision)
+    vectors = model.encode(bank, batch_size=config.batch_size, precision=how, show_progress=True)
     result = evaluate_probe(vectors, bank, hierarchy, seed=config.seed)
 
     out = Path(config.out)

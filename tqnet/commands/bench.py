@@ -67,7 +67,7 @@ def _encoding(args: argparse.Namespace) -> Any:
     from tqnet.evaluation.sources import Encoding
     from tqnet.libraries import precision
 
-    return Encoding(args.batch_size, args.device, precision(args.precision))
+    return Encoding(args.batch_size, args.device, precision(args.precision, args.device))
 
 
 def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], bank: str) -> None:

@@ -29,7 +29,7 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         "--precision",
         choices=("auto", "fp32", "bf16"),
         default="auto",
-        help="auto: bf16 where the processor computes in it",
+        help="auto: bf16 where the device computes in it",
     )
 
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
             bank,
             batch_size=args.batch_size,
             device=args.device,
-            precision=precision(args.precision),
+            precision=precision(args.precision, args.device),
             normalize=args.normalize,
             show_progress=True,
             out=vectors,

@@ -175,7 +175,7 @@ def _measure(
 
     quiet()
     length = shortest_length(source for source in stages.values() if source not in LEXICAL)
-    encoding = Encoding(args.batch_size, args.device, precision(args.precision), length)
+    encoding = Encoding(args.batch_size, args.device, precision(args.precision, args.device), length)
     results, vectors = {}, {}
     for name, source in stages.items():
         if source in LEXICAL:
