@@ -89,7 +89,7 @@ class SimilarityModel(nn.Module):
             self.bias = nn.Parameter(torch.tensor(-5.0))
 
     def forward(self, **batch: Tensor) -> Tensor:
-        """Unit vectors [b, h]."""
+        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""
         return F.normalize(self.model(**batch).embedding.float(), dim=-1)
 
 

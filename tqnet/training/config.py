@@ -120,7 +120,8 @@ class RunConfig:
     Attributes:
         out: Folder of the run: checkpoints, metrics.jsonl, config.yaml, and ``model/``, the result.
         seed: Of everything that is drawn.
-        epochs: Passes over the data; ``max_steps`` ends earlier.
+        epochs: Passes over the data.
+        max_steps: Optimizer steps, where the epochs have more; null for all of theirs.
         batch_size: Questions per step and micro-batch, over all processes.
         accumulate: Micro-batches per optimizer step.
         precision: ``auto`` (bf16 where the processor has it), ``fp32`` or ``bf16``.
