@@ -18,7 +18,7 @@ from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.config import DataConfig, parse_config, save_config
+from tqnet.training.config import MAX_SEED, DataConfig, at_least, parse_config, save_config, within
 
 
 @dataclass
@@ -39,15 +39,19 @@ class ProbeConfig:
     precision: str = "auto"
     batch_size: int = 32
 
+    def __post_init__(self) -> None:
+        within(0, MAX_SEED, "seed", self.seed)
+        at_least(1, "batch_size", self.batch_size)
+
 
 def main(config: ProbeConfig) -> Path:
     quiet()
     with session.settings_at_fault():
+        how = precision(config.precision)
         bank = config.data.load()
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
     model = load_model(config.model)
-        how = precision(config.precision)
     vectors = model.encode(bank, batch_size=config.batch_size, precision=how, show_progress=True)
     result = evaluate_probe(vectors, bank, hierarchy, seed=config.seed)
 

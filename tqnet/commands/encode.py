@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,7 @@ def add(subparsers: Subparsers) -> None:
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """How a model is run; the same in every command that encodes."""
-    parser.add_argument("--batch-size", type=int, default=32, help="questions at a time (32)")
+    parser.add_argument("--batch-size", type=whole_number(1), default=32, help="questions at a time (32)")
     parser.add_argument("--device", help="cpu, cuda, ...; by default the accelerator where there is one")
     parser.add_argument(
         "--precision",
@@ -31,6 +32,17 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="auto: bf16 where the device computes in it",
     )
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """An argparse type: whole numbers from ``least`` on."""
+
+    def number(text: str) -> int:
+        if (value := int(text)) < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+
+    return number
 
 
 def run(args: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import inspect
+import math
 import re
 import sys
 import textwrap
@@ -22,6 +23,9 @@ from tqnet.questions import QuestionBank, load_bank
 from tqnet.questions.modalities import SHOWN, show
 
 C = TypeVar("C")
+
+#: NumPy's generators are seeded with 32 bits.
+MAX_SEED = 2**32 - 1
 
 
 class ConfigError(ValueError):
@@ -60,10 +64,11 @@ class DataConfig:
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise ConfigError(f"data.on_error: {self.on_error!r} is neither 'stop' nor 'skip'")
-        if self.pairs and self.similar_level:
+        if self.pairs and self.similar_level is not None:
             raise ConfigError("data.similar_level: not beside data.pairs")
         at_least(1, "data.similar_level", self.similar_level)
         at_least(0, "data.distractors", self.distractors)
+        at_least(0, "data.workers", self.workers)
         if self.show not in SHOWN:
             raise ConfigError(f"data.show: {self.show!r} is none of {', '.join(SHOWN)}")
 
@@ -111,6 +116,13 @@ class OptimConfig:
             raise ConfigError(f"optim.name: {self.name!r} is neither 'adamw' nor 'sgd'")
         if self.schedule not in ("cosine", "linear", "constant"):
             raise ConfigError(f"optim.schedule: {self.schedule!r} is none of cosine, linear, constant")
+        for name in ("lr", "text_lr", "visual_lr"):
+            if (rate := getattr(self, name)) is not None:
+                within(0, math.inf, f"optim.{name}", rate, ends="[)")
+        within(0, math.inf, "optim.weight_decay", self.weight_decay, ends="[)")
+        within(0, 1, "optim.momentum", self.momentum, ends="[)")
+        within(0, 1, "optim.warmup", self.warmup)
+        at_least(0, "optim.clip", self.clip)
 
 
 @dataclass
@@ -153,6 +165,7 @@ class RunConfig:
             raise ConfigError(f"run.precision: {self.precision!r} is none of auto, fp32, bf16")
         for name in ("epochs", "max_steps", "batch_size", "accumulate", "log_every", "save_every", "keep"):
             at_least(1, f"run.{name}", getattr(self, name))
+        within(0, MAX_SEED, "run.seed", self.seed)
         at_least(0, "run.eval_every", self.eval_every)
         at_least(0, "run.threads", self.threads)
 

@@ -22,7 +22,7 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
         ConfigError: The pairs file cannot be read, or names questions that are not there; or the hierarchy has
             no such level.
     """
-    if data.similar_level:
+    if data.similar_level is not None:
         with settings_at_fault():
             return Similarity.from_concepts(bank, data.similar_level)
     if not data.pairs:
