@@ -42,17 +42,19 @@ class ProbeConfig:
     def __post_init__(self) -> None:
         within(0, MAX_SEED, "seed", self.seed)
         at_least(1, "batch_size", self.batch_size)
+        precision(self.precision)  # refuses what is none
 
 
 def main(config: ProbeConfig) -> Path:
     quiet()
     with session.settings_at_fault():
-        how = precision(config.precision)
         bank = config.data.load()
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
     model = load_model(config.model)
-    vectors = model.encode(bank, batch_size=config.batch_size, precision=how, show_progress=True)
+    vectors = model.encode(
+        bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True
+    )
     result = evaluate_probe(vectors, bank, hierarchy, seed=config.seed)
 
     out = Path(config.out)

@@ -206,7 +206,11 @@ def test_a_setting_of_a_recipe_out_of_its_range(
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [("seed=-1", "^seed: -1 is not in"), ("batch_size=0", "^batch_size: 0 is less than 1")],
+    [
+        ("seed=-1", "^seed: -1 is not in"),
+        ("batch_size=0", "^batch_size: 0 is less than 1"),
+        ("precision=fp16", "^precision: 'fp16' is none of auto, fp32, bf16"),
+    ],
 )
 def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
     kind = kind_of(ROOT / "finetune/probe.py", monkeypatch)
