@@ -18,7 +18,7 @@ from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.config import DataConfig, parse_config, save_config
+from tqnet.training.config import MAX_SEED, DataConfig, at_least, parse_config, save_config, within
 
 
 @dataclass
@@ -38,6 +38,11 @@ class ProbeConfig:
     seed: int = 0
     precision: str = "auto"
     batch_size: int = 32
+
+    def __post_init__(self) -> None:
+        within(0, MAX_SEED, "seed", self.seed)
+        at_least(1, "batch_size", self.batch_size)
+        precision(self.precision)  # refuses what is none
 
 
 def main(config: ProbeConfig) -> Path:

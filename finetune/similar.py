@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.libraries import precision
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
@@ -88,7 +89,7 @@ class SimilarityModel(nn.Module):
             self.bias = nn.Parameter(torch.tensor(-5.0))
 
     def forward(self, **batch: Tensor) -> Tensor:
-        """Unit vectors [b, h]."""
+        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""
         return F.normalize(self.model(**batch).embedding.float(), dim=-1)
 
 
@@ -127,7 +128,7 @@ def main(config: SimilarConfig) -> Path:
             workers=config.data.workers,
             read_images=model.config.reads_images,
         ),
-        evaluate=ValidationPrecision.of(model, config.data, accelerator.mixed_precision),
+        evaluate=ValidationPrecision.of(model, config.data, precision(config.run.precision)),
     )
     for batch in loop:
         similarity_model.train()

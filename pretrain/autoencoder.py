@@ -28,7 +28,11 @@ from tqnet.training.sampler import ShuffledBatches
 
 @dataclass
 class AutoencoderConfig:
-    """Settings of the stage; ``target`` is the side of the square that is drawn."""
+    """Settings of the stage.
+
+    Attributes:
+        target: Side of the square that is drawn, in pixels.
+    """
 
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)

@@ -28,7 +28,11 @@ from tqnet.training.sampler import ShuffledBatches
 
 @dataclass
 class MLMConfig:
-    """Settings of the stage; ``mask`` is the share of words that are masked."""
+    """Settings of the stage.
+
+    Attributes:
+        mask: Share of words and formula tokens that are masked.
+    """
 
     data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=ModelConfig)
@@ -49,7 +53,12 @@ class MaskedLanguageModel(nn.Module):
         self.head = MaskedTokenHead(text.config.hidden_size, text.config.vocab_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean cross-entropy over masked places, and the share of them that is guessed right."""
+        """Mean cross-entropy over masked places, and the share of them that is guessed right.
+
+        Args:
+            input_ids, attention_mask: [b, t].
+            labels: [b, t], the token at each masked place and IGNORED elsewhere.
+        """
         hidden = self.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         masked = labels != IGNORED
         logits = self.head(hidden[masked], self.text.get_input_embeddings().weight).float()

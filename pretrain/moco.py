@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.libraries import precision
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
@@ -107,7 +108,7 @@ def main(config: MoCoConfig) -> Path:
             workers=config.data.workers,
             read_images=model.config.reads_images,
         ),
-        evaluate=ValidationPrecision.of(model, config.data, accelerator.mixed_precision),
+        evaluate=ValidationPrecision.of(model, config.data, precision(config.run.precision)),
     )
     keys_of = ShuffledKeys(accelerator, key_encoder, session.content_hashes(bank), config.run.seed)
     if not loop.resumed:

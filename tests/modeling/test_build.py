@@ -130,6 +130,25 @@ def test_more_tokens_than_positions_are_refused(tiny_bank: QuestionBank) -> None
         build_model(ModelConfig(**(SCRATCH | {"max_length": 600})), texts_of(tiny_bank))
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "least"),
+    [
+        ("scratch_hidden", 0, 1),
+        ("scratch_layers", 0, 1),
+        ("scratch_vocab", -1, 1),
+        ("image_size", 0, 1),
+        ("max_images", -1, 1),
+        ("max_length", 2, 3),
+        ("vocabulary_min_count", -1, 0),
+        ("fusion_layers", 0, 1),
+        ("fusion_heads", 0, 1),
+    ],
+)
+def test_a_size_out_of_its_range_is_named(name: str, value: int, least: int) -> None:
+    with pytest.raises(ValueError, match=f"^model.{name}: {value} is less than {least}$"):
+        build_model(ModelConfig(**{name: value}), [])
+
+
 @pytest.mark.parametrize("rate", [None, 0.0, 0.3])
 def test_dropout_is_that_of_all_layers(
     rate: float | None, build_tiny: Callable[..., TQNetModel], tmp_path: Path

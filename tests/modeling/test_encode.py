@@ -49,6 +49,11 @@ def test_normalized_vectors_have_length_one_and_the_same_direction(tiny_model: T
     np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1, keepdims=True), atol=1e-6)
 
 
+def test_a_precision_that_is_none_is_refused(tiny_model: TQNetModel) -> None:
+    with pytest.raises(ValueError, match="precision: 'bfloat16' is neither 'fp32' nor 'bf16'"):
+        tiny_model.encode(["x"], precision="bfloat16")
+
+
 def test_only_distinct_figures_are_convolved(
     tiny_model: TQNetModel, mixed_questions: list[Question], convolved: Callable
 ) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tqnet.questions import BankError, KnowledgeHierarchy, KnowledgePath, Question, QuestionBank
+from tqnet.questions import BankError, KnowledgeHierarchy, KnowledgePath, Question, QuestionBank, load_bank
 from tqnet.questions.knowledge import hierarchy_faults
 
 Write = Callable[..., Path]
@@ -81,6 +81,28 @@ def test_declared_names(write: Write, tmp_path: Path) -> None:
     with pytest.raises(BankError) as caught:
         KnowledgeHierarchy.from_bank(bank)
     assert str(caught.value) == (f"{bank.path}:1: knowledge[1][2]: 'C' is under 'B' here, but declared under 'A'")
+
+
+def test_questions_that_contradict_the_declaration_may_be_left_out(write: Write, tmp_path: Path) -> None:
+    good, bad, worse = ({"id": name, "stem": "x", "knowledge": [[*name]]} for name in ("AB", "BA", "CB"))
+    file = write(good, {"id": "no stem"}, bad, worse)
+    _declare(tmp_path, A=None, B="A")
+    with pytest.raises(BankError, match="stem"):
+        load_bank(file)
+    with (
+        pytest.warns(UserWarning, match=r"1 of 4 records left out, 1 faults; the first: .*:2: stem"),
+        pytest.warns(
+            UserWarning, match=r"2 of 3 records left out, 3 faults; the first: .*:3: knowledge\[0\]\[0\]: 'B'"
+        ),
+    ):
+        bank = load_bank(file, "skip")
+    assert (bank.ids, bank.skipped) == (["AB"], 3)
+    for records in ([good, bad], [bad]):  # the second would leave nothing
+        with pytest.raises(BankError, match="'B'"):
+            load_bank(write(*records), "stop" if good in records else "skip")
+    _declare(tmp_path, A="B", B="A")
+    with pytest.raises(BankError, match="cycle"):  # the fault is none of a question
+        load_bank(write(good), "skip")
 
 
 def test_a_declaration_may_come_before_its_parent_and_twice(write: Write, tmp_path: Path) -> None:

@@ -140,6 +140,21 @@ def test_faults_of_pairs(tmp_path: Path) -> None:
     ]
 
 
+def test_faulty_pairs_may_be_left_out(tmp_path: Path) -> None:
+    """Those of a question that is not there, and every verdict that contradicts the first on its pair."""
+    rows = [_pair("0", "7", 1), _pair("0", "1", 1), _pair("2", "3", 0), _pair("1", "2", "yes")]
+    file = _pairs(tmp_path, *rows, _pair("1", "0", 0), _pair("0", "1", 0), _pair("3", "2", 1), _pair("2", "3", 0))
+    bank = _bank(None, None, None, None)
+    with pytest.warns(UserWarning, match=r"5 faulty pairs left out, 2 read; the first fault: .*:1: b: no question '7'"):
+        similarity = Similarity.from_pairs(file, bank, on_error="skip")
+    _check_agreement(similarity, {(0, 1), (1, 0)})
+    with pytest.raises(BankError) as caught:
+        Similarity.from_pairs(file, bank)
+    assert [fault.line for fault in caught.value.faults] == [1, 4, 5, 6, 7]
+    with pytest.raises(BankError, match="no question '7'"):  # nothing would be left
+        Similarity.from_pairs(_pairs(tmp_path, rows[0]), bank, on_error="skip")
+
+
 def test_unknown_kind_of_file(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"\.jsonl or \.csv"):
         Similarity.from_pairs(tmp_path / "pairs.txt", _bank(None))

@@ -66,6 +66,17 @@ def test_files_then_command_line(tmp_path: Path) -> None:
         (["run.threads=-1"], r"^run\.threads: -1"),
         (["data.on_error=ignore"], r"^data\.on_error: 'ignore'"),
         (["run.batch_size=0"], r"^run\.batch_size: 0"),
+        (["run.seed=-1"], r"^run\.seed: -1 is not in \[0, 4294967295\]"),
+        (["data.workers=-1"], r"^data\.workers: -1 is less than 0"),
+        (["data.similar_level=0"], r"^data\.similar_level: 0 is less than 1"),
+        (["optim.lr=-1"], r"^optim\.lr: -1\.0 is not in \[0, inf\)"),
+        (["optim.lr=nan"], r"^optim\.lr: nan"),
+        (["optim.text_lr=inf"], r"^optim\.text_lr: inf"),
+        (["optim.visual_lr=-1"], r"^optim\.visual_lr: -1\.0"),
+        (["optim.weight_decay=-1"], r"^optim\.weight_decay: -1\.0"),
+        (["optim.momentum=1"], r"^optim\.momentum: 1\.0 is not in \[0, 1\)"),
+        (["optim.warmup=1.5"], r"^optim\.warmup: 1\.5 is not in \[0, 1\]"),
+        (["optim.clip=-1"], r"^optim\.clip: -1\.0 is less than 0"),
         (["run=5"], "^run=5:"),
         (["size=null"], "^size:"),
         (["optim.lr=[1"], r"^optim\.lr=\[1: not YAML"),
@@ -198,6 +209,32 @@ def test_a_setting_of_a_recipe_out_of_its_range(
     kind = kind_of(ROOT / name, monkeypatch)
     with pytest.raises(ConfigError, match=message):
         load_config(kind, [], [*GIVEN, setting])
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("seed=-1", "^seed: -1 is not in"),
+        ("batch_size=0", "^batch_size: 0 is less than 1"),
+        ("precision=fp16", "^precision: 'fp16' is none of auto, fp32, bf16"),
+    ],
+)
+def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = kind_of(ROOT / "finetune/probe.py", monkeypatch)
+    with pytest.raises(ConfigError, match=message):
+        load_config(kind, [], ["data.bank=b", "model=m", "out=o", setting])
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
+def test_help_explains_every_setting(
+    recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse_config(kind_of(recipe, monkeypatch), None, ["--help"])
+    lines = capsys.readouterr().out.partition("settings and defaults:\n")[2].splitlines()
+    settings = [i for i, line in enumerate(lines) if re.match(r"  \w", line)]
+    assert settings
+    assert not [lines[i] for i in settings if not lines[i + 1 : i + 2] or not re.match(r" {8}\S", lines[i + 1])]
 
 
 def test_the_ends_of_ranges_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:

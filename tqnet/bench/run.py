@@ -17,7 +17,7 @@ from tqnet.bench.suite import Row, Suite
 from tqnet.bench.table import RowResult
 from tqnet.evaluation.sources import Encoding, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
-from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
+from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity, load_bank
 from tqnet.questions.modalities import show
 from tqnet.version import __version__
 
@@ -34,7 +34,7 @@ class Bench:
 
     def __init__(self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding):
         self.suite, self.path, self.out, self.encoding = suite, bank, out, encoding
-        self.bank = QuestionBank.load(bank)
+        self.bank = load_bank(bank)
         self.runner = Runner(out / "trainings", recipes)
         for stage in suite.stages.values():
             if not (recipes / stage.recipe).is_file():

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import add_model_arguments
+from tqnet.commands.encode import add_model_arguments, whole_number
 
 if TYPE_CHECKING:
     from tqnet.bench.suite import Suite
@@ -26,7 +26,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--suite", required=True, metavar="FILE", help="configs/tables/table3.yaml and the like")
     parser.add_argument("--bank", help="another bank than the suite's: a folder with questions.*, or such a file")
-    parser.add_argument("--seeds", type=int, default=1, help="how many seeds (1)")
+    parser.add_argument("--seeds", type=whole_number(1), default=1, help="how many seeds (1)")
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--out", default="runs/bench", metavar="DIR", help="gets trainings, results.json, results.md")
     parser.add_argument("--recipes", default=".", metavar="DIR", help="where pretrain/ and finetune/ lie (.)")
@@ -39,8 +39,6 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.bench.suite import load_suite
     from tqnet.bench.table import render
 
-    if args.seeds < 1:
-        raise ValueError(f"--seeds: {args.seeds} is less than 1")
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite)
     _select(suite, args.rows)
@@ -67,7 +65,7 @@ def _encoding(args: argparse.Namespace) -> Any:
     from tqnet.evaluation.sources import Encoding
     from tqnet.libraries import precision
 
-    return Encoding(args.batch_size, args.device, precision(args.precision))
+    return Encoding(args.batch_size, args.device, precision(args.precision, args.device))
 
 
 def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], bank: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,9 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("check", help="report on a question bank and list its faults")
     parser.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
     parser.add_argument(
-        "--tokenizer", metavar="NAME_OR_DIR", help="count tokens: minilm, a tokenizer, or a trained TQ-Net"
+        "--tokenizer",
+        metavar="NAME_OR_DIR",
+        help="counts tokens: minilm (the default where it is installed), a tokenizer, or a trained TQ-Net",
     )
     parser.add_argument("--unique-names", action="store_true", help="names of knowledge concepts are unique")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
@@ -28,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.questions.table import bank_file
 
     bank_file(args.bank)  # a wrong path should not wait for a tokenizer
-    tokenizer = _load_tokenizer(args.tokenizer) if args.tokenizer else None
+    tokenizer = _load_tokenizer(args.tokenizer) if args.tokenizer else _usual_tokenizer()
     report = check_bank(args.bank, tokenizer, unique_names=args.unique_names, images=not args.no_images)
     print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if args.json else report.render())
     return 1 if report.faults else 0
@@ -47,6 +50,19 @@ class _Spelling:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tokenizer, name)
+
+
+def _usual_tokenizer() -> Any:
+    """The start encoder's; None, and a line that says so, where its package is missing."""
+    from transformers import AutoTokenizer
+
+    from tqnet.modeling.build import text_encoder_path
+
+    try:
+        return AutoTokenizer.from_pretrained(text_encoder_path("minilm"))
+    except ImportError as error:
+        print(f"tqnet: tokens not counted: {error}; or name one with --tokenizer", file=sys.stderr)
+        return None
 
 
 def _load_tokenizer(name: str) -> Any:

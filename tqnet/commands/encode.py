@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,14 +24,25 @@ def add(subparsers: Subparsers) -> None:
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """How a model is run; the same in every command that encodes."""
-    parser.add_argument("--batch-size", type=int, default=32, help="questions at a time (32)")
+    parser.add_argument("--batch-size", type=whole_number(1), default=32, help="questions at a time (32)")
     parser.add_argument("--device", help="cpu, cuda, ...; by default the accelerator where there is one")
     parser.add_argument(
         "--precision",
         choices=("auto", "fp32", "bf16"),
         default="auto",
-        help="auto: bf16 where the processor computes in it",
+        help="auto: bf16 where the device computes in it",
     )
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """An argparse type: whole numbers from ``least`` on."""
+
+    def number(text: str) -> int:
+        if (value := int(text)) < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+
+    return number
 
 
 def run(args: argparse.Namespace) -> int:
@@ -41,10 +53,10 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.build import load_model
-    from tqnet.questions import QuestionBank
+    from tqnet.questions import load_bank
 
     quiet()
-    bank = QuestionBank.load(args.bank, on_error=args.on_error)
+    bank = load_bank(args.bank, args.on_error)
     model = load_model(args.model)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
@@ -55,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
             bank,
             batch_size=args.batch_size,
             device=args.device,
-            precision=precision(args.precision),
+            precision=precision(args.precision, args.device),
             normalize=args.normalize,
             show_progress=True,
             out=vectors,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import add_model_arguments
+from tqnet.commands.encode import add_model_arguments, whole_number
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -68,7 +68,7 @@ def _add_one_model(parser: argparse.ArgumentParser, baselines: str) -> None:
 
 def _add_bank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bank", required=True, help="the corpus: a folder with questions.*, or such a file")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=whole_number(0), default=0)
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
     add_model_arguments(parser)
 
@@ -78,9 +78,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     similar = parser.add_mutually_exclusive_group()
     similar.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
     similar.add_argument(
-        "--similar-level", type=int, metavar="LEVEL", help="questions of one concept of this level (1: coarsest) are"
+        "--similar-level",
+        type=whole_number(1),
+        metavar="LEVEL",
+        help="questions of one concept of this level (1: coarsest) are",
     )
-    parser.add_argument("--k", type=int, default=5, help="the k of P@k (5)")
+    parser.add_argument("--k", type=whole_number(1), default=5, help="the k of P@k (5)")
 
 
 def run_similar(args: argparse.Namespace) -> int:
@@ -175,7 +178,7 @@ def _measure(
 
     quiet()
     length = shortest_length(source for source in stages.values() if source not in LEXICAL)
-    encoding = Encoding(args.batch_size, args.device, precision(args.precision), length)
+    encoding = Encoding(args.batch_size, args.device, precision(args.precision, args.device), length)
     results, vectors = {}, {}
     for name, source in stages.items():
         if source in LEXICAL:
@@ -207,9 +210,9 @@ def _tasks(
 
 
 def _bank(args: argparse.Namespace) -> QuestionBank:
-    from tqnet.questions import QuestionBank
+    from tqnet.questions import load_bank
 
-    return QuestionBank.load(args.bank, on_error=args.on_error)
+    return load_bank(args.bank, args.on_error)
 
 
 def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
@@ -221,6 +224,8 @@ def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
 def _similarity(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
     from tqnet.questions import Similarity
 
-    if args.similar_level:
+    if args.similar_level is not None:
         return Similarity.from_concepts(bank, args.similar_level)
-    return Similarity.from_pairs(args.pairs, bank) if args.pairs else Similarity.from_groups(bank)
+    if args.pairs:
+        return Similarity.from_pairs(args.pairs, bank, on_error=args.on_error)
+    return Similarity.from_groups(bank)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tqnet.evaluation.metrics import IntArray
 from tqnet.evaluation.ranking import Ranker, ScoreArray
@@ -37,6 +38,8 @@ def lexical_tokens(text: str) -> list[str]:
 class TfidfRanker(Ranker):
     """Ranks by the cosine of TF-IDF vectors (scikit-learn), document frequencies from all the texts.
 
+    A text without a token, a bare figure say, scores 0 with every other.
+
     Args:
         texts: One per question of the bank (``question.content``).
     """
@@ -46,7 +49,8 @@ class TfidfRanker(Ranker):
 
         super().__init__(ids)
         vectorizer = TfidfVectorizer(analyzer=lexical_tokens, dtype=np.float32, sublinear_tf=True)
-        self._matrix = vectorizer.fit_transform(texts)
+        wordless = not any(lexical_tokens(text) for text in texts)  # scikit-learn refuses an empty vocabulary
+        self._matrix = csr_array((len(texts), 1), dtype=np.float32) if wordless else vectorizer.fit_transform(texts)
 
     def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
         cosine = (self._matrix[queries] @ self._matrix[corpus].T).toarray()
@@ -61,6 +65,8 @@ class TfidfRanker(Ranker):
         """
         from sklearn.decomposition import TruncatedSVD
 
+        if self._matrix.shape[1] < 2:  # texts of one word, or none, leave nothing to reduce
+            return self._matrix.toarray()
         width = max(1, min(width, *(size - 1 for size in self._matrix.shape)))
         reduced = TruncatedSVD(width, random_state=seed).fit_transform(self._matrix)
         rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(width, width)))
@@ -69,6 +75,8 @@ class TfidfRanker(Ranker):
 
 class Bm25Ranker(Ranker):
     """Ranks by BM25 (Lucene's form, k1 = 1.5, b = 0.75; ``bm25s``), document frequencies from all the texts.
+
+    A text without a token, a bare figure say, scores 0 with every other.
 
     Args:
         texts: One per question of the bank (``question.content``).
@@ -80,8 +88,12 @@ class Bm25Ranker(Ranker):
         super().__init__(ids)
         self._tokens = [lexical_tokens(text) for text in texts]
         self._index = bm25s.BM25()
-        self._index.index(self._tokens, show_progress=False)
+        if any(self._tokens):  # bm25s can neither index nor look for nothing
+            self._index.index(self._tokens, show_progress=False)
 
     def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
-        rows = (self._index.get_scores(self._tokens[query])[corpus] for query in queries)
-        return np.stack(list(rows)).astype(np.float32)
+        scores = np.zeros((len(queries), len(corpus)), dtype=np.float32)
+        for row, query in zip(scores, queries, strict=True):
+            if tokens := self._tokens[query]:
+                row[:] = self._index.get_scores(tokens)[corpus]
+        return scores

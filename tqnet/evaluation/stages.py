@@ -87,7 +87,9 @@ class Tasks:
     def _measure(self, ranker: Ranker | np.ndarray, vectors: np.ndarray | None, *notes: str) -> StageResult:
         similar = probe = None
         if self.similarity is not None:
-            similar = evaluate_similar(ranker, self.bank, self.similarity, self.split, k=self.k, seed=self.seed)
+            similar = evaluate_similar(
+                ranker, self.bank, self.similarity, self.split, k=self.k, depth=max(100, self.k), seed=self.seed
+            )
         if self.hierarchy is not None and vectors is not None:
             probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)
         return StageResult(similar, probe, notes)

@@ -84,8 +84,9 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     Raises:
         FileNotFoundError: A folder that is named and not there.
         ImportError: ``text=minilm`` without its package.
-        ValueError: Settings that make no model.
+        ValueError: Settings that are out of range, or at odds with one another or with the encoder.
     """
+    _check_ranges(config)
     if config.architecture not in (None, *_NEW):
         raise ValueError(f"model.architecture: {config.architecture!r} is none of {', '.join(_NEW)}")
     if config.start:
@@ -101,6 +102,21 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     if config.dropout is not None:
         _set_dropout(model, config.dropout)
     return model, processor
+
+
+#: Setting -> the least that it may be.
+_LEAST = {
+    **dict.fromkeys(("scratch_hidden", "scratch_layers", "scratch_vocab", "image_size", "max_images"), 1),
+    **dict.fromkeys(("fusion_layers", "fusion_heads", "content_layers"), 1),
+    "vocabulary_min_count": 0,
+    "max_length": 3,  # two special tokens and one of the text
+}
+
+
+def _check_ranges(config: ModelConfig) -> None:
+    for name, least in _LEAST.items():
+        if (value := getattr(config, name)) is not None and value < least:
+            raise ValueError(f"model.{name}: {value} is less than {least}")
 
 
 def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:

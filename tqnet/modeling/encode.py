@@ -54,10 +54,12 @@ def encode(
         float32 [number of questions, hidden size].
 
     Raises:
-        ValueError: No processor, neither given nor with the model.
+        ValueError: Another precision; no processor, neither given nor with the model.
 
     A question gets the same vector whatever the batch around it (to 1e-5 in fp32).
     """
+    if precision not in ("fp32", "bf16"):
+        raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")
     if isinstance(questions, str | Mapping | Question):
         questions = [questions]
     processor = processor or model.processor

@@ -13,14 +13,14 @@ STREAM_OUTPUTS = {"fused": "embedding", "text": "text_embedding", "visual": "vis
 
 
 class Projector(nn.Sequential):
-    """MoCo v2's projection: Linear, ReLU, Linear to ``dimension``."""
+    """MoCo v2's projection: Linear, ReLU, Linear. [b, hidden] -> [b, dimension]."""
 
     def __init__(self, hidden: int, dimension: int):
         super().__init__(nn.Linear(hidden, hidden), nn.ReLU(), nn.Linear(hidden, dimension))
 
 
 class ContrastiveEncoder(nn.Module):
-    """A model with one projector per stream: a batch in, unit vectors [b, d] of each stream out."""
+    """A model with one projector per stream."""
 
     def __init__(self, model: QuestionEncoder, streams: tuple[str, ...], dimension: int):
         super().__init__()
@@ -28,6 +28,7 @@ class ContrastiveEncoder(nn.Module):
         self.projectors = nn.ModuleDict({s: Projector(model.config.hidden_size, dimension) for s in streams})
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
+        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, dimension] of each stream."""
         output = self.model(**batch)
         return {
             stream: F.normalize(projector(output[STREAM_OUTPUTS[stream]]).float(), dim=-1)

@@ -3,7 +3,7 @@
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.check import check_bank
 from tqnet.questions.faults import BankError, Fault
-from tqnet.questions.knowledge import KnowledgeHierarchy
+from tqnet.questions.knowledge import KnowledgeHierarchy, load_bank
 from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
 from tqnet.questions.reading import read_question, write_question
 from tqnet.questions.report import BankReport
@@ -21,6 +21,7 @@ __all__ = [
     "QuestionBank",
     "Similarity",
     "check_bank",
+    "load_bank",
     "read_question",
     "write_question",
 ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections import Counter
+from typing import Literal
 
 import numpy as np
 
@@ -102,20 +104,29 @@ def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fau
     return _path_faults(bank) if unique_names else []
 
 
-def without_hierarchy_faults(bank: QuestionBank, on_error: str) -> QuestionBank:
-    """``bank`` where its hierarchy is sound; else, with ``skip``, without the questions that contradict it.
+def load_bank(
+    path: str | os.PathLike[str], on_error: Literal["stop", "skip"] = "stop", verify_images: bool = False
+) -> QuestionBank:
+    """The bank at ``path`` as `QuestionBank.load` reads it, its paths checked against its ``knowledge.jsonl`` too.
+
+    Args:
+        on_error: ``skip`` also leaves out the questions that contradict the declared hierarchy, with a warning.
 
     Raises:
-        BankError: Faults, and ``on_error`` is ``stop`` or the declaration itself is to blame.
+        FileNotFoundError: No such bank.
+        BankError: Faults; with ``skip`` only if no record is left, or the declaration itself is to blame.
     """
+    bank = QuestionBank.load(path, on_error, verify_images)
     faults = hierarchy_faults(bank)
     if not faults:
         return bank
-    if on_error != "skip" or any(fault.file != str(bank.path) for fault in faults):
-        raise BankError(faults)
     kept = bank.select(np.flatnonzero(~np.isin(bank.column("line"), [fault.line for fault in faults])))
-    kept.skipped += len(bank) - len(kept)
-    warnings.warn(f"{bank.path}: {kept.skipped} records left out; the first fault: {faults[0]}", stacklevel=2)
+    if on_error == "stop" or not len(kept) or any(fault.file != str(bank.path) for fault in faults):
+        raise BankError(faults)
+    left_out = len(bank) - len(kept)
+    kept.skipped += left_out
+    message = f"{bank.path}: {left_out} of {len(bank)} records left out, {len(faults)} faults; the first: {faults[0]}"
+    warnings.warn(message, stacklevel=2)
     return kept
 
 

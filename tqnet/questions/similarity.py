@@ -7,11 +7,12 @@ import itertools
 import json
 import math
 import os
+import warnings
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -68,19 +69,34 @@ class Similarity(ABC):
         return _Pairs(csr_array(coo_array(links, shape=(len(bank), len(bank)))))
 
     @staticmethod
-    def from_pairs(path: str | os.PathLike[str], bank: QuestionBank, threshold: float = 0.5) -> Similarity:
+    def from_pairs(
+        path: str | os.PathLike[str],
+        bank: QuestionBank,
+        threshold: float = 0.5,
+        on_error: Literal["stop", "skip"] = "stop",
+    ) -> Similarity:
         """Questions that were judged similar: ``a`` and ``b`` (ids), ``similar`` (0/1 or a graded score).
 
         Similar means a score of at least ``threshold``. Similarity is not taken to be transitive.
 
         Args:
             path: A ``.jsonl`` file, or a ``.csv`` file with a header.
+            on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty pairs out with a warning. Of two
+                verdicts on a pair, the first counts.
 
         Raises:
-            BankError: Unknown ids, wrong types, a pair with two verdicts; with file and line.
+            BankError: Unknown ids, wrong types, a pair with two verdicts; with file and line. With ``skip`` only
+                if no pair is left.
             ValueError: Neither .jsonl nor .csv.
         """
-        first, second, similar = _read_pairs(Path(path), bank, threshold)
+        if on_error not in ("stop", "skip"):
+            raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
+        (first, second, similar), faults = _read_pairs(Path(path), bank, threshold)
+        if faults and (on_error == "stop" or not len(first)):
+            raise BankError(faults)
+        if faults:
+            message = f"{path}: {len(faults)} faulty pairs left out, {len(first)} read; the first fault: {faults[0]}"
+            warnings.warn(message, stacklevel=2)
         first, second = first[similar], second[similar]
         ones = np.ones(2 * len(first), dtype=bool)
         ends = (np.concatenate((first, second)), np.concatenate((second, first)))
@@ -161,8 +177,10 @@ class _Pairs(Similarity):
         return self._links[indices][:, indices].toarray().astype(bool)
 
 
-def _read_pairs(path: Path, bank: QuestionBank, threshold: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pairs of a file: smaller index ``[p]``, larger index ``[p]``, whether similar ``[p]``."""
+def _read_pairs(
+    path: Path, bank: QuestionBank, threshold: float
+) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[Fault]]:
+    """The distinct pairs of a file (smaller index ``[p]``, larger index ``[p]``, whether similar ``[p]``); faults."""
     index_of = {name: i for i, name in enumerate(bank.ids)}
     lines, first, second, similar = array("q"), array("q"), array("q"), array("b")
     faults = []
@@ -179,13 +197,14 @@ def _read_pairs(path: Path, bank: QuestionBank, threshold: float) -> tuple[np.nd
     smaller, larger = (np.frombuffer(ends, dtype=np.int64) for ends in (first, second))
     verdict = np.frombuffer(similar, dtype=np.int8).astype(bool)
     order = np.lexsort((larger, smaller))  # stable: the same pair stands in the order of the file
-    repeated = (np.diff(smaller[order]) == 0) & (np.diff(larger[order]) == 0)
-    for k in np.flatnonzero(repeated & (verdict[order][1:] != verdict[order][:-1])):
-        message = f"contradicts line {lines[order[k]]}, which has the same pair"
-        faults.append(Fault(str(path), lines[order[k + 1]], "similar", message))
-    if faults:
-        raise BankError(sorted(faults, key=lambda fault: fault.line))
-    return smaller, larger, verdict
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(smaller[order]) != 0) | (np.diff(larger[order]) != 0)
+    distinct = order[new]
+    earliest = distinct[np.cumsum(new) - 1]  # of each pair in ``order``, where it first stands
+    for k in np.flatnonzero(verdict[order] != verdict[earliest]):
+        message = f"contradicts line {lines[earliest[k]]}, which has the same pair"
+        faults.append(Fault(str(path), lines[order[k]], "similar", message))
+    return (smaller[distinct], larger[distinct], verdict[distinct]), sorted(faults, key=lambda fault: fault.line)
 
 
 def _records(path: Path) -> Iterator[tuple[int, Any]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import inspect
+import math
 import re
 import sys
 import textwrap
@@ -18,11 +19,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from tqnet.questions import QuestionBank
-from tqnet.questions.knowledge import without_hierarchy_faults
+from tqnet.questions import QuestionBank, load_bank
 from tqnet.questions.modalities import SHOWN, show
 
 C = TypeVar("C")
+
+#: NumPy's generators are seeded with 32 bits.
+MAX_SEED = 2**32 - 1
 
 
 class ConfigError(ValueError):
@@ -35,7 +38,7 @@ class DataConfig:
 
     Attributes:
         bank: Folder with ``questions.jsonl`` (or .parquet), or such a file.
-        on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out.
+        on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out, and those pairs.
         verify_images: Decode every figure before the first step; a bank that ``tqnet check`` found clean can do
             without.
         pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
@@ -61,10 +64,11 @@ class DataConfig:
     def __post_init__(self) -> None:
         if self.on_error not in ("stop", "skip"):
             raise ConfigError(f"data.on_error: {self.on_error!r} is neither 'stop' nor 'skip'")
-        if self.pairs and self.similar_level:
+        if self.pairs and self.similar_level is not None:
             raise ConfigError("data.similar_level: not beside data.pairs")
         at_least(1, "data.similar_level", self.similar_level)
         at_least(0, "data.distractors", self.distractors)
+        at_least(0, "data.workers", self.workers)
         if self.show not in SHOWN:
             raise ConfigError(f"data.show: {self.show!r} is none of {', '.join(SHOWN)}")
 
@@ -74,9 +78,12 @@ class DataConfig:
         Raises:
             BankError: It has faults and ``on_error`` is ``stop``.
         """
-        on_error: Literal["stop", "skip"] = "skip" if self.on_error == "skip" else "stop"
-        bank = QuestionBank.load(self.bank, on_error=on_error, verify_images=self.verify_images)
-        return show(without_hierarchy_faults(bank, on_error), self.show)
+        return show(load_bank(self.bank, self.error_policy, self.verify_images), self.show)
+
+    @property
+    def error_policy(self) -> Literal["stop", "skip"]:
+        """``on_error`` as those who read files want it; OmegaConf knows no Literal."""
+        return "skip" if self.on_error == "skip" else "stop"
 
 
 @dataclass
@@ -109,6 +116,13 @@ class OptimConfig:
             raise ConfigError(f"optim.name: {self.name!r} is neither 'adamw' nor 'sgd'")
         if self.schedule not in ("cosine", "linear", "constant"):
             raise ConfigError(f"optim.schedule: {self.schedule!r} is none of cosine, linear, constant")
+        for name in ("lr", "text_lr", "visual_lr"):
+            if (rate := getattr(self, name)) is not None:
+                within(0, math.inf, f"optim.{name}", rate, ends="[)")
+        within(0, math.inf, "optim.weight_decay", self.weight_decay, ends="[)")
+        within(0, 1, "optim.momentum", self.momentum, ends="[)")
+        within(0, 1, "optim.warmup", self.warmup)
+        at_least(0, "optim.clip", self.clip)
 
 
 @dataclass
@@ -118,7 +132,8 @@ class RunConfig:
     Attributes:
         out: Folder of the run: checkpoints, metrics.jsonl, config.yaml, and ``model/``, the result.
         seed: Of everything that is drawn.
-        epochs: Passes over the data; ``max_steps`` ends earlier.
+        epochs: Passes over the data.
+        max_steps: Optimizer steps, where the epochs have more; null for all of theirs.
         batch_size: Questions per step and micro-batch, over all processes.
         accumulate: Micro-batches per optimizer step.
         precision: ``auto`` (bf16 where the processor has it), ``fp32`` or ``bf16``.
@@ -150,6 +165,7 @@ class RunConfig:
             raise ConfigError(f"run.precision: {self.precision!r} is none of auto, fp32, bf16")
         for name in ("epochs", "max_steps", "batch_size", "accumulate", "log_every", "save_every", "keep"):
             at_least(1, f"run.{name}", getattr(self, name))
+        within(0, MAX_SEED, "run.seed", self.seed)
         at_least(0, "run.eval_every", self.eval_every)
         at_least(0, "run.threads", self.threads)
 

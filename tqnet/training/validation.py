@@ -22,7 +22,7 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
         ConfigError: The pairs file cannot be read, or names questions that are not there; or the hierarchy has
             no such level.
     """
-    if data.similar_level:
+    if data.similar_level is not None:
         with settings_at_fault():
             return Similarity.from_concepts(bank, data.similar_level)
     if not data.pairs:
@@ -30,7 +30,8 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
     with settings_at_fault():
         whole = data.load()
         row = {name: i for i, name in enumerate(whole.ids)}
-        return Similarity.from_pairs(data.pairs, whole).select([row[name] for name in bank.ids])
+        pairs = Similarity.from_pairs(data.pairs, whole, on_error=data.error_policy)
+        return pairs.select([row[name] for name in bank.ids])
 
 
 class ValidationPrecision:

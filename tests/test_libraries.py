@@ -1,0 +1,27 @@
+"""Which precision ``auto`` is."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from tqnet.libraries import precision
+
+
+def test_auto_goes_by_the_device_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine with a GPU that computes in bf16 and a processor that does not."""
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    assert precision("auto") == precision("auto", "cuda:0") == precision("auto", torch.device("cuda")) == "bf16"
+    assert precision("auto", "cpu") == "fp32"
+    assert precision("bf16", "cpu") == "bf16"
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert precision("auto") == "fp32"
+    assert precision("auto", "cuda") == "bf16"
+
+
+def test_another_name_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^precision: 'fp16' is none of auto, fp32, bf16$"):
+        precision("fp16")
