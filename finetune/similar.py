@@ -27,6 +27,7 @@ from tqnet.training.concepts import ConceptLabels
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
 from tqnet.training.data import QuestionViews
 from tqnet.training.distributed import gather_with_own_gradient
+from tqnet.training.gradient_cache import embed_in_chunks
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import GroupBatches
@@ -46,6 +47,9 @@ class SimilarConfig:
             questions without any similar one.
         block, block_level: Clusters come ``block`` at a time from one concept of that hierarchy level, so that
             a batch holds negatives that are hard to tell apart; 1 draws them at random.
+        chunk: Questions per process whose activations are held at a time (gradient caching), so that a large batch
+            fits in a small memory, for a second forward pass; 0 encodes a batch at once. Batch norm then takes each
+            chunk's statistics; with ``model.visual_norm=frozen|group`` the gradients do not depend on it.
         concept_level, concept_weight: Adds Eq. 3 over "shares a concept of that level", so weighted; 0 is the
             paper's. Only labels of ``train`` are read.
     """
@@ -62,6 +66,7 @@ class SimilarConfig:
     lone: float = 0.1
     block: int = 1
     block_level: int = 2
+    chunk: int = 0
     concept_level: int = 3
     concept_weight: float = 0.0
 
@@ -76,21 +81,22 @@ class SimilarConfig:
         for name in ("block", "block_level", "concept_level"):
             at_least(1, name, getattr(self, name))
         at_least(0, "concept_weight", self.concept_weight)
+        at_least(0, "chunk", self.chunk)
 
 
 class SimilarityModel(nn.Module):
     """The encoder, and the scale and bias that the pair objective learns."""
 
-    def __init__(self, model: QuestionEncoder, objective: str):
+    def __init__(self, model: QuestionEncoder, objective: str, chunk: int = 0):
         super().__init__()
-        self.model = model
+        self.model, self.chunk = model, chunk
         if objective == "pair":
             self.scale = nn.Parameter(torch.tensor(10.0))
             self.bias = nn.Parameter(torch.tensor(-5.0))
 
     def forward(self, **batch: Tensor) -> Tensor:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""
-        return F.normalize(self.model(**batch).embedding.float(), dim=-1)
+        return F.normalize(embed_in_chunks(self.model, batch, self.chunk).float(), dim=-1)
 
 
 def main(config: SimilarConfig) -> Path:
@@ -102,7 +108,7 @@ def main(config: SimilarConfig) -> Path:
     with session.settings_at_fault():  # a level that the hierarchy does not have
         blocks = ConceptLabels(bank, config.block_level) if config.block > 1 else None
         concepts = ConceptLabels(bank, config.concept_level) if config.concept_weight else None
-    similarity_model = SimilarityModel(model, config.objective)
+    similarity_model = SimilarityModel(model, config.objective, config.chunk)
     loop = TrainingLoop(
         accelerator,
         config.run,

@@ -122,11 +122,13 @@ def contrast(accelerator: Accelerator, folder: str, bank: QuestionBank, streams:
     return {"gradients": gradients(encoder), **states}
 
 
-def supervised(accelerator: Accelerator, folder: str, bank: QuestionBank, objective: str) -> dict[str, Any]:
+def supervised(
+    accelerator: Accelerator, folder: str, bank: QuestionBank, objective: str, chunk: int = 0
+) -> dict[str, Any]:
     """Gradients of the fine-tuning's objectives."""
     torch.manual_seed(1)
     model = load_model(folder)
-    similarity_model = SimilarityModel(model, objective)
+    similarity_model = SimilarityModel(model, objective, chunk)
     still(similarity_model)
     trained = accelerator.prepare(similarity_model)
     batch = local_batch(accelerator, bank, model, views=1)
@@ -167,9 +169,11 @@ def measure(folder: str) -> dict[str, dict[str, Any]]:
         results[f"moco uni {name}"] = contrast(accelerator, folder, bank, ("fused",))
         results[f"moco seq {name}"] = contrast(accelerator, folder, bank, ("text", "visual"))
         results[f"scl {name}"] = supervised(accelerator, folder, bank, "scl")
+        results[f"scl {name} in chunks"] = supervised(accelerator, folder, bank, "scl", chunk=3)
     results["pair mixed"] = supervised(accelerator, folder, found["mixed"], "pair")
     pictured = found["mixed"].select([i for i, images in enumerate(found["mixed"].column("images")) if images])
     results["clip"] = cross_modal(accelerator, folder, pictured)
+    results["pair mixed in chunks"] = supervised(accelerator, folder, found["mixed"], "pair", chunk=1)
     flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
     results["flags"] = {"any": torch.tensor(flags)}
     return results

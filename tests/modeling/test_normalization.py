@@ -14,7 +14,13 @@ from timm.layers import BatchNormAct2d
 from torch import nn
 
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.normalization import FrozenBatchNorm2d, SplitBatchNorm2d, convert_batchnorm, split_batchnorm
+from tqnet.modeling.normalization import (
+    FrozenBatchNorm2d,
+    SplitBatchNorm2d,
+    convert_batchnorm,
+    split_batchnorm,
+    statistics_kept,
+)
 
 Build = Callable[..., TQNetModel]
 
@@ -76,6 +82,20 @@ def test_frozen_norm_never_moves_and_is_the_same_in_training() -> None:
     assert all(torch.equal(before[name], value) for name, value in norm.named_buffers())
     split_batchnorm(norm, 2)
     assert type(norm[0]) is FrozenBatchNorm2d
+
+
+def test_kept_statistics_normalise_as_ever_and_stay() -> None:
+    norm, images = norm_of(), torch.randn(8, 5, 3, 3) + 4
+    norm(images)
+    before = copy.deepcopy(norm.state_dict())
+    with statistics_kept(norm):
+        normed = norm(images)
+        assert int(norm[0].num_batches_tracked) == 2
+    torch.testing.assert_close(norm.state_dict(), before, rtol=0, atol=0)
+    with pytest.raises(RuntimeError, match="shapes"), statistics_kept(norm):
+        nn.Sequential(norm, nn.Linear(1, 1))(images)
+    torch.testing.assert_close(norm.state_dict(), before, rtol=0, atol=0)
+    assert torch.equal(norm(images), normed)
 
 
 @pytest.mark.parametrize(

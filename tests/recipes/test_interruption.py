@@ -32,6 +32,7 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
     [
         ("pretrain.moco", [*MOCO, "run.precision=fp32", "data.workers=0"]),
         ("finetune.similar", ["run.precision=bf16", "data.workers=2"]),
+        ("finetune.similar", ["chunk=6", "objective=pair", "run.batch_size=8", "run.accumulate=2"]),
         ("pretrain.mlm", ["run.precision=bf16", "data.workers=0", "optim.name=sgd"]),
         ("pretrain.clip", ["run.precision=fp32", "data.workers=0", "run.epochs=2"]),
         ("pretrain.quesnet", ["run.precision=fp32", "data.workers=0", "holes=0.5"]),
@@ -93,6 +94,16 @@ def test_workers_change_nothing(train: Callable[..., Any]) -> None:
     settings = ["queue=32", "bn_splits=1", "run.max_steps=3"]
     assert train("pretrain.moco", *settings, out="none").same_weights(
         train("pretrain.moco", *settings, "data.workers=2", out="two")
+    )
+
+
+@pytest.mark.parametrize("objective", ["scl", "pair"])
+def test_one_chunk_changes_nothing(objective: str, train: Callable[..., Any]) -> None:
+    """Encoded twice, with the same dropout, autocast and batch norm: the weights and statistics are as if once."""
+    settings = [f"objective={objective}", "concept_weight=0.5", "run.precision=bf16"]
+    settings += ["run.batch_size=8", "run.accumulate=2", "run.max_steps=3"]
+    assert train("finetune.similar", *settings, out="once").same_weights(
+        train("finetune.similar", *settings, "chunk=8", out="twice")
     )
 
 

@@ -168,9 +168,9 @@ def test_quesnet_of_texts_alone_and_of_batches_without_figures(
                 assert not parameter.grad.any(), name
 
 
-@pytest.mark.parametrize("objective", ["scl", "pair"])
-def test_similar(objective: str, train: Callable[..., Any]) -> None:
-    options = ["run.max_steps=25", f"objective={objective}", "concept_weight=0.1", "block=2"]
+@pytest.mark.parametrize(("objective", "chunk"), [("scl", 0), ("scl", 6), ("pair", 0)])
+def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
+    options = ["run.max_steps=25", f"objective={objective}", f"chunk={chunk}", "concept_weight=0.1", "block=2"]
     run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
     check(run, 25)
     assert run.losses[-1] < run.losses[0] - 0.1

@@ -10,7 +10,7 @@ from torch.utils.data import DataLoader
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
-from tqnet.training.data import Batch, QuestionViews
+from tqnet.training.data import Batch, QuestionViews, split_questions
 from tqnet.training.sampler import LocalBatches, ShuffledBatches, key_permutation
 from tqnet.training.session import content_hashes, sort_lengths
 
@@ -73,6 +73,27 @@ def test_figures_belong_to_their_questions(load: Load, tiny_bank: QuestionBank) 
             expected = [min(4, len(tiny_bank[int(i)].images)) for i in index]
             assert view["image_counts"].tolist() == expected
             assert len(view["pixel_values"]) == sum(expected)
+
+
+@pytest.mark.parametrize("size", [1, 3, 8, 100])
+def test_a_split_keeps_every_figure_with_its_question(size: int, load: Load) -> None:
+    for batch in load():
+        for whole in batch.views:
+            parts = split_questions(whole, size)
+            assert [len(part["input_ids"]) for part in parts] == [min(size, 8 - n) for n in range(0, 8, size)]
+            for part in parts:
+                assert len(part["pixel_values"]) == part["image_counts"].sum()
+            for name, value in whole.items():
+                assert torch.equal(torch.cat([part[name] for part in parts]), value)
+
+
+def test_a_split_of_questions_without_figures() -> None:
+    bare = {
+        "input_ids": torch.zeros(3, 5),
+        "image_counts": torch.zeros(3).long(),
+        "pixel_values": torch.zeros(0, 3, 4, 4),
+    }
+    assert [part["pixel_values"].shape for part in split_questions(bare, 2)] == [(0, 3, 4, 4)] * 2
 
 
 def test_ranks_together_load_the_global_batch(load: Load) -> None:

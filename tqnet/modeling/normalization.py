@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -49,6 +51,19 @@ class FrozenBatchNorm2d(nn.BatchNorm2d):
 def _activate(norm: Any, normed: Tensor) -> Tensor:
     """timm's ``BatchNormAct2d`` carries its activation inside; it is kept where one is converted."""
     return norm.act(norm.drop(normed)) if hasattr(norm, "act") else normed
+
+
+@contextmanager
+def statistics_kept(module: nn.Module) -> Iterator[None]:
+    """After the block, the running statistics of every batch norm inside ``module`` are what they were before it."""
+    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
+    buffers = [buffer for norm in norms for buffer in norm.buffers()]
+    before = [buffer.clone() for buffer in buffers]
+    try:
+        yield
+    finally:
+        for buffer, value in zip(buffers, before, strict=True):
+            buffer.copy_(value)
 
 
 def convert_batchnorm(module: nn.Module, kind: type[nn.BatchNorm2d]) -> None:

@@ -19,6 +19,9 @@ from tqnet.questions import Question, QuestionBank
 #: (epoch, question number, view): what a sampler asks for.
 Item = tuple[int, int, int]
 
+#: Arguments of the model that have a row per figure; all others have one per question.
+PER_FIGURE = ("pixel_values", "image_cells")
+
 
 @dataclass
 class Batch:
@@ -57,6 +60,13 @@ class Batch:
             for rows in (text + visual).argsort(stable=True).split(part):
                 computed += len(rows) * int(text[rows].max() + visual[rows].max())
         return computed / max(1, real)
+
+
+def split_questions(inputs: dict[str, Tensor], size: int) -> list[dict[str, Tensor]]:
+    """A model's arguments as those of at most ``size`` questions each, every figure with its question."""
+    figures = [int(counts.sum()) for counts in inputs["image_counts"].split(size)]
+    split = {name: value.split(figures if name in PER_FIGURE else size) for name, value in inputs.items()}
+    return [dict(zip(split, values, strict=True)) for values in zip(*split.values(), strict=True)]
 
 
 class QuestionViews(Dataset[Any]):

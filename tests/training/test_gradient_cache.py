@@ -1,0 +1,160 @@
+"""Cached gradients are the gradients; what draws and what counts does so as in one pass."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.modeling.model import TQNetModel
+from tqnet.objectives import pair_logistic, supervised_contrastive
+from tqnet.questions import QuestionBank
+from tqnet.training.data import QuestionViews, split_questions
+from tqnet.training.gradient_cache import embed_in_chunks
+
+Build = Callable[..., TQNetModel]
+Inputs = dict[str, Tensor]
+
+
+@pytest.fixture
+def inputs(build_tiny: Build, tiny_bank: QuestionBank) -> Inputs:
+    """40 questions: 24 without a figure, 12 with one, 4 with several."""
+    views = QuestionViews(tiny_bank, build_tiny().processor, seed=0)
+    return views.collate([views[0, i, 0] for i in range(len(tiny_bank))]).inputs
+
+
+def scl(embedding: Tensor) -> Tensor:
+    """Eq. 3, where question 2i is similar to 2i + 1."""
+    pair = torch.arange(len(embedding)) // 2
+    similar = (pair[:, None] == pair) & ~torch.eye(len(embedding), dtype=torch.bool)
+    return supervised_contrastive(F.normalize(embedding.float(), dim=-1), similar, 0.1)
+
+
+def gradients(model: TQNetModel) -> dict[str, Tensor]:
+    return {name: parameter.grad for name, parameter in model.named_parameters() if parameter.grad is not None}
+
+
+def train(model: TQNetModel, inputs: Inputs, chunk: int, bf16: bool = False) -> dict[str, Tensor]:
+    """The gradients of a step; dropout draws from seed 1."""
+    torch.manual_seed(1)
+    with torch.autocast("cpu", torch.bfloat16, enabled=bf16):
+        embedding = embed_in_chunks(model, inputs, chunk)
+    scl(embedding).backward()
+    return gradients(model)
+
+
+def assert_close(found: dict[str, Tensor], expected: dict[str, Tensor]) -> None:
+    """On the scale of the largest: sums of chunks round otherwise than one sum."""
+    assert found.keys() == expected.keys()
+    largest = max(float(gradient.abs().max()) for gradient in expected.values())
+    assert largest > 1e-3
+    for name, gradient in expected.items():
+        assert (found[name] - gradient).abs().max() < 1e-5 * largest, name
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 16, 39])
+@pytest.mark.parametrize("norm", ["frozen", "group"])
+def test_the_gradients_of_chunks_are_those_of_the_batch(
+    chunk: int, norm: str, build_tiny: Build, inputs: Inputs
+) -> None:
+    model = build_tiny(awake=True, visual_norm=norm, dropout=0).train()
+    expected = train(copy.deepcopy(model), inputs, 0)
+    assert len(expected) == len(list(model.parameters()))
+    assert_close(train(model, inputs, chunk), expected)
+
+
+def test_questions_without_figures(build_tiny: Build, inputs: Inputs) -> None:
+    model = build_tiny(awake=True, dropout=0).train()
+    bare = {**inputs, "image_counts": torch.zeros(40).long(), "pixel_values": inputs["pixel_values"][:0]}
+    expected = train(copy.deepcopy(model), bare, 0)
+    assert not any(name.startswith("visual.") for name in expected)
+    assert_close(train(model, bare, 16), expected)
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_one_chunk_is_one_pass_to_the_bit(bf16: bool, build_tiny: Build, inputs: Inputs) -> None:
+    """Dropout, batch norm and autocast of the second pass are those of the first."""
+    once, twice = build_tiny(awake=True).train(), build_tiny(awake=True).train()
+    expected, after_one = train(once, inputs, 0, bf16), torch.rand(1)
+    found, after_two = train(twice, inputs, 40, bf16), torch.rand(1)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    torch.testing.assert_close(dict(twice.named_buffers()), dict(once.named_buffers()), rtol=0, atol=0)
+    assert torch.equal(after_one, after_two)
+
+
+def cached_by_hand(model: TQNetModel, inputs: Inputs, chunk: int) -> dict[str, Tensor]:
+    """The paper's loops, word for word."""
+    torch.manual_seed(1)
+    states, embeddings = [], []
+    for part in split_questions(inputs, chunk):
+        states.append(torch.get_rng_state())
+        with torch.no_grad():
+            embeddings.append(model(**part).embedding)
+    features = torch.cat(embeddings).requires_grad_()
+    scl(features).backward()
+    assert features.grad is not None
+    second = copy.deepcopy(model)
+    for part, state, cached in zip(split_questions(inputs, chunk), states, features.grad.split(chunk), strict=True):
+        torch.set_rng_state(state)
+        second(**part).embedding.backward(cached)
+    return gradients(second)
+
+
+def test_it_is_the_loop_of_the_paper(build_tiny: Build, inputs: Inputs) -> None:
+    """Dropout and batch norm differ from chunk to chunk, and agree in both passes; statistics move in the first."""
+    by_hand, model = build_tiny(awake=True).train(), build_tiny(awake=True).train()
+    expected, after_loops = cached_by_hand(by_hand, inputs, 16), torch.rand(1)
+    assert_close(train(model, inputs, 16), expected)
+    assert torch.equal(torch.rand(1), after_loops)
+    torch.testing.assert_close(dict(model.named_buffers()), dict(by_hand.named_buffers()), rtol=0, atol=0)
+
+
+def test_running_statistics_move_once_for_every_chunk_with_figures(build_tiny: Build, inputs: Inputs) -> None:
+    model = build_tiny().train()
+    counted = [int(n.num_batches_tracked) for n in model.modules() if isinstance(n, nn.BatchNorm2d)]
+    train(model, inputs, 8)
+    chunks = sum(bool(part["image_counts"].sum()) for part in split_questions(inputs, 8))
+    found = [int(n.num_batches_tracked) for n in model.modules() if isinstance(n, nn.BatchNorm2d)]
+    assert found == [before + chunks for before in counted]
+    assert chunks > 1
+
+
+def test_the_objective_has_its_own_gradients(build_tiny: Build, inputs: Inputs) -> None:
+    """The scale and bias of the pair objective are no part of any chunk."""
+
+    def own(chunk: int) -> tuple[Tensor, Tensor]:
+        model = build_tiny(awake=True, visual_norm="frozen", dropout=0).train()
+        scale, bias = torch.tensor(10.0, requires_grad=True), torch.tensor(-5.0, requires_grad=True)
+        features = F.normalize(embed_in_chunks(model, inputs, chunk), dim=-1)
+        pair_logistic(features[0::2], features[1::2], torch.arange(20) % 2, scale, bias).backward()
+        assert scale.grad is not None
+        assert bias.grad is not None
+        return scale.grad, bias.grad
+
+    torch.testing.assert_close(own(7), own(0), rtol=1e-5, atol=1e-7)
+
+
+def test_chunks_pass_one_after_the_other(build_tiny: Build, inputs: Inputs) -> None:
+    """Forwards without activations, backwards with those of one chunk at a time."""
+    model = build_tiny(dropout=0).train()
+    passed: list[tuple[str, int]] = []
+    model.register_forward_pre_hook(
+        lambda _, __, given: passed.append(("forward", len(given["input_ids"]))), with_kwargs=True
+    )
+    embedding = embed_in_chunks(model, inputs, 16)
+    for part in embedding.grad_fn.next_functions:  # type: ignore[union-attr]  # of torch.cat: a node per chunk
+        part[0].register_prehook(lambda of: passed.append(("backward", len(of[0]))))  # type: ignore[union-attr]
+    scl(embedding).backward()
+    there = [("forward", 16), ("forward", 16), ("forward", 8)]
+    back = [(name, size) for size in (8, 16, 16) for name in ("backward", "forward")]
+    assert passed == [*there, *back]
+
+
+def test_no_gradient_no_second_pass(build_tiny: Build, inputs: Inputs) -> None:
+    model = build_tiny()
+    with torch.no_grad():
+        torch.testing.assert_close(embed_in_chunks(model, inputs, 7), embed_in_chunks(model, inputs, 0))
