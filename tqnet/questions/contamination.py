@@ -37,6 +37,8 @@ MEASURED = ("valid", "test")
 #: about another function.
 THRESHOLD = 0.9
 
+_CHUNK = 10_000
+
 
 @dataclass(frozen=True)
 class Double:
@@ -196,16 +198,24 @@ class _Search:
         return len(own) == len(others) and all(b in near[a] for a, b in zip(own, others, strict=True))
 
     def _plain(self, rows: np.ndarray) -> _Found:
-        """By their words, among the questions without figures; the most similar is the twin."""
+        """By their words, among the questions without figures."""
         corpus = np.array([row for row in self.train.tolist() if not self.figures.of[row]], dtype=np.int64)
-        first, second = alike(band_keys(self.sets, rows), band_keys(self.sets, corpus))
-        first, second = rows[first], corpus[second]
+        queries, keys = band_keys(self.sets, rows), band_keys(self.sets, corpus)
+        found: _Found = {}
+        for begin in range(0, len(rows), _CHUNK):  # a chunk's candidates fit into memory
+            chunk = slice(begin, begin + _CHUNK)
+            first, second = alike(queries[:, chunk], keys)
+            found |= self._most_similar(rows[chunk][first], corpus[second])
+        return found
+
+    def _most_similar(self, rows: np.ndarray, twins: np.ndarray) -> _Found:
+        """Of the pairs (row, twin), the most similar of each row, the first of equals, if near."""
         sizes = self.sets.sizes
-        low, high = np.minimum(sizes[first], sizes[second]), np.maximum(sizes[first], sizes[second])
+        low, high = np.minimum(sizes[rows], sizes[twins]), np.maximum(sizes[rows], sizes[twins])
         possible = low >= self.threshold * high  # no similarity is above the ratio of the sizes
         best: dict[int, tuple[float, int]] = {}
-        for row, twin in zip(first[possible].tolist(), second[possible].tolist(), strict=True):
+        for row, twin in zip(rows[possible].tolist(), twins[possible].tolist(), strict=True):
             similarity = self.sets.jaccard(row, twin)
-            if similarity >= max(self.threshold, best[row][0] + 1e-9 if row in best else 0):
+            if similarity >= self.threshold and similarity > best.get(row, (0.0, 0))[0]:
                 best[row] = (similarity, twin)
         return {row: ("near", twin) for row, (_, twin) in best.items()}
