@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tqnet.cli import main
 from tqnet.evaluation import sources
+from tqnet.questions import QuestionBank, find_contamination
 
 FAST = ["--device", "cpu", "--precision", "fp32"]
 
@@ -49,6 +51,76 @@ def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pyt
     assert results["stages"]["bm25"]["probe"] is None
     assert results["made_by"]["command"].startswith("tqnet evaluate stages words=tfidf")
     assert "<title>A title</title>" in (out / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def doubled_bank(bank_folder: str, tmp_path: Path) -> tuple[str, list[str]]:
+    """The part of the sample bank with three questions of test that repeat some of train, and their ids."""
+    bank = QuestionBank.load(bank_folder)
+    test = next(question for question in bank.split("test"))
+    doubles = [
+        replace(question, id=f"double {i}", split="test", group=test.group, knowledge=test.knowledge)
+        for i, question in enumerate(bank.split("train").select([0, 1, 2]))
+    ]
+    clean = bank.select(find_contamination(bank).clean)  # the sample's own doubles would blur the comparison
+    (tmp_path / "doubled").mkdir()
+    (tmp_path / "clean").mkdir()
+    QuestionBank.from_questions([*clean, *doubles]).save(tmp_path / "doubled" / "questions.jsonl")
+    clean.save(tmp_path / "clean" / "questions.jsonl")
+    return str(tmp_path / "doubled"), [double.id for double in doubles]
+
+
+def test_without_doubles_measures_as_if_they_were_not_there(
+    model_folder: str, doubled_bank: tuple[str, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, doubles = doubled_bank
+    call = ["evaluate", "stages", "words=tfidf", f"scl={model_folder}", *FAST]
+    assert main([*call, "--bank", str(tmp_path / "clean"), "--out", str(tmp_path / "a")]) == 0
+    assert main([*call, "--bank", folder, "--out", str(tmp_path / "b"), "--without-doubles"]) == 0
+    assert f"doubles of questions in train left out: {len(doubles)}\n" in capsys.readouterr().err
+    clean, cleaned = (json.loads((tmp_path / out / "results.json").read_text())["stages"] for out in "ab")
+    for name in ("words", "scl"):
+        assert cleaned[name]["similar"] == clean[name]["similar"]
+        assert cleaned[name]["probe"] == clean[name]["probe"]
+        assert clean[name]["without_doubles"] is None
+        assert cleaned[name]["without_doubles"]["test"] == {"exact": 3, "near": 0, "figure": 0}
+    note = "Without the questions that have a double in train: 0 of valid"
+    assert (tmp_path / "b" / "results.md").read_text(encoding="utf-8").count(note) == 1
+    assert note in (tmp_path / "b" / "report.html").read_text(encoding="utf-8")
+    assert note not in (tmp_path / "a" / "results.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("task", ["similar", "probe"])
+def test_one_model_without_doubles(
+    task: str, model_folder: str, doubled_bank: tuple[str, list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", task, "--model", model_folder, "--bank", doubled_bank[0], "--no-baselines", *FAST]
+    assert main([*call, "--without-doubles"]) == 0
+    assert (
+        "0 of valid (0 exact, 0 near, 0 figure) and 3 of test (3 exact, 0 near, 0 figure)." in capsys.readouterr().out
+    )
+
+
+def test_pairs_may_name_doubles_that_are_left_out(
+    model_folder: str, doubled_bank: tuple[str, list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, (first, second, _) = doubled_bank
+    ids = QuestionBank.load(folder).split("test").ids
+    pairs = [(a, b) for a in ids[:4] for b in ids[:4] if a < b] + [(first, second), (ids[0], first)]
+    lines = (json.dumps({"a": a, "b": b, "similar": 1}) for a, b in pairs)
+    (tmp_path / "pairs.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    call = ["evaluate", "similar", "--model", model_folder, "--bank", folder, "--no-baselines", "--json", *FAST]
+    assert main([*call, "--pairs", str(tmp_path / "pairs.jsonl"), "--k", "3", "--without-doubles"]) == 0
+    overall = json.loads(capsys.readouterr().out)["model"]["similar"]["overall"]
+    assert overall["queries"] == 4
+
+
+def test_a_bank_without_splits_has_no_doubles_to_leave_out(
+    model_folder: str, write_bank, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "similar", "--model", model_folder, "--bank", write_bank(group="g"), "--split", "all", *FAST]
+    assert main([*call, "--without-doubles"]) == 2
+    assert "--without-doubles: the bank has no questions of the splits train and test" in capsys.readouterr().err
 
 
 def test_a_split_without_queries_is_an_error(

@@ -82,6 +82,40 @@ def test_duplicates(write: Write, figure: Figure) -> None:
     assert check_bank(file, images=False).duplicates.examples == [("a", "c")]
 
 
+def test_doubles_between_train_and_what_is_measured(write: Write, figure: Figure) -> None:
+    one, other = "How long is the side $AB$ of 12 squares?", "A farmer has some sheep, and sells every third."
+    file = write(
+        _question("a", one, split="train"),
+        _question("b", other, split="train", images=[figure("1.png")]),
+        _question("c", one, split="test"),
+        _question("d", one.replace("12", "7"), split="valid"),
+        _question("e", "What is drawn here?", split="test", images=[figure("copy.png")]),
+        _question("f", other, split="test", images=[figure("2.png", 200)]),
+    )
+    report = check_bank(file)
+    assert report.overlap is not None
+    assert report.overlap.questions == {"valid": 1, "test": 3}
+    assert report.overlap.doubles == {
+        "valid": {"exact": 0, "near": 1, "figure": 0},
+        "test": {"exact": 1, "near": 0, "figure": 1},
+    }
+    assert report.to_dict()["overlap"]["examples"] == [("exact", "c", "a"), ("near", "d", "a"), ("figure", "e", "b")]
+    assert (
+        "valid with train: exact 0, near 1, figure 0 (100.0% of 1); test with train: exact 1, near 0, figure 1 "
+        "(66.7% of 3); e.g. c = a (exact), d = a (near), e = b (figure)"
+    ) in report.render()
+    # Without a look into the files, a figure is known by its path.
+    unseen = check_bank(file, images=False).overlap
+    assert unseen is not None
+    assert unseen.doubles["test"] == {"exact": 1, "near": 0, "figure": 0}
+
+
+@pytest.mark.parametrize("splits", [("train", "train"), ("test", None)])
+def test_doubles_take_two_splits(write: Write, splits: tuple[str | None, str | None]) -> None:
+    report = check_bank(write(*(_question(str(i), split=split) for i, split in enumerate(splits))))
+    assert "overlap     not looked for: that takes questions of train and of valid or test" in report.render()
+
+
 def test_images_may_be_left_out(write: Write) -> None:
     file = write(_question("a", images=["gone.png"]))
     assert len(check_bank(file).faults) == 1

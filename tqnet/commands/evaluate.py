@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tqnet.cli import Subparsers
     from tqnet.evaluation import StageResult
     from tqnet.evaluation.stages import Tasks
-    from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
+    from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
 
 _START = "encoder:minilm"
 _START_NAME = "start encoder"
@@ -69,6 +69,11 @@ def _add_one_model(parser: argparse.ArgumentParser, baselines: str) -> None:
 def _add_bank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bank", required=True, help="the corpus: a folder with questions.*, or such a file")
     parser.add_argument("--seed", type=whole_number(0), default=0)
+    parser.add_argument(
+        "--without-doubles",
+        action="store_true",
+        help="leave out questions of valid and test that have a double in train (see tqnet check)",
+    )
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
     add_model_arguments(parser)
 
@@ -133,7 +138,7 @@ def run_stages(args: argparse.Namespace) -> int:
     report = write_report(
         out / "report.html",
         results,
-        bank,
+        tasks.bank,
         title=args.title,
         vectors=vectors,
         metrics_files=logs,
@@ -204,9 +209,21 @@ def _tasks(
 ) -> Tasks:
     from tqnet.evaluation.stages import Tasks
 
-    if similarity is None:
-        return Tasks(bank, hierarchy=hierarchy, seed=args.seed)
-    return Tasks(bank, similarity, hierarchy, None if args.split == "all" else args.split, args.k, args.seed)
+    tasks = Tasks(bank, hierarchy=hierarchy, seed=args.seed)
+    if similarity is not None:
+        split = None if args.split == "all" else args.split
+        tasks = replace(tasks, similarity=similarity, split=split, k=args.k)
+    return tasks.without(_doubles(bank)) if args.without_doubles else tasks
+
+
+def _doubles(bank: QuestionBank) -> Contamination:
+    from tqnet.questions import find_contamination
+
+    if not {"train", "test"} <= set(bank.column("split")):
+        raise ValueError("--without-doubles: the bank has no questions of the splits train and test to compare")
+    doubles = find_contamination(bank)
+    print(f"doubles of questions in train left out: {len(doubles.doubles):,}", file=sys.stderr)
+    return doubles
 
 
 def _bank(args: argparse.Namespace) -> QuestionBank:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from tqnet.evaluation.ranking import Ranker
 from tqnet.evaluation.similar import evaluate_similar
 from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
-from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
+from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
 
 #: Names that stand for no model: word overlap.
 LEXICAL: dict[str, type[TfidfRanker] | type[Bm25Ranker]] = {"tfidf": TfidfRanker, "bm25": Bm25Ranker}
@@ -32,6 +32,7 @@ class Tasks:
         similarity: For similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
         hierarchy: For the linear probe.
         seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
+        left_out: Doubles that are no longer in ``bank`` (see ``without``).
     """
 
     bank: QuestionBank
@@ -40,6 +41,14 @@ class Tasks:
     split: str | None = "test"
     k: int = 5
     seed: int = 0
+    left_out: Contamination | None = None
+
+    def without(self, doubles: Contamination) -> Tasks:
+        """The same tasks on the bank without these questions: not asked, not found, not probed."""
+        bank = self.bank.select(doubles.clean)
+        similarity = self.similarity.select(doubles.clean) if self.similarity is not None else None
+        hierarchy = KnowledgeHierarchy.from_bank(bank) if self.hierarchy is not None else None
+        return replace(self, bank=bank, similarity=similarity, hierarchy=hierarchy, left_out=doubles)
 
     def check(self) -> None:
         """Find out before anything is encoded whether there is something to measure.
@@ -92,7 +101,7 @@ class Tasks:
             )
         if self.hierarchy is not None and vectors is not None:
             probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)
-        return StageResult(similar, probe, notes)
+        return StageResult(similar, probe, notes, self.left_out)
 
     def _has_queries(self, similarity: Similarity) -> bool:
         splits = self.bank.column("split")

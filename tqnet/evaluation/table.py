@@ -9,6 +9,7 @@ from unicodedata import east_asian_width
 
 from tqnet.evaluation.probe import ProbeResult
 from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
+from tqnet.questions.contamination import MEASURED, Contamination
 
 NOTHING = "–"
 
@@ -19,11 +20,13 @@ class StageResult:
 
     Attributes:
         notes: What a reader of the tables has to know about this stage, printed below them.
+        without: Questions that were left out, as doubles of questions in ``train``.
     """
 
     similar: SimilarResult | None = None
     probe: ProbeResult | None = None
     notes: tuple[str, ...] = ()
+    without: Contamination | None = None
 
 
 Results = Mapping[str, StageResult]
@@ -134,13 +137,25 @@ def to_dict(results: Results) -> dict[str, Any]:
             "similar": stage.similar.to_dict() if stage.similar else None,
             "probe": stage.probe.to_dict() if stage.probe else None,
             "notes": list(stage.notes),
+            "without_doubles": {s: stage.without.counts(s) for s in MEASURED} if stage.without else None,
         }
         for name, stage in results.items()
     }
 
 
 def _stage_notes(results: Results) -> tuple[str, ...]:
-    return tuple(f"{name}: {note}." for name, stage in results.items() for note in stage.notes)
+    own = tuple(f"{name}: {note}." for name, stage in results.items() for note in stage.notes)
+    without = dict.fromkeys(_without(stage.without) for stage in results.values() if stage.without)
+    return (*own, *without)
+
+
+def _without(found: Contamination) -> str:
+    """What was left out, e.g. "12 of test (1 exact, 8 near, 3 figure)"."""
+    parts = []
+    for split in MEASURED:
+        kinds = found.counts(split)
+        parts.append(f"{sum(kinds.values()):,} of {split} ({', '.join(f'{n:,} {kind}' for kind, n in kinds.items())})")
+    return f"Without the questions that have a double in train: {' and '.join(parts)}."
 
 
 def _probe_notes(results: Results) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.check import check_bank
+from tqnet.questions.contamination import Contamination, Double, find_contamination
 from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.knowledge import KnowledgeHierarchy, load_bank
 from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
@@ -13,6 +14,8 @@ __all__ = [
     "SPLITS",
     "BankError",
     "BankReport",
+    "Contamination",
+    "Double",
     "Fault",
     "FieldError",
     "KnowledgeHierarchy",
@@ -21,6 +24,7 @@ __all__ = [
     "QuestionBank",
     "Similarity",
     "check_bank",
+    "find_contamination",
     "load_bank",
     "read_question",
     "write_question",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Iterator
@@ -14,10 +13,13 @@ import numpy as np
 from tqdm import tqdm
 
 from tqnet.questions.bank import QuestionBank, batched
-from tqnet.questions.images import decode_image
+from tqnet.questions.contamination import MEASURED, Contamination, find_contamination
+from tqnet.questions.figures import FigureHash, hash_figure, hash_name
+from tqnet.questions.images import open_image
 from tqnet.questions.knowledge import KnowledgeHierarchy, hierarchy_faults
 from tqnet.questions.question import Question
-from tqnet.questions.report import BankReport, Duplicates, Groups, Images, Knowledge, Lengths
+from tqnet.questions.report import BankReport, Duplicates, Groups, Images, Knowledge, Lengths, Overlap
+from tqnet.questions.shingles import normal_text
 from tqnet.questions.table import BATCH, hash64, repeats
 
 
@@ -57,28 +59,36 @@ def check_bank(
         groups=_groups(bank),
         lengths=_lengths(bank, tokenizer),
         duplicates=_duplicates(bank, figures),
+        overlap=_overlap(bank, find_contamination(bank, hash_image=figures.looks)),
         faults=tuple(faults),
     )
 
 
 class _Figures:
-    """Inspects images, and remembers the content of each, for copies under different names."""
+    """Inspects images, and remembers what is in each, for copies under different names."""
 
     def __init__(self) -> None:
         self.progress: tqdm | None = None
         self._content: dict[str, int] = {}
+        self._looks: dict[str, FigureHash] = {}
 
     def inspect(self, path: str) -> str | None:
         if self.progress is not None:
             self.progress.update()
-        problem = decode_image(path)
-        if problem is None:
-            self._content[path] = hash64(Path(path).read_bytes())
-        return problem
+        image = open_image(path)
+        if isinstance(image, str):
+            return image
+        self._content[path] = hash64(Path(path).read_bytes())
+        self._looks[path] = hash_figure(image)
+        return None
 
     def content(self, path: str) -> int | str:
         """A hash of the file, or its path if the image was not looked at."""
         return self._content.get(path, path)
+
+    def looks(self, path: str) -> FigureHash:
+        """A hash of the pixels, or of the path if the image was not looked at."""
+        return self._looks.get(path) or hash_name(path)
 
 
 def _count(bank: QuestionBank, name: str) -> dict[str, int]:
@@ -158,8 +168,7 @@ def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
     hashes = array("Q")
     images = (paths for (batch,) in bank.batches("images") for paths in batch)
     for text, paths in zip(_contents(bank), images, strict=True):
-        normal = " ".join(unicodedata.normalize("NFKC", text).split())
-        hashes.append(hash64(repr((normal, [figures.content(path) for path in paths]))))
+        hashes.append(hash64(repr((normal_text(text), [figures.content(path) for path in paths]))))
     splits = bank.column("split")
     within = across = 0
     examples: list[tuple[str, str]] = []
@@ -169,3 +178,16 @@ def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
         if len(examples) < Duplicates.SHOWN:
             examples.append((bank[first].id, bank[row].id))
     return Duplicates(within_splits=within, across_splits=across, examples=examples)
+
+
+def _overlap(bank: QuestionBank, found: Contamination) -> Overlap | None:
+    splits = Counter(bank.column("split"))
+    if not splits["train"]:
+        return None
+    measured = [split for split in MEASURED if splits[split]]
+    examples = [(double.kind, double.id, double.twin) for double in found.doubles]
+    return Overlap(
+        questions={split: splits[split] for split in measured},
+        doubles={split: found.counts(split) for split in measured},
+        examples=examples[: Overlap.SHOWN],
+    )

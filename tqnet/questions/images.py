@@ -31,6 +31,14 @@ def decode_image(path: str) -> str | None:
 @lru_cache(maxsize=1_000_000)
 def _decode(path: str, size: int, mtime_ns: int) -> str | None:
     """Remembered while the file stays as it is, since a run opens its bank more than once."""
+    image = open_image(path)
+    return image if isinstance(image, str) else None
+
+
+def open_image(path: str) -> Image.Image | str:
+    """The decoded image, or what is wrong with it."""
+    if problem := stat_image(path):
+        return problem
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
@@ -38,11 +46,11 @@ def _decode(path: str, size: int, mtime_ns: int) -> str | None:
                 if image.width * image.height > MAX_PIXELS:
                     return _GIGANTIC
                 image.load()
+                return image
     except Image.DecompressionBombError:
         return _GIGANTIC
     except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
         return "corrupt image"
-    return None
 
 
 _GIGANTIC = f"gigantic image, more than {MAX_PIXELS // 1_000_000} million pixels"

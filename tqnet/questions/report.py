@@ -63,6 +63,23 @@ class Duplicates:
 
 
 @dataclass(frozen=True)
+class Overlap:
+    """Questions of ``valid`` and ``test`` with a double in ``train`` (see `tqnet.questions.contamination`).
+
+    Attributes:
+        questions: Questions of each split.
+        doubles: Those of each split with a double, by its kind.
+        examples: (kind, id, id of the twin in ``train``) of the first doubles.
+    """
+
+    SHOWN: ClassVar[int] = 10
+
+    questions: dict[str, int]
+    doubles: dict[str, dict[str, int]]
+    examples: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
 class BankReport:
     """Everything that is known about a bank; the counts are over the ``questions`` that could be read."""
 
@@ -79,6 +96,8 @@ class BankReport:
     groups: Groups
     lengths: Lengths
     duplicates: Duplicates
+    overlap: Overlap | None
+    """None without a split ``train``."""
     faults: tuple[Fault, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +117,7 @@ class BankReport:
             ("groups", self._render_groups()),
             ("lengths", self._render_lengths()),
             ("duplicates", self._render_duplicates()),
+            ("overlap", self._render_overlap()),
             ("faults", f"{len(self.faults):,}" if self.faults else "none"),
         ]
         lines = [f"{name:<11} {text}" for name, text in rows]
@@ -138,6 +158,17 @@ class BankReport:
             return "none"
         pairs = ", ".join(f"{first} = {second}" for first, second in found.examples[:3])
         return f"{found.within_splits:,} within a split, {found.across_splits:,} across splits, e.g. {pairs}"
+
+    def _render_overlap(self) -> str:
+        found = self.overlap
+        if found is None or not found.questions:
+            return "not looked for: that takes questions of train and of valid or test"
+        parts = []
+        for split, kinds in found.doubles.items():
+            share = sum(kinds.values()) / found.questions[split]
+            parts.append(f"{split} with train: {_shares(kinds)} ({share:.1%} of {found.questions[split]:,})")
+        pairs = ", ".join(f"{first} = {twin} ({kind})" for kind, first, twin in found.examples[:3])
+        return "; ".join(parts) + (f"; e.g. {pairs}" if pairs else "")
 
 
 def _shares(counts: dict[Any, int]) -> str:
