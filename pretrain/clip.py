@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.libraries import precision
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
@@ -106,7 +107,7 @@ def main(config: CLIPConfig) -> Path:
             QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
             workers=config.data.workers,
         ),
-        evaluate=ValidationPrecision.of(model, config.data, accelerator.mixed_precision),
+        evaluate=ValidationPrecision.of(model, config.data, precision(config.run.precision)),
     )
     hashes = {stream: of.to(loop.device) for stream, of in session.content_hashes(pictured).items()}
     for batch in loop:

@@ -17,7 +17,7 @@ from tqnet.bench.suite import Row, Suite
 from tqnet.bench.table import RowResult
 from tqnet.evaluation.sources import Encoding, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
-from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity, load_bank
+from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity, find_contamination, load_bank
 from tqnet.questions.modalities import show
 from tqnet.version import __version__
 
@@ -39,11 +39,16 @@ class Bench:
         for stage in suite.stages.values():
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
-        self._tasks(self.bank).check()
+        doubles = find_contamination(self.bank)
+        self.measured = self.bank.select(doubles.clean)
+        self._left_out = len(doubles.doubles)
+        self._tasks(self.measured).check()
 
     @cached_property
     def bank_facts(self) -> str:
-        return f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
+        """The bank in words, for the head of a table."""
+        whole = f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
+        return f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train"
 
     def run(self, seeds: int) -> Iterator[list[RowResult]]:
         """What there is after each row, all rows with one seed before the next seed."""
@@ -75,7 +80,7 @@ class Bench:
         kept = self.out / "scores" / f"{digest}.json"
         if kept.is_file():
             return RowScores.load(kept)
-        shown = show(self.bank, row.show)
+        shown = show(self.measured, row.show)
         tasks = self._tasks(shown)
         if source in LEXICAL:
             scores = RowScores.of(tasks.measure_lexical(source))

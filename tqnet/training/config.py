@@ -11,7 +11,7 @@ import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -73,11 +73,15 @@ class DataConfig:
             raise ConfigError(f"data.show: {self.show!r} is none of {', '.join(SHOWN)}")
 
     def load(self) -> QuestionBank:
-        """The whole bank, all splits.
+        """The whole bank, all splits; read once, however often it is asked for.
 
         Raises:
             BankError: It has faults and ``on_error`` is ``stop``.
         """
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> QuestionBank:
         return show(load_bank(self.bank, self.error_policy, self.verify_images), self.show)
 
     @property
