@@ -32,8 +32,9 @@ KINDS = ("exact", "near", "figure")
 #: Splits that are measured on.
 MEASURED = ("valid", "test")
 
-#: Least Jaccard similarity of the shingles of near doubles. From 0.9 on, pairs of a public bank were mostly one question
-#: with a word or the numbers changed; from 0.8 to 0.9, many came from one template and asked about another function.
+#: Least Jaccard similarity of the shingles of near doubles. From 0.9 on, pairs of a public bank were mostly one
+#: question with a word or the numbers changed; from 0.8 to 0.9, many came from one template and asked about another
+#: function.
 THRESHOLD = 0.9
 
 _CHUNK = 10_000
