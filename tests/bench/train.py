@@ -1,0 +1,184 @@
+"""Speed of a training step of ``finetune/similar.py``, and where its time goes, measured in one run.
+
+    python -m tests.bench.train --bank BANK --steps 20
+
+Compares with the same model written the plain way: batches at random, padded to the longest of their texts; a blank
+figure for every question without one; fp32. The two take turns, so that whatever else the machine does falls on both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.libraries import precision, quiet
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.model import TQNetModel
+from tqnet.objectives import supervised_contrastive
+from tqnet.questions import QuestionBank, Similarity
+from tqnet.training.config import OptimConfig
+from tqnet.training.data import QuestionViews
+from tqnet.training.optim import build_optimizer
+from tqnet.training.sampler import GroupBatches
+from tqnet.training.session import contents, sort_lengths
+
+#: What the time of a step is divided among; ``other`` is pooling, and autograd between the parts.
+PARTS = ("loader", "text", "visual", "fusion", "loss", "optimizer", "other")
+
+
+@dataclass
+class Stopwatch:
+    """Seconds by part; of modules forwards and backwards."""
+
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    _begun: dict[Any, float] = field(default_factory=dict)
+
+    def watch(self, part: str, module: nn.Module) -> None:
+        module.register_forward_pre_hook(lambda *_: self._begin(part, "forward"))
+        module.register_forward_hook(lambda *_: self._end(part, "forward"))
+        module.register_full_backward_pre_hook(lambda *_: self._begin(part, "backward"))
+        module.register_full_backward_hook(lambda *_: self._end(part, "backward"))
+
+    def time(self, part: str, work: Callable[[], Any]) -> Any:
+        begun = time.perf_counter()
+        done = work()
+        self.seconds[part] += time.perf_counter() - begun
+        return done
+
+    def _begin(self, *key: str) -> None:
+        self._begun[key] = time.perf_counter()
+
+    def _end(self, part: str, way: str) -> None:
+        if (begun := self._begun.pop((part, way), None)) is not None:
+            self.seconds[part] += time.perf_counter() - begun
+
+
+class Trainer:
+    """Steps of supervised contrast; a subclass says what a batch is and how it is encoded."""
+
+    autocast = False
+
+    def __init__(self, bank: QuestionBank, batch_size: int, dropout: float):
+        torch.manual_seed(0)
+        shape = ModelConfig(max_length=128, image_size=128, dropout=dropout)
+        built, self.processor = build_model(shape, contents(bank))
+        assert isinstance(built, TQNetModel)
+        self.model, self.bank, self.batch_size = built.train(), bank, batch_size
+        self.similarity = Similarity.from_groups(bank)
+        self.optimizer = self.build_optimizer()
+        self.watch = Stopwatch()
+        for part in ("text", "visual", "fusion"):
+            self.watch.watch(part, getattr(self.model, part))
+        self.batches = self.load()
+
+    def build_optimizer(self) -> torch.optim.Optimizer:
+        return build_optimizer(self.model, OptimConfig())
+
+    def load(self) -> Iterator[tuple[np.ndarray, dict[str, Tensor]]]:
+        """Question numbers and packed batches, without end."""
+        views = QuestionViews(self.bank, self.processor, seed=0)
+        for epoch in range(1_000_000):
+            for index in self.plan(epoch):
+                yield index, self.prepare(views.collate([views[epoch, int(i), 0] for i in index]).inputs)
+
+    def plan(self, epoch: int) -> list[np.ndarray]:
+        lengths = sort_lengths(self.bank, self.processor, self.model.cells_per_image)
+        return GroupBatches(self.similarity, lengths, self.batch_size, seed=0).epoch(epoch)
+
+    def prepare(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        return inputs
+
+    def embed(self, inputs: dict[str, Tensor]) -> Tensor:
+        return self.model(**inputs).embedding
+
+    def step(self) -> float:
+        """Seconds of a step."""
+        begun = time.perf_counter()
+        index, inputs = self.watch.time("loader", lambda: next(self.batches))
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
+            features = F.normalize(self.embed(inputs).float(), dim=-1)
+        similar = torch.from_numpy(self.similarity.matrix(index))
+        loss = self.watch.time("loss", lambda: supervised_contrastive(features, similar, 0.07))
+        loss.backward()
+        self.watch.time("optimizer", self.optimizer.step)
+        self.optimizer.zero_grad()
+        return time.perf_counter() - begun
+
+
+class Ours(Trainer):
+    """As the recipe does it."""
+
+    autocast = precision("auto", "cpu") == "bf16"
+
+
+class Plain(Trainer):
+    """The reference."""
+
+    def build_optimizer(self) -> torch.optim.Optimizer:
+        return torch.optim.AdamW(self.model.parameters(), foreach=False)
+
+    def plan(self, epoch: int) -> list[np.ndarray]:
+        order = np.random.default_rng(epoch).permutation(len(self.bank))
+        return list(order[: len(order) // self.batch_size * self.batch_size].reshape(-1, self.batch_size))
+
+    def prepare(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+        """A blank figure where there is none."""
+        counts, figures = inputs["image_counts"], inputs["pixel_values"]
+        blank = torch.zeros(1, 3, 128, 128)
+        own = [part if len(part) else blank for part in figures.split(counts.tolist())]
+        return inputs | {"pixel_values": torch.cat(own), "image_counts": counts.clamp(min=1)}
+
+    def embed(self, inputs: dict[str, Tensor]) -> Tensor:
+        ids, mask = inputs["input_ids"], inputs["attention_mask"].bool()
+        text = self.model.text(input_ids=ids, attention_mask=mask).last_hidden_state
+        visual, visual_mask = self.model.visual(inputs["pixel_values"], inputs["image_counts"])
+        joined = torch.cat([mask, visual_mask], 1)
+        tokens = self.model.fusion(torch.cat([text, visual], 1), joined)
+        return (tokens * joined[..., None]).sum(1) / joined.sum(1, keepdim=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bank", required=True)
+    parser.add_argument("--steps", type=int, default=20, help="of each, after two that warm up")
+    parser.add_argument("--batch-size", type=int, default=32)
+    parser.add_argument("--dropout", type=float, default=0.0, help="of ours; the reference keeps BERT's 0.1")
+    args = parser.parse_args()
+    quiet()
+    bank = QuestionBank.load(args.bank).split("train")
+    contestants = {"tqnet": Ours(bank, args.batch_size, args.dropout), "plain": Plain(bank, args.batch_size, 0.1)}
+    seconds: dict[str, float] = defaultdict(float)
+    for number in range(args.steps + 2):
+        for name, trainer in contestants.items():
+            if number == 2:
+                trainer.watch.seconds.clear()
+            took = trainer.step()
+            seconds[name] += took if number >= 2 else 0.0
+    print(json.dumps(_report(contestants, seconds, args.steps), indent=2))
+
+
+def _report(contestants: dict[str, Trainer], seconds: dict[str, float], steps: int) -> dict[str, Any]:
+    speed = {name: steps * trainer.batch_size / seconds[name] for name, trainer in contestants.items()}
+    shares = {}
+    for name, trainer in contestants.items():
+        known = {part: trainer.watch.seconds[part] / seconds[name] for part in PARTS[:-1]}
+        shares[name] = {part: round(share, 3) for part, share in (known | {"other": 1 - sum(known.values())}).items()}
+    return {
+        "questions_per_second": {name: round(value, 1) for name, value in speed.items()},
+        "ratio": round(speed["tqnet"] / speed["plain"], 2),
+        "shares_of_time": shares,
+    }
+
+
+if __name__ == "__main__":
+    main()
