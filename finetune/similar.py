@@ -17,25 +17,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.libraries import precision
-from tqnet.modeling.build import ModelConfig
+from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
-from tqnet.training.data import QuestionViews
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.gradient_cache import embed_in_chunks
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import GroupBatches
 from tqnet.training.validation import ValidationPrecision, similar_questions
 
 
 @dataclass
-class SimilarConfig:
+class SimilarConfig(RecipeConfig):
     """Settings of the stage.
 
     Attributes:
@@ -54,10 +50,7 @@ class SimilarConfig:
             paper's. Only labels of ``train`` are read.
     """
 
-    data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
-    run: RunConfig = field(default_factory=RunConfig)
     augment: AugmentConfig = field(default_factory=lambda: AugmentConfig(mask=0.0, window=1.0, images="none"))
     objective: str = "scl"
     denominator: str = "negatives"
@@ -111,10 +104,8 @@ def main(config: SimilarConfig) -> Path:
     similarity_model = SimilarityModel(model, config.objective, config.chunk)
     loop = TrainingLoop(
         accelerator,
-        config.run,
-        config.optim,
+        config,
         model=model,
-        provenance=Provenance(config, bank),
         trained=similarity_model,
         plan=GroupBatches(
             similarity,
@@ -126,15 +117,8 @@ def main(config: SimilarConfig) -> Path:
             None if blocks is None else blocks.first,
             config.block,
         ),
-        views=QuestionViews(
-            bank,
-            processor,
-            config.run.seed,
-            QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
-            workers=config.data.workers,
-            read_images=model.config.reads_images,
-        ),
-        evaluate=ValidationPrecision.of(model, config.data, precision(config.run.precision)),
+        views=session.question_views(config, bank, model, config.augment),
+        evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
     for batch in loop:
         similarity_model.train()

@@ -13,31 +13,25 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.build import ModelConfig
+from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.heads import FigureDecoder
 from tqnet.modeling.visual import VisualStream
 from tqnet.objectives import figure_reconstruction
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config
-from tqnet.training.data import QuestionViews
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
 
 @dataclass
-class AutoencoderConfig:
+class AutoencoderConfig(RecipeConfig):
     """Settings of the stage.
 
     Attributes:
         target: Side of the square that is drawn, in pixels.
     """
 
-    data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3))
-    run: RunConfig = field(default_factory=RunConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     target: int = 64
 
@@ -62,24 +56,19 @@ class FigureAutoencoder(nn.Module):
 def main(config: AutoencoderConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    with_figures = bank.select([i for i, images in enumerate(bank.column("images")) if images])
-    if not len(with_figures):
-        raise ConfigError(f"data.bank: {config.data.bank} has no question with a figure")
+    with_figures = session.questions_with_figures(bank, config.data)
     model, processor = session.build(config.model, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
 
-    augment = QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token)
     autoencoder = FigureAutoencoder(model.visual, config.target)
     loop = TrainingLoop(
         accelerator,
-        config.run,
-        config.optim,
+        config,
         model=model,
-        provenance=Provenance(config, with_figures),
         trained=autoencoder,
         plan=ShuffledBatches(session.sort_lengths(with_figures, processor), config.run.batch_size, config.run.seed),
-        views=QuestionViews(with_figures, processor, config.run.seed, augment, workers=config.data.workers),
+        views=session.question_views(config, with_figures, model, config.augment),
     )
     for batch in loop:
         autoencoder.train()

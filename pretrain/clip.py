@@ -16,19 +16,14 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.libraries import precision
-from tqnet.modeling.build import ModelConfig
+from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.objectives import cross_modal_infonce
-from tqnet.questions import QuestionBank
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
-from tqnet.training.data import QuestionViews
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
@@ -37,7 +32,7 @@ LARGEST_SCALE = 100.0
 
 
 @dataclass
-class CLIPConfig:
+class CLIPConfig(RecipeConfig):
     """Settings of the stage.
 
     Attributes:
@@ -45,10 +40,7 @@ class CLIPConfig:
         dimension: Width of the projections.
     """
 
-    data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=2e-5))
-    run: RunConfig = field(default_factory=RunConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     temperature: float = 0.07
     dimension: int = 128
@@ -82,7 +74,7 @@ class CrossModalEncoder(ContrastiveEncoder):
 def main(config: CLIPConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    pictured = questions_with_figures(bank, config)
+    pictured = session.questions_with_figures(bank, config.data, config.run.batch_size)
     model, processor = session.build(config.model, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to contrast texts with")
@@ -94,20 +86,12 @@ def main(config: CLIPConfig) -> Path:
     lengths = session.sort_lengths(pictured, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
-        config.run,
-        config.optim,
+        config,
         model=model,
-        provenance=Provenance(config, pictured),
         trained=encoder,
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
-        views=QuestionViews(
-            pictured,
-            processor,
-            config.run.seed,
-            QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
-            workers=config.data.workers,
-        ),
-        evaluate=ValidationPrecision.of(model, config.data, precision(config.run.precision)),
+        views=session.question_views(config, pictured, model, config.augment),
+        evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
     hashes = {stream: of.to(loop.device) for stream, of in session.content_hashes(pictured).items()}
     for batch in loop:
@@ -121,17 +105,6 @@ def main(config: CLIPConfig) -> Path:
         encoder.limit_scale()
         loop.after_step()
     return loop.finish()
-
-
-def questions_with_figures(bank: QuestionBank, config: CLIPConfig) -> QuestionBank:
-    """Those that have both modalities; at least a batch of them."""
-    pictured = bank.select([i for i, images in enumerate(bank.column("images")) if images])
-    if len(pictured) < config.run.batch_size:
-        raise ConfigError(
-            f"data.bank: {config.data.bank} has {len(pictured)} training questions with a figure, too few for a "
-            f"batch of {config.run.batch_size} (run.batch_size)"
-        )
-    return pictured
 
 
 def same(hashes: Tensor) -> Tensor:

@@ -14,30 +14,24 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
-from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, parse_config, within
-from tqnet.training.data import QuestionViews
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.masking import IGNORED, MaskTokens
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
 
 @dataclass
-class MLMConfig:
+class MLMConfig(RecipeConfig):
     """Settings of the stage.
 
     Attributes:
         mask: Share of words and formula tokens that are masked.
     """
 
-    data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=5e-5))
-    run: RunConfig = field(default_factory=RunConfig)
     mask: float = 0.15
 
     def __post_init__(self) -> None:
@@ -75,23 +69,15 @@ def main(config: MLMConfig) -> Path:
     if not isinstance(model, TQNetModel):
         raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
 
+    mask = MaskTokens(processor.tokenizer, config.mask, config.run.seed)
     lengths = session.sort_lengths(bank, processor)
     loop = TrainingLoop(
         accelerator,
-        config.run,
-        config.optim,
+        config,
         model=model,
-        provenance=Provenance(config, bank),
         trained=MaskedLanguageModel(model.text),
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
-        views=QuestionViews(
-            bank,
-            processor,
-            config.run.seed,
-            workers=config.data.workers,
-            prepare=MaskTokens(processor.tokenizer, config.mask, config.run.seed),
-            read_images=False,
-        ),
+        views=session.question_views(config, bank, model, prepare=mask, read_images=False),
     )
     for batch in loop:
         loop.trained.train()

@@ -15,19 +15,15 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.libraries import precision
-from tqnet.modeling.build import ModelConfig
+from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 from tqnet.modeling.normalization import split_batchnorm
 from tqnet.objectives import infonce
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.contrast import Keys, ShuffledKeys, contrast_metrics
-from tqnet.training.data import QuestionViews
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
@@ -36,7 +32,7 @@ STREAMS = {"uni": ("fused",), "seq": ("text", "visual")}
 
 
 @dataclass
-class MoCoConfig:
+class MoCoConfig(RecipeConfig):
     """Settings of the stage.
 
     Attributes:
@@ -47,10 +43,7 @@ class MoCoConfig:
         bn_splits: On one process, parts of a batch with batch-norm statistics of their own.
     """
 
-    data: DataConfig = field(default_factory=DataConfig)
-    model: ModelConfig = field(default_factory=ModelConfig)
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=2e-5))
-    run: RunConfig = field(default_factory=RunConfig)
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     mode: str = "uni"
     queue: int = 4096
@@ -92,25 +85,16 @@ def main(config: MoCoConfig) -> Path:
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
-        config.run,
-        config.optim,
+        config,
         model=model,
-        provenance=Provenance(config, bank),
         trained=encoder,
         state={"key_encoder": key_encoder, "queues": nn.ModuleDict(queues)},
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
-        views=QuestionViews(
-            bank,
-            processor,
-            config.run.seed,
-            QuestionAugmentation(config.augment, model.config.image_size, processor.tokenizer.mask_token),
-            views=2,
-            workers=config.data.workers,
-            read_images=model.config.reads_images,
-        ),
-        evaluate=ValidationPrecision.of(model, config.data, precision(config.run.precision)),
+        views=session.question_views(config, bank, model, config.augment, views=2),
+        evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
-    keys_of = ShuffledKeys(accelerator, key_encoder, session.content_hashes(bank), config.run.seed)
+    hashes = session.content_hashes(bank, model.config.reads_images)
+    keys_of = ShuffledKeys(accelerator, key_encoder, hashes, config.run.seed)
     if not loop.resumed:
         fill_queues(loop, keys_of, queues, config)
 

@@ -27,15 +27,13 @@ from tqnet.modeling.quesnet.layers import hole_contexts, one_sequence
 from tqnet.modeling.quesnet.model import QuesNetModel
 from tqnet.objectives import figure_reconstruction, skip_gram
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RunConfig, at_least, parse_config, within
-from tqnet.training.data import QuestionViews
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 
 
 @dataclass
-class QuesNetPretrainingConfig:
+class QuesNetPretrainingConfig(RecipeConfig):
     """Settings of both stages.
 
     Attributes:
@@ -46,10 +44,8 @@ class QuesNetPretrainingConfig:
         figure_weight: Of the figures' loss beside the words'.
     """
 
-    data: DataConfig = field(default_factory=DataConfig)
     model: ModelConfig = field(default_factory=lambda: ModelConfig(architecture="quesnet"))
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3))
-    run: RunConfig = field(default_factory=RunConfig)
     stage: str = "holes"
     window: int = 5
     noise: int = 5
@@ -169,19 +165,11 @@ def main(config: QuesNetPretrainingConfig) -> Path:
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
-        config.run,
-        config.optim,
+        config,
         model=model,
-        provenance=Provenance(config, bank),
         trained=pretraining,
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
-        views=QuestionViews(
-            bank,
-            processor,
-            config.run.seed,
-            workers=config.data.workers,
-            read_images=model.config.reads_images,
-        ),
+        views=session.question_views(config, bank, model),
     )
     for batch in loop:
         pretraining.train()

@@ -34,5 +34,5 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         on_cuda = torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
     if on_cuda:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
-    # Without AMX, a Xeon with AVX512-BF16 multiplies matrices half as fast in bf16 as in fp32.
+    # Without AMX, a Xeon with AVX512-BF16 multiplies matrices more slowly in bf16 than in fp32.
     return "bf16" if torch.cpu._is_amx_tile_supported() else "fp32"

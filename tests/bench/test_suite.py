@@ -16,9 +16,9 @@ from tqnet.bench.suite import SuiteError, load_suite
 
 TABLES = sorted((Path(__file__).parents[2] / "configs" / "tables").glob("*.yaml"))
 STAGES = {
-    "mlm": {"recipe": "pretrain/mlm.py", "questions": 64, "settings": {"run": {"batch_size": 16}}},
+    "mlm": {"recipe": "pretrain/mlm.py", "questions": 64, "sees": "text", "settings": {"run": {"batch_size": 16}}},
     "scl": {"recipe": "finetune/similar.py", "questions": 100},
-    "figures": {"recipe": "pretrain/autoencoder.py", "questions": 64, "gives": "visual_start"},
+    "figures": {"recipe": "pretrain/autoencoder.py", "questions": 64, "gives": "visual_start", "sees": "figures"},
 }
 SUITE = {"title": "T", "bank": "BANK", "model": {"text": "scratch"}, "data": {"distractors": 5}}
 
@@ -57,13 +57,21 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
             a={"name": "a", "stages": ["figures", "mlm", "scl"]},
             b={"name": "b", "stages": ["figures", "mlm", "scl"], "settings": {"scl": {"objective": "pair"}}},
             c={"name": "c", "stages": ["mlm", "scl"]},
-            d={"name": "d", "stages": ["figures", "mlm"], "show": "text"},
+            d={"name": "d", "stages": ["figures", "mlm", "scl"], "show": "shuffled"},
+            e={"name": "e", "stages": ["mlm"], "show": "text"},
+            f={"name": "f", "stages": ["figures", "mlm"], "show": "text"},
         )
     )
-    a, b, c, d = (trainings(suite, row, 0, "BANK", "0") for row in suite.rows)
+    a, b, c, d, e, f = chains = [trainings(suite, row, 0, "BANK", "0") for row in suite.rows]
     assert [training.key for training in a[:2]] == [training.key for training in b[:2]]
-    keys = {training.key for row in (a, b, c, d) for training in row}
-    assert len(keys) == 3 + 1 + 2 + 2
+    assert [training.key for training in a[:2]] == [
+        training.key for training in d[:2]
+    ]  # neither sees the other modality
+    assert [chain[2].settings["data"]["show"] for chain in (a, d)] == ["all", "shuffled"]
+    assert e[0].key == c[0].key
+    assert f[0].settings["data"]["show"] == "text"  # nothing to see for it: it is told so
+    keys = {training.key for chain in chains for training in chain}
+    assert len(keys) == 3 + 1 + 2 + 1 + 0 + 2
     again = trainings(suite, suite.rows[0], 1, "BANK", "0")
     assert not keys & {training.key for training in again}
     assert a[0].key != trainings(suite, suite.rows[0], 0, "BANK", "1")[0].key

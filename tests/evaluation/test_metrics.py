@@ -122,3 +122,15 @@ def test_bootstrap_is_seeded_and_holds_the_mean() -> None:
     assert first == metrics.bootstrap_interval(values, groups, seed=1)
     assert first.low <= values.mean() <= first.high
     assert math.isnan(metrics.bootstrap_interval(np.zeros(0), []).low)
+
+
+def test_f1_of_the_draws_is_micro_f1() -> None:
+    rng = np.random.default_rng(0)
+    truth, predicted = rng.random((2, 200, 5)) < 0.3
+    terms = metrics.f1_terms(truth, predicted)
+    assert terms[0].sum() / terms[1].sum() == pytest.approx(metrics.micro_f1(truth, predicted))
+    draws = metrics.resampled_ratio(*terms, np.arange(200) // 4)
+    low, high = metrics.percentiles(draws)
+    assert low < metrics.micro_f1(truth, predicted) < high < low + 0.2
+    assert metrics.resampled_ratio(terms[0], terms[0], np.arange(200)).tolist() == [1.0] * 2000
+    assert len(metrics.resampled_ratio(np.zeros(0), np.zeros(0), [])) == 0

@@ -15,7 +15,7 @@ from tqnet.training.checkpoint import checkpoints
 from tqnet.training.config import ConfigError
 
 MOCO = ["queue=48", "bn_splits=1", "run.batch_size=8", "run.accumulate=2"]
-TIMEOUT = 60
+TIMEOUT = 600
 
 
 def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:

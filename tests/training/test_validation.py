@@ -10,7 +10,7 @@ import pytest
 
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
-from tqnet.training.config import DataConfig
+from tqnet.training.config import DataConfig, RunConfig
 from tqnet.training.validation import ValidationPrecision, similar_questions
 
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
@@ -21,7 +21,8 @@ def test_distractors_join_the_corpus_and_ask_nothing(
 ) -> None:
     model, size = build_tiny(), len(sample_bank.split("valid"))
     alone, among = (
-        ValidationPrecision.of(model, DataConfig(bank=str(SAMPLE), distractors=count), "fp32") for count in (0, 100)
+        ValidationPrecision.of(model, DataConfig(bank=str(SAMPLE), distractors=count), RunConfig())
+        for count in (0, 100)
     )
     assert alone is not None
     assert among is not None
@@ -49,4 +50,4 @@ def test_a_bank_without_validation_questions_has_no_score(
 ) -> None:
     bank = tmp_path / "questions.jsonl"
     bank.write_text('{"id": "1", "stem": "What is $1+1$?", "split": "train"}\n', encoding="utf-8")
-    assert ValidationPrecision.of(build_tiny(), DataConfig(bank=str(bank)), "fp32") is None
+    assert ValidationPrecision.of(build_tiny(), DataConfig(bank=str(bank)), RunConfig()) is None

@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from tqnet.bench.suite import Row, Settings, Stage, Suite
+from tqnet.training.config import RunConfig
 
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
 _EPOCHS = 1_000_000
@@ -51,17 +52,22 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
         settings = _merged(
             {
                 "model": _model(suite, row, before),
-                "data": suite.data | {"show": row.show, "similar_level": suite.similar_level},
+                "data": suite.data | {"show": _show(stage, row), "similar_level": suite.similar_level},
             },
             stage.settings,
             row.settings.get(name, {}),
         )
-        batch = settings.get("run", {}).get("batch_size", 64)
+        batch = settings.get("run", {}).get("batch_size", RunConfig.batch_size)
         run = {"seed": seed, "epochs": _EPOCHS, "max_steps": max(1, stage.questions // batch)}
         settings = _merged(settings, {"run": run, "data": {"bank": bank}})
         key = _digest(stage.recipe, settings | {"data": settings["data"] | {"bank": fingerprint}}, before)
         chain.append(Training(stage, key, settings, before))
     return chain
+
+
+def _show(stage: Stage, row: Row) -> str:
+    """``all`` where the stage sees no difference: taken apart or shuffled, texts and figures stay what they are."""
+    return "all" if row.show in ("shuffled", stage.sees) and stage.sees != "all" else row.show
 
 
 def _model(suite: Suite, row: Row, before: Training | None) -> Settings:

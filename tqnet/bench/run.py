@@ -40,9 +40,8 @@ class Bench:
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
         doubles = find_contamination(self.bank)
-        self.measured = self.bank.select(doubles.clean)
-        self._left_out = len(doubles.doubles)
-        self._tasks(self.measured).check()
+        self._clean, self._left_out = doubles.clean, len(doubles.doubles)
+        self._tasks(self.bank.select(self._clean)).check()
 
     @cached_property
     def bank_facts(self) -> str:
@@ -75,17 +74,17 @@ class Bench:
         result.costs.append(costs)
 
     def _scores(self, row: Row, source: str, key: str) -> RowScores:
-        measured = [key, row.show, self.suite.similar_level, asdict(self.encoding), self._fingerprint, __version__]
+        encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
+        shown = show(self.bank, row.show).select(self._clean)
+        measured = [key, self.suite.similar_level, asdict(encoding), shown.fingerprint, __version__]
         digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
         kept = self.out / "scores" / f"{digest}.json"
         if kept.is_file():
             return RowScores.load(kept)
-        shown = show(self.measured, row.show)
         tasks = self._tasks(shown)
         if source in LEXICAL:
             scores = RowScores.of(tasks.measure_lexical(source))
         else:
-            encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
             vectors = source_vectors(source, shown, encoding, self.out / "vectors")
             scores = RowScores.of(tasks.measure_vectors(vectors))
         kept.parent.mkdir(parents=True, exist_ok=True)

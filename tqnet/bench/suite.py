@@ -38,6 +38,8 @@ class Stage:
         recipe: ``pretrain/mlm.py`` and the like.
         questions: How many it sees in training, repeats counted: its budget.
         gives: What the stage after it takes over: ``start``, the whole model, or ``visual_start``, the visual stream.
+        sees: What of a question the recipe reads at all: ``all``, ``text`` or ``figures``. Rows that differ in what
+            it does not see share the stage.
         settings: The recipe's own, nested as in its configuration.
         name: Of the stage's file.
     """
@@ -45,12 +47,15 @@ class Stage:
     recipe: str
     questions: int
     gives: str = "start"
+    sees: str = "all"
     settings: Settings = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:
         if self.gives not in ("start", "visual_start"):
             raise SuiteError(f"gives: {self.gives!r} is neither 'start' nor 'visual_start'")
+        if self.sees not in ("all", "text", "figures"):
+            raise SuiteError(f"sees: {self.sees!r} is none of all, text, figures")
         if self.questions < 1:
             raise SuiteError(f"questions: {self.questions} is less than 1")
 

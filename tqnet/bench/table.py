@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tqnet.bench.runner import Cost
-from tqnet.bench.scores import RowScores, Spread, gain, precision
+from tqnet.bench.scores import Gain, RowScores, Spread, f1, f1_gain, precision, precision_gain
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.table import NOTHING, Table
 
@@ -29,22 +29,35 @@ class RowResult:
 
 
 def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
-    """P@5 with its spread over seeds, the gain over the first row, and probe F1 by level."""
-    levels = max((len(scores.f1) for result in results for scores in result.scores), default=0)
-    rows = []
-    for result in results:
-        f1 = [Spread.of([scores.f1[level] for scores in result.scores]) for level in range(levels)]
-        rows.append(
-            (
-                result.row.name,
-                NOTHING if result.row.paper is None else f"{result.row.paper:.4f}",
-                _spread(precision(result.scores)),
-                NOTHING if result is results[0] else _gain(results[0], result),
-                *map(_spread, f1),
-            )
+    """P@5 and probe F1 by level, with their spread over seeds."""
+    rows = tuple(
+        (
+            result.row.name,
+            NOTHING if result.row.paper is None else f"{result.row.paper:.4f}",
+            _spread(precision(result.scores)),
+            *(_spread(f1(result.scores, level)) for level in _levels(results)),
         )
-    header = ("row", "paper", "P@5", "vs first row", *(f"F1 L{level + 1}" for level in range(levels)))
-    return Table(suite.title, header, tuple(rows), _notes(suite, results))
+        for result in results
+    )
+    header = ("row", "paper", "P@5", *(f"F1 L{level + 1}" for level in _levels(results)))
+    return Table(suite.title, header, rows, _notes(suite, results))
+
+
+def gain_table(results: Sequence[RowResult]) -> Table:
+    """What each row has over the first one, on the same questions."""
+    first = results[0].scores
+    rows = tuple(
+        (
+            result.row.name,
+            _gain(precision_gain(first, result.scores)),
+            *(_gain(f1_gain(first, result.scores, level)) for level in _levels(results)),
+        )
+        for result in results[1:]
+        if first and result.scores
+    )
+    header = ("row", "P@5", *(f"F1 L{level + 1}" for level in _levels(results)))
+    notes = ("Intervals are 95 %, bootstrapped by group: of P@5 over queries, of F1 over questions.",)
+    return Table(f"Against {results[0].row.name}", header, rows, notes)
 
 
 def cost_table(results: Sequence[RowResult]) -> Table:
@@ -85,7 +98,7 @@ def structure_table(results: Sequence[RowResult]) -> Table:
 
 def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False) -> str:
     """All tables of a suite."""
-    tables = [score_table(suite, results)]
+    tables = [score_table(suite, results), gain_table(results)]
     if suite.by_structure:
         tables.append(structure_table(results))
     tables.append(cost_table(results))
@@ -105,7 +118,7 @@ def _row(result: RowResult) -> Mapping[str, Any]:
         "paper": result.row.paper,
         "p@5": [sum(s.precision) / len(s.precision) for s in result.scores if s.precision],
         "structures": [s.structures for s in result.scores],
-        "f1": [s.f1 for s in result.scores],
+        "f1": [[level.f1 for level in s.probe] for s in result.scores],
         "costs": [[vars(cost) for cost in costs] for costs in result.costs],
         "errors": result.errors,
     }
@@ -118,8 +131,11 @@ def _spread(spread: Spread | None, digits: int = 3) -> str:
     return mean if spread.seeds == 1 else f"{mean} ± {spread.deviation:.{digits}f}"
 
 
-def _gain(first: RowResult, second: RowResult) -> str:
-    found = gain(first.scores, second.scores)
+def _levels(results: Sequence[RowResult]) -> range:
+    return range(max((len(scores.probe) for result in results for scores in result.scores), default=0))
+
+
+def _gain(found: Gain | None) -> str:
     if found is None:
         return NOTHING
     difference, interval = found
@@ -128,8 +144,8 @@ def _gain(first: RowResult, second: RowResult) -> str:
 
 def _notes(suite: Suite, results: Sequence[RowResult]) -> tuple[str, ...]:
     seeds = max((len(result.scores) for result in results), default=0)
-    spread = f"Mean ± standard deviation over {seeds} seeds. " if seeds > 1 else "One seed. "
-    what = f"{spread}Intervals are 95 %, bootstrapped by group over queries, each the mean of its seeds."
-    missing = (f"{r.row.name}: {len(r.scores)} of {seeds} seeds." for r in results if len(r.scores) < seeds)
+    what = f"Mean ± standard deviation over {seeds} seeds." if seeds > 1 else "One seed."
+    trained = (result for result in results if result.row.stages)  # what is not trained has no seed
+    missing = (f"{r.row.name}: {len(r.scores)} of {seeds} seeds." for r in trained if len(r.scores) < seeds)
     failed = (f"{result.row.name} failed: {error}" for result in results for error in result.errors)
     return (*([suite.about] if suite.about else []), what, *missing, *failed)

@@ -113,8 +113,19 @@ def micro_f1(truth: BoolArray, predicted: BoolArray) -> float:
     Shape:
         - truth, predicted: ``[questions, classes]``
     """
-    hit, wrong = int((truth & predicted).sum()), int((truth ^ predicted).sum())
-    return 2 * hit / (2 * hit + wrong) if hit + wrong else 0.0
+    hit, either = f1_terms(truth, predicted)
+    return float(hit.sum() / either.sum()) if either.any() else 0.0
+
+
+def f1_terms(truth: BoolArray, predicted: BoolArray) -> tuple[IntArray, IntArray]:
+    """``2 TP`` and ``2 TP + FP + FN`` of each question; micro F1 is the one's sum over the other's.
+
+    Shape:
+        - truth, predicted: ``[questions, classes]``
+        - output: ``[questions]`` twice
+    """
+    hit, wrong = (truth & predicted).sum(axis=1), (truth ^ predicted).sum(axis=1)
+    return 2 * hit, 2 * hit + wrong
 
 
 def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
@@ -150,25 +161,50 @@ def bootstrap_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap interval of the mean of ``values``, resampled by group.
-
-    Questions of one group share their similar questions, hence their hits: drawing single questions would take
-    them for independent and give an interval that is too narrow. So whole groups are drawn with replacement
-    (the cluster bootstrap; Davison & Hinkley 1997, section 3.8), and each draw's mean is over its questions.
+    """Percentile bootstrap interval of the mean of ``values``, resampled by group (see ``resampled_ratio``).
 
     Shape:
         - values, groups: ``[n]``; a pair of NaN when n is 0
     """
-    sums, counts = _group_sums(values, groups)
-    if not len(sums):
-        return Interval(float("nan"), float("nan"))
+    return percentiles(resampled_ratio(values, np.ones(len(values)), groups, repeats=repeats, seed=seed), level)
+
+
+def resampled_ratio(
+    numerators: npt.NDArray[Any],
+    denominators: npt.NDArray[Any],
+    groups: Sequence[Any] | npt.NDArray[Any],
+    *,
+    repeats: int = 2000,
+    seed: int = 0,
+) -> FloatArray:
+    """``sum(numerators) / sum(denominators)`` of bootstrap draws by group; same seed and groups, same draws.
+
+    Questions of one group share their similar questions, hence their hits: drawing single questions would take
+    them for independent and give an interval that is too narrow. So whole groups are drawn with replacement
+    (the cluster bootstrap; Davison & Hinkley 1997, section 3.8), and each draw's ratio is over its questions.
+
+    Shape:
+        - numerators, denominators, groups: ``[n]``
+        - output: ``[repeats]``; empty when n is 0
+    """
+    above, _ = _group_sums(numerators, groups)
+    below, _ = _group_sums(denominators, groups)
+    if not len(above):
+        return np.zeros(0)
     rng = np.random.default_rng(seed)
-    means = np.empty(repeats)
+    ratios = np.empty(repeats)
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
-        drawn = rng.integers(len(sums), size=len(sums))
-        means[repeat] = sums[drawn].sum() / counts[drawn].sum()
+        drawn = rng.integers(len(above), size=len(above))
+        ratios[repeat] = above[drawn].sum() / max(below[drawn].sum(), 1e-12)
+    return ratios
+
+
+def percentiles(draws: FloatArray, level: float = 0.95) -> Interval:
+    """The interval that holds the middle ``level`` of bootstrap draws; a pair of NaN when there are none."""
+    if not len(draws):
+        return Interval(float("nan"), float("nan"))
     tail = (1 - level) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
+    low, high = np.quantile(draws, [tail, 1 - tail])
     return Interval(float(low), float(high))
 
 

