@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages publish test clean
+.PHONY: demo stages table publish test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -46,10 +46,16 @@ endif
 	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
 	  MLM=$(RUNS)/mlm/model MoCo=$(RUNS)/moco/model SCL=$(RUNS)/scl/model
 
-# Put what make stages measured into docs/results.md.
+# One of the paper's tables, or what goes beyond them: make table SUITE=table4 DATA=path/to/geometry SEEDS=3
+SEEDS := 1
+table: $(VENV)/installed
+	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond DATA=FOLDER [SEEDS=3]))
+	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench
+
+# Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish:
-	mkdir -p docs/results/$(BANK)
-	cp $(RUNS)/results.json $(RUNS)/results.md docs/results/$(BANK)/
+	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
+	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(BIN)/python docs/collect.py
 
 test: $(VENV)/installed

@@ -36,3 +36,11 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     # Without AMX, a Xeon with AVX512-BF16 multiplies matrices more slowly in bf16 than in fp32.
     return "bf16" if torch.cpu._is_amx_tile_supported() else "fp32"
+
+
+def machine() -> str:
+    """What computes here, in words, for the head of a table."""
+    if torch.cuda.is_available():
+        return f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}"
+    amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
+    return f"{os.cpu_count()} processor cores ({torch.backends.cpu.get_cpu_capability()}{amx})"

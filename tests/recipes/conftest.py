@@ -33,6 +33,7 @@ CONFIGS = {
     "pretrain.clip": "CLIPConfig",
     "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",
+    "finetune.knowledge": "KnowledgeConfig",
 }
 
 TINY = [

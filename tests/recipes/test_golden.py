@@ -18,6 +18,7 @@ GOLDEN = {
     ("pretrain.quesnet", "stage=holes", "target=32"): [9.145, 9.187],
     ("finetune.similar", "concept_weight=0.5"): [3.769, 3.511],
     ("finetune.similar", "objective=pair"): [2.120, 1.837],
+    ("finetune.knowledge",): [3.704, 3.765],
 }
 
 

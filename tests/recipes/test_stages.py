@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.questions import QuestionBank
+from tqnet.training.config import ConfigError
 from tqnet.training.session import content_hashes
 from tqnet.training.validation import ValidationPrecision
 
@@ -185,3 +186,23 @@ def test_the_start_is_scored_and_never_kept(train: Callable[..., Any], monkeypat
     scored = [(record["step"], record["valid/p@5"]) for record in run.records if "valid/p@5" in record]
     assert scored == [(0, 0.9), (1, 0.2), (2, 0.3), (3, 0.1)]
     assert run.state["best"] == 0.3
+
+
+def test_knowledge(train: Callable[..., Any]) -> None:
+    """From always the most frequent concepts to the question's own."""
+    run = train(
+        "finetune.knowledge", *FAST, "run.epochs=9", "run.max_steps=60", "run.eval_every=30", "run.batch_size=32"
+    )
+    check(run, 60)
+    assert run.losses[-1] < 0.8 * run.losses[0]
+    scores = [record for record in run.records if "valid/f1_level_3" in record]
+    assert [record["step"] for record in scores] == [0, 30, 60]
+    assert list(scores[0]) == ["step", "valid/f1_level_3", "valid/f1_level_2", "valid/f1_level_1"]
+    assert scores[-1]["valid/f1_level_1"] > scores[0]["valid/f1_level_1"] + 0.03
+
+
+def test_knowledge_of_one_level(train: Callable[..., Any]) -> None:
+    run = train("finetune.knowledge", "levels=[2]", "run.max_steps=1", "run.log_every=1")
+    assert {name for name in run.records[1] if name.startswith("level_")} == {"level_2"}
+    with pytest.raises(ConfigError, match="level: expected 1 to 3, got 4"):
+        train("finetune.knowledge", "levels=[4]", "run.max_steps=1", out="deep")

@@ -17,6 +17,7 @@ from tqnet.bench.suite import Row, Suite
 from tqnet.bench.table import RowResult
 from tqnet.evaluation.sources import Encoding, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
+from tqnet.libraries import machine
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity, find_contamination, load_bank
 from tqnet.questions.modalities import show
 from tqnet.version import __version__
@@ -43,11 +44,15 @@ class Bench:
         self._clean, self._left_out = doubles.clean, len(doubles.doubles)
         self._tasks(self.bank.select(self._clean)).check()
 
-    @cached_property
-    def bank_facts(self) -> str:
-        """The bank in words, for the head of a table."""
+    @property
+    def facts(self) -> dict[str, str]:
+        """How the numbers came about, in words, for the head of a table."""
         whole = f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
-        return f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train"
+        return {
+            "bank": f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train",
+            "machine": machine(),
+            "training": f"{self.runner.seconds / 60:,.0f} minutes of steps, each stage counted once",
+        }
 
     def run(self, seeds: int) -> Iterator[list[RowResult]]:
         """What there is after each row, all rows with one seed before the next seed."""

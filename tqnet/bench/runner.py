@@ -50,6 +50,12 @@ class Runner:
     def __init__(self, root: Path, recipes: Path):
         self.root, self.recipes = root, recipes
         self._failed: dict[str, TrainingError] = {}
+        self._costs: dict[str, Cost] = {}
+
+    @property
+    def seconds(self) -> float:
+        """Of all trainings that were asked for, each counted once."""
+        return sum(cost.seconds for cost in self._costs.values())
 
     def model(self, training: Training) -> Path:
         """The folder of the model that comes out."""
@@ -61,6 +67,10 @@ class Runner:
         Raises:
             TrainingError: It failed, or has failed before in this runner.
         """
+        cost = self._costs[training.key] = self._run(training)
+        return cost
+
+    def _run(self, training: Training) -> Cost:
         folder = self.root / training.folder
         if (folder / _COST).is_file():
             return Cost(**json.loads((folder / _COST).read_text(encoding="utf-8")))

@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     _select(suite, args.rows)
     bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args))
     for results in bench.run(args.seeds):
-        _write(args, suite, results, bench.bank_facts)
+        _write(args, suite, results, bench.facts)
     print(render(suite, results))
     return 1 if any(result.errors for result in results) else 0
 
@@ -68,7 +68,7 @@ def _encoding(args: argparse.Namespace) -> Any:
     return Encoding(args.batch_size, args.device, precision(args.precision, args.device))
 
 
-def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], bank: str) -> None:
+def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], facts: dict[str, str]) -> None:
     import json
 
     from tqnet.bench.table import render, to_dict
@@ -76,7 +76,7 @@ def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], ban
 
     out = Path(args.out) / suite.name
     out.mkdir(parents=True, exist_ok=True)
-    facts = {"command": "tqnet " + shlex.join(args.argv), "bank": bank}
+    facts = {"command": "tqnet " + shlex.join(args.argv), **facts}
     with atomic(out / "results.json") as temporary:
         document = {"made_by": facts, "rows": to_dict(results)}
         temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

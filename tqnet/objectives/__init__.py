@@ -1,5 +1,6 @@
 """One loss per file, on tensors."""
 
+from tqnet.objectives.classification import concept_classification
 from tqnet.objectives.cross_modal import cross_modal_infonce
 from tqnet.objectives.infonce import infonce
 from tqnet.objectives.pair import draw_pairs, pair_logistic
@@ -8,6 +9,7 @@ from tqnet.objectives.skip_gram import skip_gram
 from tqnet.objectives.supervised_contrastive import supervised_contrastive
 
 __all__ = [
+    "concept_classification",
     "cross_modal_infonce",
     "draw_pairs",
     "figure_reconstruction",

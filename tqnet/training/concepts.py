@@ -1,9 +1,12 @@
-"""Which questions share a knowledge concept, as labels of a batch."""
+"""Knowledge concepts as labels of a batch."""
 
 from __future__ import annotations
 
 import numpy as np
+import torch
+from torch import Tensor
 
+from tqnet.evaluation.linear_probe import indicators
 from tqnet.questions import QuestionBank
 from tqnet.questions.knowledge import KnowledgeHierarchy
 
@@ -12,19 +15,43 @@ class ConceptLabels:
     """Concepts of every question at one level of the hierarchy (1 is the coarsest).
 
     Attributes:
-        first: int [n], a question's first concept; -1 where it has none at that level.
+        names: Of the classes.
+        labels: Classes of each question.
+        first: int [n], a question's first class; -1 where it has none at that level.
+
+    Raises:
+        ValueError: The hierarchy has no such level.
     """
 
     def __init__(self, bank: QuestionBank, level: int):
-        names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
-        self.classes, self.labels = len(names), labels
-        self.first = np.array([own[0] if len(own) else -1 for own in labels])
+        self.names, self.labels = KnowledgeHierarchy.from_bank(bank).labels(level)
+        self.level = level
+        self.first = np.array([own[0] if len(own) else -1 for own in self.labels])
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether some question has several."""
+        return any(len(own) > 1 for own in self.labels)
+
+    @property
+    def frequency(self) -> Tensor:
+        """[classes], share of the labelled questions that have each."""
+        counts = np.bincount([k for own in self.labels for k in own], minlength=len(self.names))
+        return torch.from_numpy(counts / sum(map(bool, self.labels))).float()
+
+    def indicators(self, index: np.ndarray) -> np.ndarray:
+        """bool [b, classes] of the questions ``index``."""
+        return indicators([self.labels[question] for question in index], len(self.names))
 
     def matrix(self, index: np.ndarray) -> np.ndarray:
         """bool [b, b], True where two different rows of ``index`` share a concept."""
-        has = np.zeros((len(index), self.classes), dtype=np.float32)
-        for row, question in enumerate(index):
-            has[row, list(self.labels[question])] = 1
+        has = self.indicators(index).astype(np.float32)
         shared = has @ has.T > 0
         np.fill_diagonal(shared, False)
         return shared
+
+    def indicators_of(self, bank: QuestionBank) -> np.ndarray:
+        """bool [n, classes] of other questions; concepts that are unknown here are left out."""
+        known = {name: i for i, name in enumerate(self.names)}
+        paths = [{" > ".join(path[: self.level]) for path in own} for own in bank.column("knowledge")]
+        return indicators([[known[name] for name in own if name in known] for own in paths], len(self.names))

@@ -1,0 +1,141 @@
+"""Fine-tuning for knowledge points, end to end (TQ-Net, Table 5, the encoders that are not frozen).
+
+    accelerate launch finetune/knowledge.py --config configs/small/knowledge.yaml \\
+        model.start=runs/moco/model run.out=runs/knowledge
+
+A linear classifier of each level of the hierarchy is trained together with the encoder, which is what is kept:
+``finetune/probe.py`` and ``tqnet evaluate probe`` then fit their own classifiers to its vectors, as to any other's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from tqnet.augment.view import AugmentConfig
+from tqnet.evaluation.linear_probe import decide
+from tqnet.evaluation.metrics import micro_f1
+from tqnet.libraries import precision
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.objectives import concept_classification
+from tqnet.questions import KnowledgeHierarchy
+from tqnet.training import session
+from tqnet.training.concepts import ConceptLabels
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import ShuffledBatches
+
+
+@dataclass
+class KnowledgeConfig(RecipeConfig):
+    """Settings of the stage.
+
+    Attributes:
+        augment: By default questions are seen as they are.
+        levels: Of the hierarchy, 1 is the coarsest; none named means all.
+    """
+
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=5e-5))
+    augment: AugmentConfig = field(default_factory=lambda: AugmentConfig(mask=0.0, window=1.0, images="none"))
+    levels: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        for level in self.levels:
+            at_least(1, "levels", level)
+
+
+class KnowledgeClassifier(nn.Module):
+    """The encoder and a linear classifier of each level."""
+
+    def __init__(self, model: QuestionEncoder, levels: list[ConceptLabels]):
+        super().__init__()
+        self.model = model
+        self.heads = nn.ModuleList(self._head(model.config.hidden_size, labels) for labels in levels)
+
+    @staticmethod
+    def _head(width: int, labels: ConceptLabels) -> nn.Linear:
+        """It starts at how frequent the concepts are, so that the first steps go into what tells them apart."""
+        head = nn.Linear(width, len(labels.names))
+        nn.init.normal_(head.weight, std=0.02)
+        frequency = labels.frequency.clamp(1e-6, 1 - 1e-6)
+        head.bias.data = frequency.logit() if labels.multi_label else frequency.log()
+        return head
+
+    def forward(self, **batch: Tensor) -> list[Tensor]:
+        """A packed batch, as :meth:`TQNetModel.forward` takes it -> logits [b, classes] of each level."""
+        return self.classify(self.model(**batch).embedding)
+
+    def classify(self, vectors: Tensor) -> list[Tensor]:
+        """Logits of vectors [b, h]."""
+        return [head(vectors) for head in self.heads]
+
+
+class ValidationF1:
+    """Micro F1 on ``valid``, finest level first: by it the best state is chosen."""
+
+    def __init__(self, classifier: KnowledgeClassifier, levels: list[ConceptLabels], config: RecipeConfig):
+        whole = config.data.load()
+        self.bank = whole.select(np.flatnonzero(np.asarray(whole.column("split"), dtype=object) == "valid"))
+        self.classifier, self.levels, self.precision = classifier, levels, precision(config.run.precision)
+        self.truth = [labels.indicators_of(self.bank) for labels in levels]
+
+    @torch.no_grad()
+    def __call__(self) -> dict[str, float]:
+        model = self.classifier.model
+        vectors = torch.from_numpy(model.encode(self.bank, device=model.device, precision=self.precision))
+        scores = {}
+        for labels, truth, logits in zip(
+            self.levels, self.truth, self.classifier.classify(vectors.to(model.device)), strict=True
+        ):
+            labelled = truth.any(1)
+            chance = logits.sigmoid() if labels.multi_label else logits.softmax(-1)
+            predicted = decide(chance.cpu().numpy(), 0.5 if labels.multi_label else None)
+            scores[f"valid/f1_level_{labels.level}"] = micro_f1(truth[labelled], predicted[labelled])
+        return dict(reversed(scores.items()))
+
+
+def main(config: KnowledgeConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=False)
+    depth = KnowledgeHierarchy.from_bank(bank).depth
+    if not depth:
+        raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
+    with session.settings_at_fault():  # a level that the hierarchy does not have
+        levels = [ConceptLabels(bank, level) for level in sorted(config.levels or range(1, depth + 1))]
+    model, processor = session.build(config.model, bank)
+
+    classifier = KnowledgeClassifier(model, levels)
+    validation = ValidationF1(classifier, levels, config)
+    loop = TrainingLoop(
+        accelerator,
+        config,
+        model=model,
+        trained=classifier,
+        plan=ShuffledBatches(
+            session.sort_lengths(bank, processor, model.cells_per_image), config.run.batch_size, config.run.seed
+        ),
+        views=session.question_views(config, bank, model, config.augment),
+        evaluate=validation if len(validation.bank) else None,
+    )
+    for batch in loop:
+        classifier.train()
+        index = batch.index.cpu().numpy()
+        losses = [
+            concept_classification(
+                logits, torch.from_numpy(labels.indicators(index)).to(loop.device), labels.multi_label
+            )
+            for labels, logits in zip(levels, loop.trained(**batch.inputs), strict=True)
+        ]
+        logged = {f"level_{labels.level}": loss.detach() for labels, loss in zip(levels, losses, strict=True)}
+        loop.step(torch.stack(losses).mean(), logged)
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(KnowledgeConfig, __doc__))
