@@ -19,18 +19,18 @@ _EPOCHS = 1_000_000
 
 @dataclass(frozen=True)
 class Training:
-    """A stage of a row with a seed, after the trainings before it.
+    """A stage of a row with a seed.
 
     Attributes:
         key: 12 hex digits of all that its weights depend on: settings, seed, bank, and the trainings before it.
-        settings: All of the recipe's settings but for the folders of this run and of the one before.
-        before: What it goes on from.
+        settings: All of the recipe's settings but for the folders of this run and of those before.
+        before: What it goes on from: a whole model, a visual stream, or both.
     """
 
     stage: Stage
     key: str
     settings: Settings
-    before: Training | None = None
+    before: tuple[Training, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -39,16 +39,20 @@ class Training:
     def configuration(self, root: Path) -> Settings:
         """The recipe's configuration where trainings lie in folders of ``root``."""
         own: Settings = {"run": {"out": str(root / self.folder), "resume": True}}
-        if self.before is not None:
-            own["model"] = {self.before.stage.gives: str(root / self.before.folder / "model")}
+        own["model"] = {given.stage.gives: str(root / given.folder / "model") for given in self.before}
         return _merged(self.settings, own)
 
 
 def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) -> list[Training]:
-    """The trainings of a row in order; ``fingerprint`` is that of the questions at ``bank``."""
+    """The trainings of a row in order; ``fingerprint`` is that of the questions at ``bank``.
+
+    A visual stream waits for the first stage that sees figures: rows with and without one share the stages of text.
+    """
     chain: list[Training] = []
+    waiting: dict[str, Training] = {}  # what it gives -> a training that no stage has gone on from yet
     for name in row.stages:
-        stage, before = suite.stages[name], chain[-1] if chain else None
+        stage = suite.stages[name]
+        before = tuple(given for gives, given in waiting.items() if gives == "start" or stage.sees != "text")
         settings = _merged(
             {
                 "model": _model(suite, row, before),
@@ -61,7 +65,9 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
         run = {"seed": seed, "epochs": _EPOCHS, "max_steps": max(1, stage.questions // batch)}
         settings = _merged(settings, {"run": run, "data": {"bank": bank}})
         key = _digest(stage.recipe, settings | {"data": settings["data"] | {"bank": fingerprint}}, before)
-        chain.append(Training(stage, key, settings, before))
+        training = Training(stage, key, settings, before)
+        chain.append(training)
+        waiting = {gives: given for gives, given in waiting.items() if given not in before} | {stage.gives: training}
     return chain
 
 
@@ -70,9 +76,9 @@ def _show(stage: Stage, row: Row) -> str:
     return "all" if row.show in ("shuffled", stage.sees) and stage.sees != "all" else row.show
 
 
-def _model(suite: Suite, row: Row, before: Training | None) -> Settings:
+def _model(suite: Suite, row: Row, before: tuple[Training, ...]) -> Settings:
     """The model's shape, for as long as no stage before gives a whole model."""
-    return {} if before is not None and before.stage.gives == "start" else _merged(suite.model, row.model)
+    return {} if any(given.stage.gives == "start" for given in before) else _merged(suite.model, row.model)
 
 
 def _merged(*parts: Settings) -> Settings:
@@ -80,6 +86,6 @@ def _merged(*parts: Settings) -> Settings:
     return merged
 
 
-def _digest(recipe: str, settings: Settings, before: Training | None) -> str:
-    known = json.dumps([recipe, settings, before.key if before else None], sort_keys=True)
+def _digest(recipe: str, settings: Settings, before: tuple[Training, ...]) -> str:
+    known = json.dumps([recipe, settings, [given.key for given in before]], sort_keys=True)
     return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
