@@ -9,15 +9,15 @@ A linear classifier of each level of the hierarchy is trained together with the 
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
-from tqnet.evaluation.linear_probe import decide
+from tqnet.evaluation.linear_probe import decide, probabilities
 from tqnet.evaluation.metrics import micro_f1
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
@@ -26,8 +26,11 @@ from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
+from tqnet.training.distributed import weight_of_mean
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -78,24 +81,24 @@ class ValidationF1:
     """Micro F1 on ``valid``, finest level first: by it the best state is chosen."""
 
     def __init__(self, classifier: KnowledgeClassifier, levels: list[ConceptLabels], config: RecipeConfig):
-        whole = config.data.load()
-        self.bank = whole.select(np.flatnonzero(np.asarray(whole.column("split"), dtype=object) == "valid"))
-        self.classifier, self.levels, self.precision = classifier, levels, precision(config.run.precision)
-        self.truth = [labels.indicators_of(self.bank) for labels in levels]
+        self.bank = config.data.load().split("valid")
+        self.classifier, self.precision = classifier, precision(config.run.precision)
+        truth = [labels.indicators_of(self.bank) for labels in levels]
+        #: Number among the classifiers -> labels of that level, and which concepts ``valid`` has; finest first.
+        self.levels = {i: (levels[i], truth[i]) for i in reversed(range(len(levels))) if truth[i].any()}
 
     @torch.no_grad()
     def __call__(self) -> dict[str, float]:
         model = self.classifier.model
         vectors = torch.from_numpy(model.encode(self.bank, device=model.device, precision=self.precision))
+        logits = self.classifier.classify(vectors.to(model.device))
         scores = {}
-        for labels, truth, logits in zip(
-            self.levels, self.truth, self.classifier.classify(vectors.to(model.device)), strict=True
-        ):
+        for i, (labels, truth) in self.levels.items():
             labelled = truth.any(1)
-            chance = logits.sigmoid() if labels.multi_label else logits.softmax(-1)
-            predicted = decide(chance.cpu().numpy(), 0.5 if labels.multi_label else None)
+            chance = probabilities(logits[i].cpu().numpy(), labels.multi_label)
+            predicted = decide(chance, 0.5 if labels.multi_label else None)
             scores[f"valid/f1_level_{labels.level}"] = micro_f1(truth[labelled], predicted[labelled])
-        return dict(reversed(scores.items()))
+        return scores
 
 
 def main(config: KnowledgeConfig) -> Path:
@@ -110,6 +113,8 @@ def main(config: KnowledgeConfig) -> Path:
 
     classifier = KnowledgeClassifier(model, levels)
     validation = ValidationF1(classifier, levels, config)
+    if not validation.levels:
+        log.info("no question of split 'valid' has a concept of train: the last state is kept, not the best")
     loop = TrainingLoop(
         accelerator,
         config,
@@ -119,19 +124,17 @@ def main(config: KnowledgeConfig) -> Path:
             session.sort_lengths(bank, processor, model.cells_per_image), config.run.batch_size, config.run.seed
         ),
         views=session.question_views(config, bank, model, config.augment),
-        evaluate=validation if len(validation.bank) else None,
+        evaluate=validation if validation.levels else None,
     )
     for batch in loop:
         classifier.train()
         index = batch.index.cpu().numpy()
-        losses = [
-            concept_classification(
-                logits, torch.from_numpy(labels.indicators(index)).to(loop.device), labels.multi_label
-            )
-            for labels, logits in zip(levels, loop.trained(**batch.inputs), strict=True)
-        ]
-        logged = {f"level_{labels.level}": loss.detach() for labels, loss in zip(levels, losses, strict=True)}
-        loop.step(torch.stack(losses).mean(), logged)
+        losses = {}
+        for labels, logits in zip(levels, loop.trained(**batch.inputs), strict=True):
+            concepts = torch.from_numpy(labels.indicators(index)).to(loop.device)
+            loss = concept_classification(logits, concepts, labels.multi_label)
+            losses[f"level_{labels.level}"] = weight_of_mean(accelerator, concepts.any(1).sum()) * loss
+        loop.step(torch.stack(list(losses.values())).mean(), {name: loss.detach() for name, loss in losses.items()})
         loop.after_step()
     return loop.finish()
 

@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -120,7 +121,7 @@ def main(config: SimilarConfig) -> Path:
         views=session.question_views(config, bank, model, config.augment),
         evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
-    for batch in loop:
+    for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
         similarity_model.train()
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         index = accelerator.gather(batch.index).cpu().numpy()
@@ -128,7 +129,8 @@ def main(config: SimilarConfig) -> Path:
         if config.objective == "scl":
             loss = supervised_contrastive(features, similar, config.temperature, config.denominator)
         else:
-            generator = torch.Generator().manual_seed(config.run.seed + loop.step_number)
+            seed = int(np.random.SeedSequence([config.run.seed, micro]).generate_state(1)[0])
+            generator = torch.Generator().manual_seed(seed)
             left, right, label = draw_pairs(similar.cpu(), generator)
             loss = pair_logistic(
                 features[left], features[right], label.to(loop.device), similarity_model.scale, similarity_model.bias

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
@@ -18,7 +19,8 @@ from tqnet.modeling.heads import FigureDecoder
 from tqnet.modeling.visual import VisualStream
 from tqnet.objectives import figure_reconstruction
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
+from tqnet.training.config import ConfigError, RecipeConfig, at_least, parse_config
+from tqnet.training.distributed import weight_of_mean
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 
@@ -31,12 +33,13 @@ class AutoencoderConfig(RecipeConfig):
         target: Side of the square that is drawn, in pixels.
     """
 
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3))
     augment: AugmentConfig = field(default_factory=AugmentConfig)
     target: int = 64
 
     def __post_init__(self) -> None:
         at_least(1, "target", self.target)
+        if self.augment.modality_dropout:
+            raise ConfigError("augment.modality_dropout: this recipe needs the figures")
 
 
 class FigureAutoencoder(nn.Module):
@@ -56,8 +59,8 @@ class FigureAutoencoder(nn.Module):
 def main(config: AutoencoderConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    with_figures = session.questions_with_figures(bank, config.data)
-    model, processor = session.build(config.model, bank)
+    pictured = session.questions_with_figures(bank, config.data)
+    model, _ = session.build(config.model, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
 
@@ -67,12 +70,13 @@ def main(config: AutoencoderConfig) -> Path:
         config,
         model=model,
         trained=autoencoder,
-        plan=ShuffledBatches(session.sort_lengths(with_figures, processor), config.run.batch_size, config.run.seed),
-        views=session.question_views(config, with_figures, model, config.augment),
+        plan=ShuffledBatches(np.zeros(len(pictured), dtype=int), config.run.batch_size, config.run.seed),
+        views=session.question_views(config, pictured, model, config.augment),
     )
     for batch in loop:
         autoencoder.train()
-        loop.step(loop.trained(batch.inputs["pixel_values"]), {})
+        figures = batch.inputs["pixel_values"]
+        loop.step(weight_of_mean(accelerator, len(figures)) * loop.trained(figures), {})
         loop.after_step()
     return loop.finish()
 

@@ -48,6 +48,8 @@ class CLIPConfig(RecipeConfig):
     def __post_init__(self) -> None:
         within(1 / LARGEST_SCALE, math.inf, "temperature", self.temperature, ends="[)")
         at_least(1, "dimension", self.dimension)
+        if self.augment.modality_dropout:
+            raise ConfigError("augment.modality_dropout: this recipe contrasts text and figures and needs both")
 
 
 class CrossModalEncoder(ContrastiveEncoder):

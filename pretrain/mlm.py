@@ -18,6 +18,7 @@ from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
+from tqnet.training.distributed import weight_of_mean
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.masking import IGNORED, MaskTokens
 from tqnet.training.sampler import ShuffledBatches
@@ -82,8 +83,9 @@ def main(config: MLMConfig) -> Path:
     for batch in loop:
         loop.trained.train()
         text = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
-        loss, accuracy = loop.trained(**text, labels=batch.extras["labels"])
-        loop.step(loss, {"accuracy": accuracy})
+        labels = batch.extras["labels"]
+        loss, accuracy = loop.trained(**text, labels=labels)
+        loop.step(weight_of_mean(accelerator, (labels != IGNORED).sum()) * loss, {"accuracy": accuracy})
         loop.after_step()
     return loop.finish()
 

@@ -27,7 +27,7 @@ from tqnet.modeling.quesnet.layers import hole_contexts, one_sequence
 from tqnet.modeling.quesnet.model import QuesNetModel
 from tqnet.objectives import figure_reconstruction, skip_gram
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import ConfigError, RecipeConfig, at_least, parse_config, within
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 
@@ -45,7 +45,6 @@ class QuesNetPretrainingConfig(RecipeConfig):
     """
 
     model: ModelConfig = field(default_factory=lambda: ModelConfig(architecture="quesnet"))
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3))
     stage: str = "holes"
     window: int = 5
     noise: int = 5
@@ -64,6 +63,9 @@ class QuesNetPretrainingConfig(RecipeConfig):
 
 class Pretraining(nn.Module):
     """What both stages share: the model, which tokens are words, and the decoder that draws figures from vectors.
+
+    NOTE: the losses are means over a process's own words and figures, so that on several processes those of a process
+    that has few weigh more.
 
     NOTE: the paper hands the image decoder on from stage to stage; here the second run starts one of its own, since
     a model's folder holds no heads.
@@ -85,8 +87,9 @@ class Pretraining(nn.Module):
         if not self.model.config.reads_images:
             return vectors.new_zeros(())
         if not len(vectors):
-            # Other processes may have figures: their gradients are all-reduced, so the decoder must take part.
-            return 0.0 * self.decoder(vectors.new_zeros((1, self.model.config.hidden_size))).sum()
+            # Other processes may have figures: their gradients are all-reduced, so decoder and visual stream take part.
+            blank = self.decoder(vectors.new_zeros((1, self.model.config.hidden_size)))
+            return 0.0 * (blank.sum() + vectors.sum())
         return self.figure_weight * figure_reconstruction(self.decoder(vectors), pixel_values)
 
 

@@ -63,6 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tqnet: error: {error}", file=sys.stderr)
         return 1 if _is_fault(error) else 2
+    except (RuntimeError, MemoryError) as error:
+        from tqnet.libraries import out_of_memory
+
+        if args.debug or not out_of_memory(error):
+            raise
+        print(f"tqnet: error: out of memory: lower --batch-size ({error})", file=sys.stderr)
+        return 1
 
 
 if __name__ == "__main__":

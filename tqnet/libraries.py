@@ -44,3 +44,10 @@ def machine() -> str:
         return f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}"
     amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
     return f"{os.cpu_count()} processor cores ({torch.backends.cpu.get_cpu_capability()}{amx})"
+
+
+def out_of_memory(error: Exception) -> bool:
+    """On a processor, torch has a plain RuntimeError for it."""
+    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
+        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
+    )

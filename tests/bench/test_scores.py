@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tqnet.bench.scores import ProbeTerms, RowScores, f1, f1_gain, precision, precision_gain
+from tqnet.bench.scores import ProbeTerms, QueryScores, RowScores, f1, f1_gain, precision, precision_gain
+from tqnet.bench.suite import Row, Suite
+from tqnet.bench.table import RowResult, render, to_dict
 
 QUESTIONS = 400
 
@@ -14,13 +16,14 @@ def row(right: float, seed: int, groups: np.ndarray | None = None) -> RowScores:
     """A row that finds a share ``right`` of single labels, and as much of its similar questions."""
     groups = np.arange(QUESTIONS) // 4 if groups is None else groups
     hit = np.random.default_rng(seed).random(QUESTIONS) < right
-    terms = ProbeTerms((2 * hit).tolist(), np.full(QUESTIONS, 2).tolist(), groups.tolist())
-    return RowScores(list(range(QUESTIONS)), groups.tolist(), hit.astype(float).tolist(), {}, [terms])
+    terms = ProbeTerms(1, (2 * hit).tolist(), np.full(QUESTIONS, 2).tolist(), groups.tolist())
+    queries = QueryScores(list(range(QUESTIONS)), groups.tolist(), hit.astype(float).tolist())
+    return RowScores({"overall": queries}, [terms])
 
 
 def test_gains_are_those_of_the_same_questions() -> None:
     low, high = [row(0.5, seed) for seed in (0, 1)], [row(0.7, seed) for seed in (2, 3)]
-    for of, gain in ((precision, precision_gain), (lambda r: f1(r, 0), lambda a, b: f1_gain(a, b, 0))):
+    for of, gain in ((precision, precision_gain), (lambda r: f1(r, 1), lambda a, b: f1_gain(a, b, 1))):
         found = gain(low, high)
         assert found is not None
         difference, interval = found
@@ -31,12 +34,29 @@ def test_gains_are_those_of_the_same_questions() -> None:
 
 def test_rows_on_other_questions_are_not_compared() -> None:
     other = row(0.5, 0, groups=np.arange(QUESTIONS) // 5)
-    assert f1_gain([row(0.5, 0)], [other], 0) is None
-    assert f1_gain([row(0.5, 0)], [row(0.5, 1)], 1) is None
-    assert f1_gain([row(0.5, 0)], [], 0) is None
-    assert f1([row(0.5, 0)], 1) is None
+    assert f1_gain([row(0.5, 0)], [other], 1) is None
+    assert f1_gain([row(0.5, 0)], [row(0.5, 1)], 2) is None
+    assert f1_gain([row(0.5, 0)], [], 1) is None
+    assert f1([row(0.5, 0)], 2) is None
 
 
 def test_scores_are_kept(tmp_path) -> None:
     row(0.5, 0).save(tmp_path / "scores.json")
     assert RowScores.load(tmp_path / "scores.json") == row(0.5, 0)
+
+
+def test_tables_of_rows_that_lack_something() -> None:
+    """A cell that was not measured of a row is a dash; a row of another paper number shows it."""
+    whole, part = row(0.7, 0), row(0.5, 1)
+    whole.similar["image-image"] = part.similar["overall"]
+    rows = [
+        RowResult(Row("part", source="tfidf"), [part]),
+        RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), [whole]),
+        RowResult(Row("failed", stages=["mlm"]), errors=["no memory"]),
+    ]
+    text = render(Suite("A table", "bank", by_structure=True), rows)
+    assert "image-image (400)" in text
+    assert "(0.7960)" in text
+    assert "failed failed: no memory" in text
+    assert "part: " not in text  # not trained: it has no seeds to lack
+    assert to_dict(rows)["whole"]["structures"][0].keys() == {"image-image"}

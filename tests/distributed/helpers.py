@@ -20,6 +20,7 @@ from torch import Tensor, nn
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
+from finetune.knowledge import KnowledgeClassifier  # noqa: E402
 from finetune.similar import SimilarityModel  # noqa: E402
 from pretrain.clip import CrossModalEncoder, same  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
@@ -27,11 +28,18 @@ from tqnet.modeling.build import load_model  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
 from tqnet.modeling.model import TQNetModel  # noqa: E402
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
-from tqnet.objectives import cross_modal_infonce, draw_pairs, pair_logistic, supervised_contrastive  # noqa: E402
+from tqnet.objectives import (  # noqa: E402
+    concept_classification,
+    cross_modal_infonce,
+    draw_pairs,
+    pair_logistic,
+    supervised_contrastive,
+)
 from tqnet.questions import QuestionBank, Similarity  # noqa: E402
+from tqnet.training.concepts import ConceptLabels  # noqa: E402
 from tqnet.training.contrast import ShuffledKeys  # noqa: E402
 from tqnet.training.data import Batch, QuestionViews  # noqa: E402
-from tqnet.training.distributed import any_process, gather_with_own_gradient  # noqa: E402
+from tqnet.training.distributed import any_process, gather_with_own_gradient, weight_of_mean  # noqa: E402
 from tqnet.training.sampler import LocalBatches  # noqa: E402
 from tqnet.training.session import content_hashes  # noqa: E402
 
@@ -161,6 +169,22 @@ def cross_modal(accelerator: Accelerator, folder: str, bank: QuestionBank) -> di
     return {"gradients": gradients(encoder), "loss": loss.detach(), "logits": logits.detach()}
 
 
+def classified(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dict[str, Any]:
+    """Gradients of a mean over the labelled questions, which are few on one process and many on the other."""
+    torch.manual_seed(1)
+    model, labels = load_model(folder), ConceptLabels(bank, 1)
+    classifier = KnowledgeClassifier(model, [labels])
+    still(classifier)
+    trained = accelerator.prepare(classifier)
+    batch = local_batch(accelerator, bank, model, views=1)
+    concepts = torch.from_numpy(labels.indicators(batch.index.numpy()))
+    concepts[batch.index > 4] = False
+    (logits,) = trained(**batch.inputs)
+    loss = concept_classification(logits, concepts, labels.multi_label)
+    accelerator.backward(weight_of_mean(accelerator, concepts.any(1).sum()) * loss)
+    return {"gradients": gradients(classifier)}
+
+
 def measure(folder: str) -> dict[str, dict[str, Any]]:
     accelerator = Accelerator(cpu=True)
     found = banks()
@@ -174,6 +198,7 @@ def measure(folder: str) -> dict[str, dict[str, Any]]:
     pictured = found["mixed"].select([i for i, images in enumerate(found["mixed"].column("images")) if images])
     results["clip"] = cross_modal(accelerator, folder, pictured)
     results["pair mixed in chunks"] = supervised(accelerator, folder, found["mixed"], "pair", chunk=1)
+    results["classes"] = classified(accelerator, folder, found["mixed"])
     flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
     results["flags"] = {"any": torch.tensor(flags)}
     return results

@@ -32,7 +32,7 @@ def _check_agreement(similarity: Similarity, related: set[tuple[int, int]]) -> N
     for i in range(n):
         assert similarity.neighbours(i).tolist() == np.flatnonzero(expected[i]).tolist()
         assert similarity.neighbours(i).dtype == np.int64
-        assert all(similarity.group_of(i) == similarity.group_of(j) for j in similarity.neighbours(i))
+        assert all(similarity.groups[i] == similarity.groups[j] for j in similarity.neighbours(i))
 
 
 @given(st.lists(st.none() | st.sampled_from("abc"), max_size=8))
@@ -56,7 +56,7 @@ def test_pairs_are_not_transitive_but_their_groups_are(tmp_path: Path) -> None:
     file = _pairs(tmp_path, _pair("0", "1", 1), _pair("1", "2", 1), _pair("0", "2", 0), _pair("1", "0", 1))
     similarity = Similarity.from_pairs(file, _bank(None, None, None, None))
     assert similarity.neighbours(0).tolist() == [1]
-    assert similarity.group_of(0) == similarity.group_of(2) != similarity.group_of(3)
+    assert similarity.groups[0] == similarity.groups[2] != similarity.groups[3]
 
 
 @pytest.mark.parametrize("kind", ["groups", "pairs"])

@@ -186,6 +186,7 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("pretrain.quesnet", ["stage=embedding"], ("train", "valid", "test")),
         ("pretrain.quesnet", ["holes=0.5"], ("train", "valid", "test")),
         ("finetune.similar", ["concept_weight=0.5", "block=2"], ("valid", "test")),
+        ("finetune.knowledge", [], ("valid", "test")),
     ],
 )
 def test_no_leak(

@@ -145,8 +145,6 @@ def test_blocks_are_of_one_concept() -> None:
         (grouped(3, 2, lone=4), {"batch_size": 64}, r"^run\.batch_size: 5 questions .* of 9, .* batch of 64$"),
         (grouped(lone=50), {}, r"^run\.batch_size: 0 questions with a similar one"),
         (grouped(2, 2, lone=3), {"batch_size": 8}, r"too few for a batch of 8"),
-        (grouped(4, 4), {"members": 1}, r"^members: 1 makes no pair$"),
-        (grouped(4, 4), {"lone": 1.0}, r"^lone: 1\.0 is not in \[0, 1\)$"),
         (grouped(4, 4), {"batch_size": 2, "members": 3}, r"^run\.batch_size: 2 has no room for a cluster of 3$"),
     ],
 )

@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from tqnet.bench.suite import Row, Settings, Stage, Suite
+from tqnet.bench.suite import Row, Settings, Stage, Suite, SuiteError
+from tqnet.libraries import precision
 from tqnet.training.config import RunConfig
+from tqnet.training.provenance import contents, flat
+from tqnet.version import __version__
 
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
 _EPOCHS = 1_000_000
@@ -52,7 +56,9 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
     waiting: dict[str, Training] = {}  # what it gives -> a training that no stage has gone on from yet
     for name in row.stages:
         stage = suite.stages[name]
-        before = tuple(given for gives, given in waiting.items() if gives == "start" or stage.sees != "text")
+        takes = [] if stage.gives == "visual_start" else ["start"]
+        takes += ["visual_start"] if stage.sees != "text" or name == row.stages[-1] else []
+        before = tuple(given for gives, given in waiting.items() if gives in takes)
         settings = _merged(
             {
                 "model": _model(suite, row, before),
@@ -61,14 +67,28 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
             stage.settings,
             row.settings.get(name, {}),
         )
-        batch = settings.get("run", {}).get("batch_size", RunConfig.batch_size)
-        run = {"seed": seed, "epochs": _EPOCHS, "max_steps": max(1, stage.questions // batch)}
+        steps = max(1, stage.questions // _questions_per_step(stage, settings))
+        run = {"seed": seed, "epochs": _EPOCHS, "max_steps": steps}
         settings = _merged(settings, {"run": run, "data": {"bank": bank}})
         key = _digest(stage.recipe, settings | {"data": settings["data"] | {"bank": fingerprint}}, before)
         training = Training(stage, key, settings, before)
         chain.append(training)
         waiting = {gives: given for gives, given in waiting.items() if given not in before} | {stage.gives: training}
     return chain
+
+
+def _questions_per_step(stage: Stage, settings: Settings) -> int:
+    """Of all processes.
+
+    Raises:
+        SuiteError: ``run`` is not as a recipe wants it.
+    """
+    try:
+        run = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(RunConfig(out="")), settings.get("run") or {}))
+    except (ValueError, OmegaConfBaseException) as error:
+        raise SuiteError(f"stage {stage.name}: run: {str(error).splitlines()[0]}") from error
+    assert isinstance(run, RunConfig)
+    return run.batch_size * run.accumulate
 
 
 def _show(stage: Stage, row: Row) -> str:
@@ -87,5 +107,6 @@ def _merged(*parts: Settings) -> Settings:
 
 
 def _digest(recipe: str, settings: Settings, before: tuple[Training, ...]) -> str:
-    known = json.dumps([recipe, settings, [given.key for given in before]], sort_keys=True)
-    return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
+    computed_in = precision(settings["run"].get("precision", RunConfig.precision))
+    known = [__version__, recipe, settings, contents(flat(settings)), computed_in, [given.key for given in before]]
+    return hashlib.blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=6).hexdigest()

@@ -6,7 +6,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -15,12 +15,12 @@ from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import RowScores
 from tqnet.bench.suite import Row, Suite
 from tqnet.bench.table import RowResult
-from tqnet.evaluation.sources import Encoding, source_vectors
+from tqnet.evaluation.similar import has_figures
+from tqnet.evaluation.sources import Encoding, source_vectors, vectors_key
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.libraries import machine
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity, find_contamination, load_bank
 from tqnet.questions.modalities import show
-from tqnet.version import __version__
 
 
 class Bench:
@@ -42,7 +42,9 @@ class Bench:
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
         doubles = find_contamination(self.bank)
         self._clean, self._left_out = doubles.clean, len(doubles.doubles)
-        self._tasks(self.bank.select(self._clean)).check()
+        clean = self.bank.select(self._clean)
+        self._pictured = has_figures(clean)
+        self._tasks(clean).check()
 
     @property
     def facts(self) -> dict[str, str]:
@@ -50,7 +52,7 @@ class Bench:
         whole = f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
         return {
             "bank": f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train",
-            "machine": machine(),
+            "machine": "; ".join(sorted({cost.machine for cost in self.runner.costs.values()})) or machine(),
             "training": f"{self.runner.seconds / 60:,.0f} minutes of steps, each stage counted once",
         }
 
@@ -71,17 +73,25 @@ class Bench:
         try:
             costs = [self.runner.run(training) for training in chain]
         except TrainingError as error:
-            print(f"{row.name}: {error}", file=sys.stderr)
-            result.errors += [str(error)] if str(error) not in result.errors else []
+            self._fail(result, error)
             return
-        source = row.source or str(self.runner.model(chain[-1]))
-        result.scores.append(self._scores(row, source, chain[-1].key if chain else source))
+        try:
+            scores = self._scores(row, row.source or str(self.runner.model(chain[-1])))
+        except (OSError, ValueError) as error:
+            self._fail(result, error)
+            return
+        result.scores.append(scores)
         result.costs.append(costs)
 
-    def _scores(self, row: Row, source: str, key: str) -> RowScores:
+    @staticmethod
+    def _fail(result: RowResult, error: Exception) -> None:
+        print(f"{result.row.name}: {error}", file=sys.stderr)
+        result.errors += [str(error)] if str(error) not in result.errors else []
+
+    def _scores(self, row: Row, source: str) -> RowScores:
         encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
-        shown = show(self.bank, row.show).select(self._clean)
-        measured = [key, self.suite.similar_level, asdict(encoding), shown.fingerprint, __version__]
+        shown = show(self.bank, row.measure or row.show).select(self._clean)
+        measured = [vectors_key(source, shown, encoding), self.suite.similar_level]
         digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
         kept = self.out / "scores" / f"{digest}.json"
         if kept.is_file():
@@ -100,7 +110,7 @@ class Bench:
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         level = self.suite.similar_level
         similarity = Similarity.from_groups(bank) if level is None else Similarity.from_concepts(bank, level)
-        return Tasks(bank, similarity, hierarchy if hierarchy.depth else None)
+        return Tasks(bank, similarity, hierarchy if hierarchy.depth else None, pictured=self._pictured)
 
     @cached_property
     def _fingerprint(self) -> str:

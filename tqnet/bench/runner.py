@@ -15,8 +15,12 @@ from safetensors import safe_open
 from tqnet.bench.plan import Training
 from tqnet.evaluation.curves import read_series
 from tqnet.files import atomic
+from tqnet.libraries import machine
 
 _COST = "cost.json"
+
+#: What batch norm keeps beside its parameters.
+_STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 
 class TrainingError(RuntimeError):
@@ -32,12 +36,14 @@ class Cost:
         seconds: Of steps, evaluations left out.
         peak_memory_mib: Of the process, or of the accelerator where there is one.
         parameters: Of the model that came out.
+        machine: On which, in words.
     """
 
     questions: int
     seconds: float
     peak_memory_mib: float
     parameters: int
+    machine: str
 
 
 class Runner:
@@ -50,12 +56,12 @@ class Runner:
     def __init__(self, root: Path, recipes: Path):
         self.root, self.recipes = root, recipes
         self._failed: dict[str, TrainingError] = {}
-        self._costs: dict[str, Cost] = {}
+        self.costs: dict[str, Cost] = {}
 
     @property
     def seconds(self) -> float:
         """Of all trainings that were asked for, each counted once."""
-        return sum(cost.seconds for cost in self._costs.values())
+        return sum(cost.seconds for cost in self.costs.values())
 
     def model(self, training: Training) -> Path:
         """The folder of the model that comes out."""
@@ -67,7 +73,7 @@ class Runner:
         Raises:
             TrainingError: It failed, or has failed before in this runner.
         """
-        cost = self._costs[training.key] = self._run(training)
+        cost = self.costs[training.key] = self._run(training)
         return cost
 
     def _run(self, training: Training) -> Cost:
@@ -112,6 +118,8 @@ def _run(command: list[str], log: Path) -> None:
             raise
     if process.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM):
         raise KeyboardInterrupt
+    if process.returncode < 0:
+        raise TrainingError(f"killed by signal {-process.returncode}; out of memory?")
     if process.returncode:
         lines = last.decode(errors="replace").replace("\r", "\n").strip().splitlines()
         raise TrainingError(lines[-1] if lines else f"ended with code {process.returncode}")
@@ -128,6 +136,7 @@ def _cost(folder: Path) -> Cost:
         seconds=sum(part / rate for part, rate in zip(parts, pace, strict=True)),
         peak_memory_mib=float(series["peak_memory_mib"][1].max()),
         parameters=_parameters(folder / "model"),
+        machine=machine(),
     )
 
 
@@ -136,6 +145,8 @@ def _parameters(folder: Path) -> int:
     for file in folder.glob("*.safetensors"):
         with safe_open(file, "pt") as weights:
             for name in weights.keys():  # noqa: SIM118 - no mapping, it has no __iter__
+                if name.rpartition(".")[2] in _STATISTICS:
+                    continue
                 size = 1
                 for side in weights.get_slice(name).get_shape():
                     size *= side

@@ -6,13 +6,31 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tqnet.evaluation.metrics import Interval, bootstrap_interval, percentiles, resampled_ratio
 from tqnet.evaluation.probe import LevelResult
+from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import StageResult
 from tqnet.files import atomic
+
+#: How much one row is above another, and the 95 % interval of that.
+Gain = tuple[float, Interval]
+
+
+@dataclass(frozen=True)
+class QueryScores:
+    """P@5 of each query that counts, for comparing rows query by query."""
+
+    queries: list[int]
+    groups: list[int]
+    precision: list[float]
+
+    @classmethod
+    def of(cls, scores: RankingScores) -> QueryScores:
+        return cls(scores.queries.tolist(), scores.groups.tolist(), scores.precision.tolist())
 
 
 @dataclass(frozen=True)
@@ -20,9 +38,11 @@ class ProbeTerms:
     """Micro F1 of one level as a ratio of sums over the questions (`tqnet.evaluation.metrics.f1_terms`).
 
     Attributes:
+        level: Of the hierarchy, 1 is the coarsest.
         above, below, groups: Of each question of ``test``.
     """
 
+    level: int
     above: list[int]
     below: list[int]
     groups: list[int]
@@ -30,7 +50,7 @@ class ProbeTerms:
     @classmethod
     def of(cls, level: LevelResult) -> ProbeTerms:
         above, below = level.f1_terms.tolist()
-        return cls(above, below, level.groups.tolist())
+        return cls(level.level, above, below, level.groups.tolist())
 
     @property
     def f1(self) -> float:
@@ -42,26 +62,18 @@ class RowScores:
     """One row with one seed.
 
     Attributes:
-        queries, groups, precision: P@5 of each query that counts, for comparing rows query by query.
-        structures: P@5 by pair structure (TQ-Net, Table 6), with the number of queries.
-        probe: Of each level of the hierarchy, coarsest first.
+        similar: ``overall``, and pair structures by name (TQ-Net, Table 6); those without a query are left out.
+        probe: Of each level of the hierarchy that can be probed.
     """
 
-    queries: list[int]
-    groups: list[int]
-    precision: list[float]
-    structures: dict[str, tuple[float, int]]
+    similar: dict[str, QueryScores]
     probe: list[ProbeTerms]
 
     @classmethod
     def of(cls, result: StageResult) -> RowScores:
-        overall = result.similar.overall if result.similar else None
-        cells = result.similar.structures if result.similar else {}
+        cells = {"overall": result.similar.overall, **result.similar.structures} if result.similar else {}
         return cls(
-            queries=[] if overall is None else overall.queries.tolist(),
-            groups=[] if overall is None else overall.groups.tolist(),
-            precision=[] if overall is None else overall.precision.tolist(),
-            structures={name: (float(of.precision.mean()), len(of)) for name, of in cells.items() if len(of)},
+            similar={name: QueryScores.of(scores) for name, scores in cells.items() if len(scores)},
             probe=[ProbeTerms.of(level) for level in result.probe.levels] if result.probe else [],
         )
 
@@ -71,8 +83,11 @@ class RowScores:
 
     @classmethod
     def load(cls, path: Path) -> RowScores:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        return cls(**kept | {"probe": [ProbeTerms(**level) for level in kept["probe"]]})
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return cls(
+            similar={name: QueryScores(**scores) for name, scores in kept["similar"].items()},
+            probe=[ProbeTerms(**level) for level in kept["probe"]],
+        )
 
 
 @dataclass(frozen=True)
@@ -91,42 +106,44 @@ class Spread:
         return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0, len(values))
 
 
-def precision(row: Sequence[RowScores]) -> Spread | None:
+def precision(row: Sequence[RowScores], cell: str = "overall") -> Spread | None:
     """P@5 of a row."""
-    return Spread.of([float(np.mean(scores.precision)) for scores in row if scores.precision])
+    return Spread.of([float(np.mean(scores.similar[cell].precision)) for scores in row if cell in scores.similar])
 
 
 def f1(row: Sequence[RowScores], level: int) -> Spread | None:
-    """Probe F1 of a row; level 0 is the coarsest."""
-    return Spread.of([scores.probe[level].f1 for scores in row if level < len(scores.probe)])
+    """Probe F1 of a row."""
+    return Spread.of([terms.f1 for terms in _terms(row, level)])
 
 
-Gain = tuple[float, Interval]
+def _terms(row: Sequence[RowScores], level: int) -> list[ProbeTerms]:
+    return [terms for scores in row for terms in scores.probe if terms.level == level]
 
 
-def precision_gain(first: Sequence[RowScores], second: Sequence[RowScores]) -> Gain | None:
-    """How much P@5 of the second row is above the first's, and its 95 % interval, resampled by group.
+def precision_gain(first: Sequence[RowScores], second: Sequence[RowScores], cell: str = "overall") -> Gain | None:
+    """How much P@5 of the second row is above the first's, resampled by group.
 
     Queries are compared one by one, each by its mean over seeds. None where one was not measured, or on others.
     """
-    if not first or not second or not first[0].queries or first[0].queries != second[0].queries:
+    rows = [[scores.similar[cell] for scores in row if cell in scores.similar] for row in (first, second)]
+    if not all(rows) or rows[0][0].queries != rows[1][0].queries:
         return None
-    means = [np.mean([scores.precision for scores in row], axis=0) for row in (first, second)]
+    means = [np.mean([scores.precision for scores in row], axis=0) for row in rows]
     difference = means[1] - means[0]
-    return float(difference.mean()), bootstrap_interval(difference, first[0].groups)
+    return float(difference.mean()), bootstrap_interval(difference, rows[0][0].groups)
 
 
 def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int) -> Gain | None:
-    """How much probe F1 of the second row is above the first's, and its 95 % interval, resampled by group.
+    """How much probe F1 of the second row is above the first's, resampled by group.
 
-    Both rows answer the same questions of each draw; the answers of all seeds are pooled. None where one has no
-    probe of that level, or on other questions.
+    The difference is that of the means over seeds. For the interval, both rows answer the same questions of each draw,
+    the answers of all seeds pooled. None where one has no probe of that level, or on other questions.
     """
-    rows = [[scores.probe[level] for scores in row if level < len(scores.probe)] for row in (first, second)]
+    rows = [_terms(row, level) for row in (first, second)]
     if not all(rows) or rows[0][0].groups != rows[1][0].groups:
         return None
     groups = rows[0][0].groups
     terms = [[np.sum([getattr(of, name) for of in row], axis=0) for name in ("above", "below")] for row in rows]
-    f1s = [above.sum() / max(1, below.sum()) for above, below in terms]
     draws = [resampled_ratio(above, below, groups) for above, below in terms]
-    return float(f1s[1] - f1s[0]), percentiles(draws[1] - draws[0])
+    means = [np.mean([of.f1 for of in row]) for row in rows]
+    return float(means[1] - means[0]), percentiles(draws[1] - draws[0])

@@ -3,7 +3,7 @@
 ::
 
     configs/tables/table3.yaml          suite: bank, budgets, what every row shares
-    configs/tables/table3/joint.yaml    row: its name, its stages, and what is its own
+    configs/tables/table3/1-joint.yaml  row: its name, its stages, and what is its own
     configs/tables/stages/mlm.yaml      stage: a recipe, its settings, the questions that it sees
 
 A new row is one small file in the suite's folder.
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
@@ -69,9 +69,12 @@ class Row:
         stages: Names of the stages, in order.
         source: What is measured where there are no stages: ``encoder:minilm`` and the like (`tqnet evaluate stages`).
         show: What the model is shown of a question, in training and when it is measured (`tqnet.questions.modalities`).
-        model: Settings ``model.*`` beside those of the suite.
+        model: Settings ``model.*`` beside those of the suite: the shape of a new model. A stage's own come over them.
         settings: Name of a stage -> settings beside those of the stage; such a stage is trained for this row.
+        measure: What a question shows of itself when the row is measured, if not ``show``: with ``shuffled``, does the
+            model look at the figures that it was trained on?
         paper: The number that the paper has for this row.
+        paper_structures: Likewise by pair structure.
     """
 
     name: str
@@ -80,13 +83,16 @@ class Row:
     show: str = "all"
     model: Settings = field(default_factory=dict)
     settings: dict[str, Settings] = field(default_factory=dict)
+    measure: str | None = None
     paper: float | None = None
+    paper_structures: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if bool(self.stages) == bool(self.source):
             raise SuiteError("a row has either stages or a source")
-        if self.show not in SHOWN:
-            raise SuiteError(f"show: {self.show!r} is none of {', '.join(SHOWN)}")
+        for name, shown in (("show", self.show), ("measure", self.measure)):
+            if shown is not None and shown not in SHOWN:
+                raise SuiteError(f"{name}: {shown!r} is none of {', '.join(SHOWN)}")
         if strangers := self.settings.keys() - set(self.stages):
             raise SuiteError(f"settings: {', '.join(sorted(strangers))}: no such stage in this row")
 
@@ -145,9 +151,11 @@ def load_suite(path: str | Path) -> Suite:
 
 def _read(file: Path, kind: type[T]) -> T:
     try:
-        values = OmegaConf.merge(OmegaConf.structured(kind), OmegaConf.load(file))
-        return cast(T, OmegaConf.to_object(values))
+        found = OmegaConf.load(file)
+        if not isinstance(found, DictConfig):
+            raise SuiteError("expected settings by name")
+        return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
     except FileNotFoundError as error:
         raise SuiteError(f"{file}: no such file") from error
-    except (SuiteError, OmegaConfBaseException, YAMLError) as error:
+    except (SuiteError, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
         raise SuiteError(f"{file}: {str(error).splitlines()[0]}") from error

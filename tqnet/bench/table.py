@@ -39,29 +39,33 @@ def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
         )
         for result in results
     )
-    header = ("row", "paper", "P@5", *(f"F1 L{level + 1}" for level in _levels(results)))
+    header = ("row", "paper", "P@5", *(f"F1 L{level}" for level in _levels(results)))
     return Table(suite.title, header, rows, _notes(suite, results))
 
 
-def gain_table(results: Sequence[RowResult]) -> Table:
+def gain_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     """What each row has over the first one, on the same questions."""
     first = results[0].scores
+    cells = ["overall", *(_structures(results) if suite.by_structure else {})]
     rows = tuple(
         (
             result.row.name,
-            _gain(precision_gain(first, result.scores)),
+            *(_gain(precision_gain(first, result.scores, cell)) for cell in cells),
             *(_gain(f1_gain(first, result.scores, level)) for level in _levels(results)),
         )
         for result in results[1:]
         if first and result.scores
     )
-    header = ("row", "P@5", *(f"F1 L{level + 1}" for level in _levels(results)))
-    notes = ("Intervals are 95 %, bootstrapped by group: of P@5 over queries, of F1 over questions.",)
+    header = ("row", "P@5", *(f"P@5 {cell}" for cell in cells[1:]), *(f"F1 L{level}" for level in _levels(results)))
+    notes = (
+        "Intervals are 95 %, bootstrapped by group: of P@5 over queries, of F1 over questions. They hold for these "
+        "trainings; what another seed would change is the spread above.",
+    )
     return Table(f"Against {results[0].row.name}", header, rows, notes)
 
 
 def cost_table(results: Sequence[RowResult]) -> Table:
-    """What the last stage of each row took, and what all its stages saw."""
+    """What each row took: speed and size are those of its last stage, the rest of all its stages."""
     rows = []
     for result in results:
         if not (done := [costs for costs in result.costs if costs]):
@@ -86,19 +90,19 @@ def cost_table(results: Sequence[RowResult]) -> Table:
 
 def structure_table(results: Sequence[RowResult]) -> Table:
     """P@5 by whether query and corpus have figures (TQ-Net, Table 6)."""
-    cells = {name: count for r in results for s in r.scores for name, (_, count) in s.structures.items()}
+    cells = _structures(results)
     rows = tuple(
-        (result.row.name, *(_spread(Spread.of([s.structures[name][0] for s in result.scores])) for name in cells))
+        (result.row.name, *(_spread(precision(result.scores, cell)) + _paper(result.row, cell) for cell in cells))
         for result in results
         if result.scores
     )
-    header = ("row", *(f"{name} ({count:,})" for name, count in cells.items()))
-    return Table("P@5 by pair structure (queries)", header, rows)
+    header = ("row", *(f"{cell} ({queries:,})" for cell, queries in cells.items()))
+    return Table("P@5 by pair structure (queries; the paper's in brackets)", header, rows)
 
 
 def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False) -> str:
     """All tables of a suite."""
-    tables = [score_table(suite, results), gain_table(results)]
+    tables = [score_table(suite, results), gain_table(suite, results)]
     if suite.by_structure:
         tables.append(structure_table(results))
     tables.append(cost_table(results))
@@ -116,8 +120,11 @@ def _row(result: RowResult) -> Mapping[str, Any]:
     return {
         "stages": list(result.row.stages),
         "paper": result.row.paper,
-        "p@5": [sum(s.precision) / len(s.precision) for s in result.scores if s.precision],
-        "structures": [s.structures for s in result.scores],
+        "p@5": [spread.mean for s in result.scores if (spread := precision([s]))],
+        "structures": [
+            {cell: spread.mean for cell in s.similar if cell != "overall" and (spread := precision([s], cell))}
+            for s in result.scores
+        ],
         "f1": [[level.f1 for level in s.probe] for s in result.scores],
         "costs": [[vars(cost) for cost in costs] for costs in result.costs],
         "errors": result.errors,
@@ -131,8 +138,18 @@ def _spread(spread: Spread | None, digits: int = 3) -> str:
     return mean if spread.seeds == 1 else f"{mean} ± {spread.deviation:.{digits}f}"
 
 
-def _levels(results: Sequence[RowResult]) -> range:
-    return range(max((len(scores.probe) for result in results for scores in result.scores), default=0))
+def _levels(results: Sequence[RowResult]) -> list[int]:
+    return sorted({terms.level for result in results for scores in result.scores for terms in scores.probe})
+
+
+def _structures(results: Sequence[RowResult]) -> dict[str, int]:
+    """Pair structures that were measured, and the queries of each."""
+    scores = [scores.similar for result in results for scores in result.scores]
+    return {name: len(of.queries) for similar in scores for name, of in similar.items() if name != "overall"}
+
+
+def _paper(row: Row, cell: str) -> str:
+    return f" ({row.paper_structures[cell]:.4f})" if cell in row.paper_structures else ""
 
 
 def _gain(found: Gain | None) -> str:

@@ -38,7 +38,9 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.bench.run import Bench
     from tqnet.bench.suite import load_suite
     from tqnet.bench.table import render
+    from tqnet.libraries import quiet
 
+    quiet()
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite)
     _select(suite, args.rows)

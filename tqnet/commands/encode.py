@@ -24,14 +24,27 @@ def add(subparsers: Subparsers) -> None:
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     """How a model is run; the same in every command that encodes."""
-    parser.add_argument("--batch-size", type=whole_number(1), default=32, help="questions at a time (32)")
-    parser.add_argument("--device", help="cpu, cuda, ...; by default the accelerator where there is one")
+    parser.add_argument("--batch-size", type=whole_number(1), default=32, help="questions encoded at a time (32)")
+    parser.add_argument(
+        "--device", type=device, help="where to encode: cpu, cuda, ...; by default the accelerator where there is one"
+    )
     parser.add_argument(
         "--precision",
         choices=("auto", "fp32", "bf16"),
         default="auto",
-        help="auto: bf16 where the device computes in it",
+        help="of encoding; auto: bf16 where the device computes in it",
     )
+
+
+def device(name: str) -> str:
+    """An argparse type: a device that torch can use here."""
+    import torch
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise argparse.ArgumentTypeError(f"{name}: {str(error).splitlines()[0]}") from None
+    return name
 
 
 def whole_number(least: int) -> Callable[[str], int]:

@@ -109,14 +109,10 @@ class PairedDifference:
     Attributes:
         difference, interval: Mean of second minus first, and its 95 % interval resampled by group; the models
             differ where the interval leaves 0 out.
-        better, worse, equal: Number of queries on which the second is above, below or as the first.
     """
 
     difference: float
     interval: Interval
-    better: int
-    worse: int
-    equal: int
 
 
 def evaluate_similar(
@@ -128,6 +124,7 @@ def evaluate_similar(
     k: int = 5,
     depth: int = 100,
     structures: bool = True,
+    pictured: BoolArray | None = None,
     repeats: int = 2000,
     seed: int = 0,
 ) -> SimilarResult:
@@ -140,6 +137,8 @@ def evaluate_similar(
         structures: Also score by whether query and corpus have figures (TQ-Net, Table 6). Each cell ranks a
             corpus of only the one kind, and its queries need k similar questions *there*, so the cells have
             different queries: compare models within a cell, not the cells of one model.
+        pictured: Which questions count as having figures, ``[questions]``; by default those that have some in
+            ``bank``, which may be shown without those that it has.
         repeats, seed: Of the bootstrap.
 
     Raises:
@@ -157,11 +156,17 @@ def evaluate_similar(
     overall = task.score([(asking, everyone)])
     cells: dict[str, RankingScores] = {}
     if structures:
-        pictured = np.array([len(images) > 0 for images in bank.column("images")], dtype=bool)
+        if pictured is None:
+            pictured = has_figures(bank)
         for name, directions in STRUCTURES.items():
             parts = [(asking[pictured[asking] == q], everyone[pictured == c]) for q, c in directions]
             cells[name] = task.score(parts)
     return SimilarResult(k, depth, split, overall, cells)
+
+
+def has_figures(bank: QuestionBank) -> BoolArray:
+    """Which questions have any, ``[questions]``."""
+    return np.array([len(images) > 0 for images in bank.column("images")], dtype=bool)
 
 
 def paired_difference(
@@ -178,9 +183,6 @@ def paired_difference(
     return PairedDifference(
         difference=_mean(delta),
         interval=bootstrap_interval(delta, first.groups, repeats=repeats, seed=seed),
-        better=int((delta > 0).sum()),
-        worse=int((delta < 0).sum()),
-        equal=int((delta == 0).sum()),
     )
 
 

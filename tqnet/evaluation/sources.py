@@ -81,7 +81,7 @@ def shortest_length(sources: Iterable[str]) -> int | None:
 
 def source_vectors(source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None) -> np.ndarray:
     """Vectors of the bank by a source's model; kept in ``cache`` and taken from there while nothing changed."""
-    kept = None if cache is None else cache / f"{_digest(source, bank, encoding)}.npy"
+    kept = None if cache is None else cache / f"{vectors_key(source, bank, encoding)}.npy"
     if kept is not None and kept.exists():
         return np.load(kept)
     vectors = open_source(source, encoding.max_length).encode(
@@ -98,7 +98,7 @@ def source_vectors(source: str, bank: QuestionBank, encoding: Encoding, cache: P
     return vectors
 
 
-def _digest(source: str, bank: QuestionBank, encoding: Encoding) -> str:
+def vectors_key(source: str, bank: QuestionBank, encoding: Encoding) -> str:
     """Of everything that the vectors depend on: 32 hex digits, which a file may be called whatever the source."""
     is_encoder = source.startswith(ENCODER)
     folder = Path(source.removeprefix(ENCODER))

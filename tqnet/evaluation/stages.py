@@ -10,6 +10,7 @@ import numpy as np
 
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
 from tqnet.evaluation.curves import read_series
+from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
 from tqnet.evaluation.ranking import Ranker
 from tqnet.evaluation.similar import evaluate_similar
@@ -33,6 +34,7 @@ class Tasks:
         hierarchy: For the linear probe.
         seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
         left_out: Doubles that are no longer in ``bank`` (see ``without``).
+        pictured: Which questions count as having figures, where ``bank`` shows less than there is.
     """
 
     bank: QuestionBank
@@ -42,13 +44,15 @@ class Tasks:
     k: int = 5
     seed: int = 0
     left_out: Contamination | None = None
+    pictured: BoolArray | None = None
 
     def without(self, doubles: Contamination) -> Tasks:
         """The same tasks on the bank without these questions: not asked, not found, not probed."""
         bank = self.bank.select(doubles.clean)
         similarity = self.similarity.select(doubles.clean) if self.similarity is not None else None
         hierarchy = KnowledgeHierarchy.from_bank(bank) if self.hierarchy is not None else None
-        return replace(self, bank=bank, similarity=similarity, hierarchy=hierarchy, left_out=doubles)
+        pictured = self.pictured[doubles.clean] if self.pictured is not None else None
+        return replace(self, bank=bank, similarity=similarity, hierarchy=hierarchy, left_out=doubles, pictured=pictured)
 
     def check(self) -> None:
         """Find out before anything is encoded whether there is something to measure.
@@ -97,7 +101,14 @@ class Tasks:
         similar = probe = None
         if self.similarity is not None:
             similar = evaluate_similar(
-                ranker, self.bank, self.similarity, self.split, k=self.k, depth=max(100, self.k), seed=self.seed
+                ranker,
+                self.bank,
+                self.similarity,
+                self.split,
+                k=self.k,
+                depth=max(100, self.k),
+                pictured=self.pictured,
+                seed=self.seed,
             )
         if self.hierarchy is not None and vectors is not None:
             probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)

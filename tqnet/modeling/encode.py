@@ -65,6 +65,7 @@ def encode(
     processor = processor or model.processor
     if processor is None:
         raise ValueError("processor: the model came without one")
+    processor.forget_cuts()  # of a training that goes on around this
     device = torch.device(device or _accelerator() or model.device)
     was_training = model.training
     model.to(device)  # type: ignore[arg-type]
@@ -78,7 +79,7 @@ def encode(
         for rows, ids, records in _batches(processor, questions, batch_size):
             inputs = processor.pack_text(ids)
             if cells is not None and any(record.images for record in records):
-                paths = [processor.kept_images(record) for record in records]
+                paths = [processor.kept_images(record.images) for record in records]
                 inputs["image_cells"] = cells([path for of in paths for path in of])
                 inputs["image_counts"] = torch.tensor([len(of) for of in paths])
             output = model(**{name: value.to(device) for name, value in inputs.items()})

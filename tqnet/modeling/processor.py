@@ -84,12 +84,12 @@ class TQNetProcessor(ProcessorMixin):
 
     def open_images(self, question: Question) -> list[np.ndarray]:
         """The question's figures, uint8 [H, W, 3] each, at most ``max_images``."""
-        return [open_figure(path) for path in self.kept_images(question)]
+        return [open_figure(path) for path in self.kept_images(question.images)]
 
-    def kept_images(self, question: Question) -> tuple[str, ...]:
-        """Paths of the figures that are read: the first ``max_images``."""
-        self.left_out_images += max(0, len(question.images) - self.max_images)
-        return question.images[: self.max_images]
+    def kept_images(self, images: Sequence[str]) -> Sequence[str]:
+        """Paths of a question's figures that are read: the first ``max_images``."""
+        self.left_out_images += max(0, len(images) - self.max_images)
+        return images[: self.max_images]
 
     def pack(self, ids: Sequence[Sequence[int]], squares: Sequence[Sequence[np.ndarray]]) -> BatchFeature:
         """A batch from token ids and, per question, uint8 squares of the image size."""
@@ -109,13 +109,17 @@ class TQNetProcessor(ProcessorMixin):
             mask[row, : len(tokens)] = 1
         return {"input_ids": input_ids, "attention_mask": mask}
 
+    def forget_cuts(self) -> None:
+        """Count from zero."""
+        self.cut_texts = self.left_out_images = 0
+
     def warn_of_cuts(self) -> None:
         """Say how much was left out since the last call, if anything."""
         if self.cut_texts:
             log.warning("%d texts were cut to %d tokens", self.cut_texts, self.max_length)
         if self.left_out_images:
             log.warning("%d figures beyond %d of a question left out", self.left_out_images, self.max_images)
-        self.cut_texts = self.left_out_images = 0
+        self.forget_cuts()
 
     def _fit(self, figure: np.ndarray) -> np.ndarray:
         return fit_square(figure, self.image_processor.image_size)

@@ -124,10 +124,6 @@ class Similarity(ABC):
         The diagonal is False, and so is every entry between two places of the same question.
         """
 
-    def group_of(self, index: int) -> int:
-        """The group of a question (see `groups`)."""
-        return int(self.groups[index])
-
 
 class _Groups(Similarity):
     """Group members lie side by side in ``_members``; a group of g costs g numbers, not g squared."""

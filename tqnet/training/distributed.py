@@ -24,6 +24,13 @@ def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tens
     return torch.cat(rows)
 
 
+def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
+    """Of a mean over ``count`` items of this process, so that DDP's mean over processes is that over all items."""
+    own = torch.as_tensor(count, device=accelerator.device, dtype=torch.float32)
+    everyone = accelerator.reduce(own, "sum") if accelerator.num_processes > 1 else own
+    return own * accelerator.num_processes / everyone.clamp(min=1)
+
+
 def any_process(accelerator: Accelerator, flag: bool) -> bool:
     """Whether ``flag`` is set on any process."""
     if accelerator.num_processes == 1:

@@ -6,7 +6,6 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.distributed import any_process
 from tqnet.training.logging import MetricsLog, NoMetrics
 from tqnet.training.optim import build_optimizer, build_schedule
-from tqnet.training.pace import Pace, peak_memory
+from tqnet.training.pace import Pace, peak_memory, pooled
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
 from tqnet.training.signals import Interrupted, Signals
@@ -177,10 +176,10 @@ class TrainingLoop:
         if self.step_number % self.run.log_every == 0 or last:
             self._log()
         if self._evaluate and (self.step_number % self._eval_every == 0 or last):
-            self._keep_best(self._pace.pause(self._evaluate))
+            self._pace.pause(self._keep_best)
         stopping = any_process(self.accelerator, self._signals.number != 0)
         if stopping or self.step_number % self.run.save_every == 0 or last:
-            self._save()
+            self._pace.pause(self._save)
         if stopping:
             log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
             self.metrics.close()
@@ -212,18 +211,26 @@ class TrainingLoop:
                 module.load_state_dict(state["state"][name])
             resumed = self.step_number = state["step"]
             self._micro = self.step_number * self.run.accumulate
-            self.best, self._pace.sums = state["best"], state["sums"]
+            self.best = state["best"]
+            self._pace.sums = state["sums"] if self.accelerator.is_main_process else {}
             log.info("resumed at step %d of %d", self.step_number, self.steps)
         self.resumed, self._identity = resumed is not None, provenance.identity
         if self.accelerator.is_main_process:
             self.out.mkdir(parents=True, exist_ok=True)
             sweep(folder)
             provenance.write(self.out)  # not before it is known that the folder is this run's
-            self.metrics: MetricsLog | NoMetrics = MetricsLog(self.out, resumed, self.run.wandb, asdict(self.run))
+            self.metrics: MetricsLog | NoMetrics = MetricsLog(self.out, resumed, self.run.wandb, provenance.settings)
         else:
             self.metrics = NoMetrics()
 
+    def _pool_metrics(self) -> None:
+        """The main process gets the sums of all; figures do not fall to every process alike."""
+        if self.accelerator.num_processes > 1:
+            everyone = gather_object([self._pace.sums])
+            self._pace.sums = pooled(everyone) if self.accelerator.is_main_process else {}
+
     def _save(self) -> None:
+        self._pool_metrics()
         state = {
             "step": self.step_number,
             "best": self.best,
@@ -236,7 +243,9 @@ class TrainingLoop:
         }
         save_checkpoint(self.out / "checkpoints", self.step_number, state, self.accelerator, self.run.keep)
 
-    def _keep_best(self, scores: dict[str, float]) -> None:
+    def _keep_best(self) -> None:
+        assert self._evaluate is not None
+        scores = self._evaluate()
         self._log_scores(scores)
         score = next(iter(scores.values()))
         if score > self.best:
@@ -263,9 +272,11 @@ class TrainingLoop:
             )
 
     def _log(self) -> None:
+        self._pool_metrics()
         record = self._pace.record(self.step_number, float(self.schedule.get_last_lr()[0]))
-        self.metrics.write(record | {"peak_memory_mib": peak_memory(self.device)})
-        self.bar.set_postfix_str(f"loss {record['loss']:.3f}, {record['questions_per_second']:.0f} questions/s")
+        if self.accelerator.is_main_process:
+            self.metrics.write(record | {"peak_memory_mib": peak_memory(self.device)})
+            self.bar.set_postfix_str(f"loss {record['loss']:.3f}, {record['questions_per_second']:.0f} questions/s")
 
     def _progress(self) -> Any:
         hidden = not self.accelerator.is_main_process

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
 import torch
@@ -22,16 +22,30 @@ def peak_memory(device: torch.device) -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
 
 
+#: Name of a metric -> (sum, count) of what was added.
+Sums = dict[str, tuple[float, int]]
+
+
+def pooled(everyone: Iterable[Sums]) -> Sums:
+    """The sums and counts of several processes together."""
+    together: Sums = {}
+    for sums in everyone:
+        for name, (total, count) in sums.items():
+            before, counted = together.get(name, (0.0, 0))
+            together[name] = (before + total, counted + count)
+    return together
+
+
 class Pace:
     """Sums and times since the last record.
 
     Attributes:
-        sums: Name -> (sum, count) of what was added; belongs into a checkpoint.
+        sums: Of what was added since the last record; belongs into a checkpoint.
     """
 
     def __init__(self, questions_per_step: int):
         self.questions_per_step = questions_per_step
-        self.sums: dict[str, tuple[float, int]] = {}
+        self.sums: Sums = {}
         self.restart(0)
 
     def restart(self, step: int) -> None:

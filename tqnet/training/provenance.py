@@ -38,7 +38,7 @@ _FREE = {"data.bank", "data.workers"} | {
 }
 
 #: Files that are compared by what is in them.
-_BY_CONTENT = ("model.start", "model.visual_start", "data.pairs")
+_BY_CONTENT = ("model.start", "model.visual_start", "model.text", "data.pairs")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,11 @@ class Provenance:
     config: Any
     bank: QuestionBank
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All settings, nested."""
+        return asdict(self.config)
+
     @cached_property
     def identity(self) -> dict[str, Any]:
         """Name -> value of all that a resumed run shares with its beginning, else it would be another run.
@@ -55,12 +60,12 @@ class Provenance:
         The length of the run (``run.epochs``, ``run.max_steps``) is among them: the schedule depends on it. Of the
         files that it starts from, their content: they may have been made anew, or moved.
         """
-        settings = _flat(asdict(self.config))
-        contents = {name: _content(Path(path)) for name in _BY_CONTENT if (path := settings.get(name))}
+        settings = flat(self.settings)
+        read = contents(settings)
         if "run.precision" in settings:
             settings["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
-        kept = {name: value for name, value in settings.items() if name not in _FREE and name not in contents}
-        return kept | contents | {"fingerprint of data.bank": self.bank.fingerprint}
+        kept = {name: value for name, value in settings.items() if name not in _FREE and name not in read}
+        return kept | read | {"fingerprint of data.bank": self.bank.fingerprint}
 
     def check(self, before: Mapping[str, Any] | None, checkpoint: str) -> None:
         """Compare with the identity that a checkpoint was written with.
@@ -72,7 +77,7 @@ class Provenance:
             return
         names = sorted(before.keys() | self.identity.keys())
         # A setting that an older version did not have yet was as it now is by default.
-        defaults = _flat(asdict(type(self.config)()))
+        defaults = flat(asdict(type(self.config)()))
         pairs = [(name, before.get(name, defaults.get(name)), self.identity.get(name)) for name in names]
         differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in pairs if old != new]
         if differing:
@@ -92,6 +97,12 @@ class Provenance:
         (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
+def contents(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Setting -> what is in the file or folder that it names, of ``flat`` settings."""
+    named = {name: Path(path) for name in _BY_CONTENT if (path := settings.get(name))}
+    return {name: _content(path) for name, path in named.items() if name != "model.text" or path.is_dir()}
+
+
 def _content(path: Path) -> str:
     """16 hex digits of a file, or of a model's weights and tokenizer."""
     files = [path] if path.is_file() else [*sorted(path.glob("*.safetensors")), *path.glob("tokenizer.json")]
@@ -101,8 +112,9 @@ def _content(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings by dotted name."""
+    named: dict[str, Any] = {}
     for name, value in settings.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
-    return flat
+        named |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return named

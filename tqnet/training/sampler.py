@@ -21,9 +21,6 @@ BUCKET = 32
 class BatchPlan(Protocol):
     """The global batches of an epoch, each an array of question numbers, all of one size."""
 
-    @property
-    def batch_size(self) -> int: ...
-
     def __len__(self) -> int:
         """Batches in an epoch; the last, partial one is dropped."""
 
@@ -84,10 +81,6 @@ class GroupBatches:
         concepts: np.ndarray | None = None,
         block: int = 1,
     ):
-        if members < 2:
-            raise ConfigError(f"members: {members} makes no pair")
-        if not 0 <= lone < 1:
-            raise ConfigError(f"lone: {lone} is not in [0, 1)")
         self.similarity, self.lengths, self.seed = similarity, lengths, seed
         self.members, self.block = members, block
         self.concepts = concepts if concepts is not None and block > 1 else np.zeros(len(lengths), dtype=int)
@@ -101,9 +94,10 @@ class GroupBatches:
         # The number of clusters is the same in every epoch for groups, and nearly so for pairs.
         self._batches = len(self._clusters(self._rng(0))) // self.clusters_per_batch
         if not self._batches or len(lengths) < batch_size:
+            hint = "" if len(self.seeds) else "; similar ones come from group, data.pairs or data.similar_level"
             raise ConfigError(
                 f"run.batch_size: {len(self.seeds)} questions with a similar one, of {len(lengths)}, are too few "
-                f"for a batch of {batch_size}"
+                f"for a batch of {batch_size}{hint}"
             )
 
     def __len__(self) -> int:

@@ -19,7 +19,7 @@ from accelerate.utils import set_seed
 from torch import Tensor
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.libraries import precision, quiet
+from tqnet.libraries import out_of_memory, precision, quiet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
@@ -77,10 +77,12 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
                 "set 'split' to train, valid or test"
             )
         return bank
-    if data.transductive and pretraining:
+    if data.transductive and not pretraining:
+        raise ConfigError("data.transductive: only pre-training may read the other splits")
+    if data.transductive:
         log.warning("transductive: the stems and figures of valid and test are read")
         return bank
-    train = bank.select(np.flatnonzero(splits == "train"))
+    train = bank.split("train")
     if not len(train):
         raise ConfigError(f"data.bank: {data.bank} has no question of split 'train'")
     if without := sum(not split for split in splits):
@@ -191,20 +193,13 @@ def clear_errors() -> Iterator[None]:
     except (BankError, ConfigError, NonFiniteLossError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("TQNET_DEBUG", "0") not in ("", "0"):
             raise
-        if _out_of_memory(error):
+        if out_of_memory(error):
             _end(
                 f"out of memory: lower run.batch_size, model.max_length, model.image_size or model.max_images ({error})"
             )
         if isinstance(error, RuntimeError) and not isinstance(error, NonFiniteLossError):
             raise
         _end(str(error))
-
-
-def _out_of_memory(error: Exception) -> bool:
-    """On a processor, torch has a plain RuntimeError for it."""
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
-    )
 
 
 def _end(message: str) -> None:
@@ -221,7 +216,7 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
     questions = _contents_and_images(bank)
     while chunk := list(islice(questions, 4096)):
         ids = processor.tokenize([content for content, _ in chunk])
-        visual = [cells * min(len(images), processor.max_images) for _, images in chunk]
+        visual = [cells * len(processor.kept_images(images)) for _, images in chunk]
         # Texts within 16 tokens count as equal, so that figures keep to figures within them.
         keys += [len(tokens) // 16 * 100_000 + of for tokens, of in zip(ids, visual, strict=True)]
     processor.warn_of_cuts()
