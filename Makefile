@@ -53,7 +53,8 @@ table: $(VENV)/installed
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench
 
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
-publish:
+publish: $(VENV)/installed
+	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond))
 	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(BIN)/python docs/collect.py

@@ -9,8 +9,13 @@ HERE = Path(__file__).parent / "results"
 PREFACE = """# Results
 
 Written by `python docs/collect.py` from `docs/results/`. First every stage of a training on three banks, then the
-tables that compare methods, then speed and memory. On two processor cores: budgets are small, and the questions that
-were seen are stated.
+tables that compare methods, then speed and memory. Budgets are those of small machines; the questions that were seen
+are stated.
+
+The banks are public, but not part of this project: opl is WeBWorK's Open Problem Library (CC BY-NC-SA 3.0; groups are
+its "More Like This"), geometry is Geometry3K and GeoQA as annotated in FormalGeo (MIT; groups are solved by the same
+theorems), openstax has the exercises of OpenStax textbooks (CC BY 4.0; groups are exercise sets). All were brought into
+the format that the README describes, split by group, and lie in `data/`.
 
 P@5 is that of the `test` questions that have at least five similar ones, searched in the whole bank with the query
 itself left out. Probe F1 is micro F1 of a linear classifier on frozen vectors, by level of the hierarchy. Intervals are
@@ -21,21 +26,23 @@ STAGES = """# Stages
 
 `make stages BANK=opl DATA=FOLDER` (geometry, openstax) runs the auto-encoder (where there are figures), MLM, MoCo and
 supervised contrast (SCL) by the settings in `configs/BANK`, then `tqnet evaluate stages`; `make publish BANK=opl` puts
-its tables here. One seed each.
+its tables here. One seed each, on two processor cores.
 
 Training reads the questions of split `train`. The state of MoCo and SCL that is kept is the one with the best P@5 on
 `valid`, searched among `valid` and `data.distractors` questions of `train`; so are the settings chosen.
 
-MLM and MoCo use no label. SCL uses the groups of `train` and, beyond the paper, its knowledge labels as a second loss
-term (`concept_weight`), on opl also to draw batches (`block`). So the probe after SCL is not the paper's, whose encoder
-has seen no knowledge label.
+MLM and MoCo train on no label (which state of MoCo is kept is chosen by the groups of `valid`). SCL uses the groups of
+`train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw batches
+(`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
 """
 
 TABLES = """# Tables
 
 `make table SUITE=table4 DATA=FOLDER` runs what is written below each heading; `make publish SUITE=table4` puts it here.
 `configs/tables` has the rows and their budgets. The column "paper" is what TQ-Net's authors measured on a bank of their
-own, which is not public; only its differences can be compared.
+own, which is not public; only its differences can be compared. Questions of `valid` and `test` with a double in `train`
+are left out. MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's
+pre-training keep the last.
 """
 
 SPEED = """# Speed and memory
@@ -43,8 +50,7 @@ SPEED = """# Speed and memory
 ## `encode`
 
 `python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2`, two cores with AMX, where bf16 is
-the default, all-MiniLM-L6-v2, the contestants by turns in one run, on an idle machine. Where other work kept the cores
-busy, the ratio to sentence-transformers came out at 0.6 with two threads and 1.3 with one.
+the default, all-MiniLM-L6-v2, the contestants by turns in one run, on an idle machine.
 """
 
 
