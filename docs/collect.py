@@ -32,8 +32,8 @@ Training reads the questions of split `train`. The state of MoCo and SCL that is
 `valid`, searched among `valid` and `data.distractors` questions of `train`; so are the settings chosen.
 
 MLM and MoCo train on no label (which state of MoCo is kept is chosen by the groups of `valid`). SCL uses the groups of
-`train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw batches
-(`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
+`train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw its
+batches (`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
 """
 
 TABLES = """# Tables

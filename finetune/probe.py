@@ -47,6 +47,8 @@ class ProbeConfig:
 
 def main(config: ProbeConfig) -> Path:
     quiet()
+    out = Path(config.out)
+    out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     with session.settings_at_fault():
         bank = config.data.load()
         hierarchy = KnowledgeHierarchy.from_bank(bank)
@@ -57,8 +59,6 @@ def main(config: ProbeConfig) -> Path:
     )
     result = evaluate_probe(vectors, bank, hierarchy, seed=config.seed)
 
-    out = Path(config.out)
-    out.mkdir(parents=True, exist_ok=True)
     save_config(config, out / "config.yaml")
     for level in result.levels:
         level.probe.save(out / f"level-{level.level}")

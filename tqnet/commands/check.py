@@ -22,7 +22,9 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--unique-names", action="store_true", help="names of knowledge concepts are unique")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
-    parser.add_argument("--no-images", action="store_true", help="do not look at the images")
+    parser.add_argument(
+        "--no-images", action="store_true", help="do not look at the images; doubles know a figure by its path"
+    )
     parser.set_defaults(run=run)
 
 

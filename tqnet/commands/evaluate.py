@@ -126,9 +126,9 @@ def run_stages(args: argparse.Namespace) -> int:
     stages = parse_stages(args.stages)
     bank, logs, out = _bank(args), training_logs(stages), Path(args.out)
     tasks = _what_there_is(_tasks(args, bank, similarity=_similarity(args, bank), hierarchy=_hierarchy(bank)))
+    out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     results, vectors = _measure(args, stages, tasks, cache=out / "vectors")
     facts = provenance("tqnet " + shlex.join(args.argv), bank, logs)
-    out.mkdir(parents=True, exist_ok=True)
     with atomic(out / "results.json") as temporary:
         document = {"made_by": facts, "stages": to_dict(results)}
         temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
