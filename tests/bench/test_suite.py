@@ -96,6 +96,7 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
         ({"stages": ["mlm"], "measure": "sound"}, {}, r"a\.yaml: measure: 'sound' is none of all, text"),
         ({"stages": ["mlm"]}, {"questions": {"scl": 5}}, r"table\.yaml: questions: scl: no row has such a stage"),
         ({"stages": ["mlm"]}, {"similar_level": "deep"}, r"table\.yaml: Value 'deep'"),
+        ({"stages": ["mlm"]}, {"data": {"show": "text"}}, r"table\.yaml: data\.show: that is for a row's show to say"),
     ],
 )
 def test_what_is_refused(row: dict[str, Any], suite: dict[str, Any], message: str, write: Any) -> None:

@@ -124,6 +124,11 @@ class Suite:
     stages: dict[str, Stage] = field(default_factory=dict)
     name: str = ""
 
+    def __post_init__(self) -> None:
+        for key, where in (("bank", "bank"), ("show", "a row's show"), ("similar_level", "similar_level")):
+            if key in self.data:
+                raise SuiteError(f"data.{key}: that is for {where} to say")
+
 
 def load_suite(path: str | Path) -> Suite:
     """The suite at ``path`` with the rows of the folder of its name, and the stages that they name.
