@@ -56,8 +56,8 @@ table: $(VENV)/installed
 publish: $(VENV)/installed
 	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond))
 	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
-	rm -f docs/results/$(or $(BANK),tables/$(SUITE))/notes.md # they were about other numbers
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
+	rm -f docs/results/$(or $(BANK),tables/$(SUITE))/notes.md # they were about other numbers
 	$(BIN)/python docs/collect.py
 
 test: $(VENV)/installed

@@ -15,7 +15,7 @@ are stated.
 The banks are public, but not part of this project: opl is WeBWorK's Open Problem Library (CC BY-NC-SA 3.0; groups are
 its "More Like This"), geometry is Geometry3K and GeoQA as annotated in FormalGeo (MIT; groups are solved by the same
 theorems), openstax has the exercises of OpenStax textbooks (CC BY 4.0; groups are exercise sets). All were brought into
-the format that the README describes, split by group, and lie in `data/`.
+the format that the README describes and split by group; the commands below expect them in `data/`.
 
 P@5 is that of the `test` questions that have at least five similar ones, searched in the whole bank with the query
 itself left out. Probe F1 is micro F1 of a linear classifier on frozen vectors, by level of the hierarchy. Intervals are

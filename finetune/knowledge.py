@@ -1,6 +1,6 @@
 """Fine-tuning for knowledge points, end to end (TQ-Net, Table 5, the encoders that are not frozen).
 
-    accelerate launch finetune/knowledge.py --config configs/small/knowledge.yaml \\
+    accelerate launch finetune/knowledge.py --config configs/small/knowledge.yaml data.bank=BANK \\
         model.start=runs/moco/model run.out=runs/knowledge
 
 A linear classifier of each level of the hierarchy is trained together with the encoder, which is what is kept:
@@ -49,10 +49,16 @@ class KnowledgeConfig(RecipeConfig):
     def __post_init__(self) -> None:
         for level in self.levels:
             at_least(1, "levels", level)
+        if len(set(self.levels)) < len(self.levels):
+            raise ConfigError(f"levels: {self.levels} names one twice")
 
 
 class KnowledgeClassifier(nn.Module):
-    """The encoder and a linear classifier of each level."""
+    """The encoder and a linear classifier of each level.
+
+    Args:
+        levels: What each classifier predicts, in the order of the logits.
+    """
 
     def __init__(self, model: QuestionEncoder, levels: list[ConceptLabels]):
         super().__init__()
@@ -104,11 +110,11 @@ class ValidationF1:
 def main(config: KnowledgeConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
-    depth = KnowledgeHierarchy.from_bank(bank).depth
-    if not depth:
+    hierarchy = KnowledgeHierarchy.from_bank(bank)
+    if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
     with session.settings_at_fault():  # a level that the hierarchy does not have
-        levels = [ConceptLabels(bank, level) for level in sorted(config.levels or range(1, depth + 1))]
+        levels = [ConceptLabels(hierarchy, level) for level in sorted(config.levels or range(1, hierarchy.depth + 1))]
     model, processor = session.build(config.model, bank)
 
     classifier = KnowledgeClassifier(model, levels)

@@ -53,7 +53,7 @@ def main(config: ProbeConfig) -> Path:
         bank = config.data.load()
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
-    model = load_model(config.model)
+        model = load_model(config.model)
     vectors = model.encode(
         bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True
     )

@@ -100,8 +100,8 @@ def main(config: SimilarConfig) -> Path:
     model, processor = session.build(config.model, bank)
 
     with session.settings_at_fault():  # a level that the hierarchy does not have
-        blocks = ConceptLabels(bank, config.block_level) if config.block > 1 else None
-        concepts = ConceptLabels(bank, config.concept_level) if config.concept_weight else None
+        blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
+        concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
     similarity_model = SimilarityModel(model, config.objective, config.chunk)
     loop = TrainingLoop(
         accelerator,

@@ -1,11 +1,11 @@
-"""Which precision ``auto`` is."""
+"""Which precision ``auto`` is, and what a process computes on."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from tqnet.libraries import precision
+from tqnet.libraries import machine, precision
 
 
 def test_auto_goes_by_the_device_that_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,3 +25,12 @@ def test_auto_goes_by_the_device_that_is_asked_for(monkeypatch: pytest.MonkeyPat
 def test_another_name_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^precision: 'fp16' is none of auto, fp32, bf16$"):
         precision("fp16")
+
+
+def test_the_machine_is_what_one_process_computes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "NVIDIA T4")
+    monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
+    assert machine() == "NVIDIA T4"
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    assert "processor cores" in machine()

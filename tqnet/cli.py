@@ -68,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         if args.debug or not out_of_memory(error):
             raise
-        print(f"tqnet: error: out of memory: lower --batch-size ({error})", file=sys.stderr)
+        hint = ": lower --batch-size" if hasattr(args, "batch_size") else ""
+        print(f"tqnet: error: out of memory{hint} ({error})", file=sys.stderr)
         return 1
 
 

@@ -1,4 +1,4 @@
-"""How the libraries underneath are set up, for recipes and commands alike."""
+"""What recipes and commands alike want of the libraries underneath: set up, precision, machine, memory."""
 
 from __future__ import annotations
 
@@ -28,22 +28,24 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         raise ValueError(f"precision: {name!r} is none of auto, fp32, bf16")
     if name != "auto":
         return name
-    if device is not None:
-        on_cuda = torch.device(device).type == "cuda"
-    else:
-        on_cuda = torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
-    if on_cuda:
+    if _on_cuda() if device is None else torch.device(device).type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     # Without AMX, a Xeon with AVX512-BF16 multiplies matrices more slowly in bf16 than in fp32.
     return "bf16" if torch.cpu._is_amx_tile_supported() else "fp32"
 
 
 def machine() -> str:
-    """What computes here, in words, for the head of a table."""
-    if torch.cuda.is_available():
-        return f"{torch.cuda.device_count()} x {torch.cuda.get_device_name()}"
+    """What a process computes on here, in words, for the head of a table."""
+    if _on_cuda():
+        return torch.cuda.get_device_name()
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
-    return f"{os.cpu_count()} processor cores ({torch.backends.cpu.get_cpu_capability()}{amx})"
+    return f"{cores} processor cores ({torch.backends.cpu.get_cpu_capability()}{amx})"
+
+
+def _on_cuda() -> bool:
+    """Where accelerate puts a process."""
+    return torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
 
 
 def out_of_memory(error: Exception) -> bool:

@@ -14,6 +14,15 @@ from typing import Any
 
 import pytest
 import yaml
+from filelock import FileLock
+
+from tqnet.bench.plan import trainings as plan
+from tqnet.bench.run import Bench
+from tqnet.bench.runner import Runner, TrainingError
+from tqnet.bench.scores import precision
+from tqnet.bench.suite import Row, Stage, Suite, SuiteError
+from tqnet.evaluation.sources import Encoding
+from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]
 TRAINING = {"run": {"batch_size": 16, "log_every": 2, "save_every": 2, "threads": 1, "precision": "fp32"}}
@@ -115,3 +124,48 @@ def test_a_row_that_fails_takes_no_other_with_it(start: Callable[..., subprocess
     assert "mask: 2.0 is not in (0, 1)" in rows["broken"]["errors"][0]
     assert len(rows["whole"]["p@5"]) == 1
     assert "broken failed" in output
+
+
+ENCODING = Encoding(batch_size=32, device="cpu", precision="fp32")
+
+
+def test_rows_are_measured_by_the_pairs_that_they_are_trained_on(tmp_path: Path) -> None:
+    """As by groups, where the pairs say what the groups do."""
+    bank = QuestionBank.load(ROOT / "assets" / "sample")
+    members: dict[str, list[str]] = {}
+    for name, group in zip(bank.ids, bank.column("group"), strict=True):
+        members.setdefault(group or name, []).append(name)
+    pairs = [{"a": a, "b": b, "similar": 1} for of in members.values() for a in of for b in of if a < b]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+
+    def measured(data: dict[str, Any]) -> float:
+        suite = Suite("T", SUITE["bank"], data=data, rows=[Row("words", source="tfidf")])
+        *_, (result,) = Bench(suite, suite.bank, tmp_path / "out", ROOT, ENCODING).run(1)
+        spread = precision(result.scores)
+        assert spread is not None
+        return spread.mean
+
+    by_pairs = measured({"pairs": str(tmp_path / "pairs.jsonl")})
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs[: len(pairs) * 2 // 3])))
+    assert measured({"pairs": str(tmp_path / "pairs.jsonl")}) != by_pairs  # other pairs are other scores
+    assert measured({}) == by_pairs
+
+
+def test_settings_at_fault_end_it_before_the_first_training(tmp_path: Path) -> None:
+    stages = {"scl": Stage("finetune/similar.py", 64, name="scl")}
+    rows = [Row("a", ["scl"]), Row("b", ["scl"], settings={"scl": {"run": {"batch_size": 0}}})]
+    suite = Suite("T", SUITE["bank"], rows=rows, stages=stages, name="table")
+    with pytest.raises(SuiteError, match=r"row b: stage scl: run: run\.batch_size: 0 is less than 1"):
+        Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
+    suite.data = {"on_error": "perhaps"}
+    with pytest.raises(SuiteError, match=r"table: data: data\.on_error: 'perhaps'"):
+        Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
+
+
+def test_a_training_under_way_is_left_alone(tmp_path: Path) -> None:
+    suite = Suite("T", "BANK", rows=[Row("a", ["mlm"])], stages={"mlm": Stage("pretrain/mlm.py", 64, name="mlm")})
+    (training,) = plan(suite, suite.rows[0], 0, "BANK", "0")
+    folder = tmp_path / training.folder
+    folder.mkdir()
+    with FileLock(folder / "lock"), pytest.raises(TrainingError, match="another process trains here"):
+        Runner(tmp_path, ROOT).run(training)

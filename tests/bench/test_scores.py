@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tqnet.bench.scores import ProbeTerms, QueryScores, RowScores, f1, f1_gain, precision, precision_gain
-from tqnet.bench.suite import Row, Suite
+from tqnet.bench.suite import Row, Stage, Suite
 from tqnet.bench.table import RowResult, render, to_dict
 
 QUESTIONS = 400
@@ -52,11 +52,11 @@ def test_tables_of_rows_that_lack_something() -> None:
     rows = [
         RowResult(Row("part", source="tfidf"), [part]),
         RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), [whole]),
-        RowResult(Row("failed", stages=["mlm"]), errors=["no memory"]),
+        RowResult(Row("third", stages=["mlm"]), errors=["no memory"]),
     ]
-    text = render(Suite("A table", "bank", by_structure=True), rows)
+    text = render(Suite("A table", "bank", by_structure=True, stages={"mlm": Stage("pretrain/mlm.py", 64)}), rows)
     assert "image-image (400)" in text
     assert "(0.7960)" in text
-    assert "failed failed: no memory" in text
+    assert "third failed: no memory" in text
     assert "part: " not in text  # not trained: it has no seeds to lack
     assert to_dict(rows)["whole"]["structures"][0].keys() == {"image-image"}

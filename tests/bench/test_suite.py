@@ -13,6 +13,8 @@ from omegaconf import OmegaConf
 
 from tqnet.bench.plan import trainings
 from tqnet.bench.suite import SuiteError, load_suite
+from tqnet.bench.table import RowResult, score_table
+from tqnet.commands.bench import select
 
 TABLES = sorted((Path(__file__).parents[2] / "configs" / "tables").glob("*.yaml"))
 STAGES = {
@@ -97,6 +99,21 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
         ({"stages": ["mlm"]}, {"questions": {"scl": 5}}, r"table\.yaml: questions: scl: no row has such a stage"),
         ({"stages": ["mlm"]}, {"similar_level": "deep"}, r"table\.yaml: Value 'deep'"),
         ({"stages": ["mlm"]}, {"data": {"show": "text"}}, r"table\.yaml: data\.show: that is for a row's show to say"),
+        (
+            {"stages": ["mlm"]},
+            {"data": {"transductive": True}},
+            "data.transductive: that is for .* a pre-training stage",
+        ),
+        (
+            {"stages": ["mlm"], "settings": {"mlm": {"run": {"seed": 3}}}},
+            {},
+            r"a\.yaml: settings: mlm: run\.seed: that is for --seeds to say",
+        ),
+        (
+            {"stages": ["mlm"], "settings": {"mlm": {"data": {"similar_level": None}}}},
+            {},
+            r"settings: mlm: data\.similar_level: that is for the suite's similar_level to say",
+        ),
     ],
 )
 def test_what_is_refused(row: dict[str, Any], suite: dict[str, Any], message: str, write: Any) -> None:
@@ -126,7 +143,7 @@ def test_a_file_that_is_a_list(write: Any) -> None:
 )
 def test_a_run_that_no_recipe_takes(run: dict[str, Any], message: str, write: Any) -> None:
     suite = load_suite(write(SUITE, a={"name": "a", "stages": ["mlm"], "settings": {"mlm": {"run": run}}}))
-    with pytest.raises(SuiteError, match=message):
+    with pytest.raises(SuiteError, match=f"row a: stage mlm: run: {message}"):
         trainings(suite, suite.rows[0], 0, "BANK", "0")
 
 
@@ -148,3 +165,39 @@ def test_a_budget_counts_accumulated_questions(write: Any) -> None:
     )
     (training,) = trainings(suite, suite.rows[0], 0, "BANK", "0")
     assert training.settings["run"]["max_steps"] == 64 // (16 * 2)
+
+
+def test_a_stage_that_comes_twice(write: Any) -> None:
+    """Only the last one takes the visual stream where no stage sees any figure."""
+    suite = load_suite(
+        write(
+            SUITE,
+            a={"name": "a", "stages": ["mlm"], "show": "text"},
+            b={"name": "b", "stages": ["figures", "mlm", "mlm"], "show": "text"},
+        )
+    )
+    (alone,), (figures, first, last) = (trainings(suite, row, 0, "BANK", "0") for row in suite.rows)
+    assert first.key == alone.key
+    assert last.before == (figures, first)
+
+
+def test_what_read_the_questions_of_the_test_is_known(write: Any) -> None:
+    seen = {"mlm": {"data": {"transductive": True}}}
+    suite = load_suite(
+        write(
+            SUITE,
+            a={"name": "a", "stages": ["mlm", "scl"], "settings": seen},
+            b={"name": "b", "stages": ["mlm", "scl"]},
+        )
+    )
+    assert [suite.transductive(row) for row in suite.rows] == [["mlm"], []]
+    table = score_table(suite, [RowResult(row) for row in suite.rows])
+    assert "a: mlm also read the questions of valid and test (transductive)." in table.notes
+
+
+def test_only_some_rows_stay_in_their_order(write: Any) -> None:
+    suite = load_suite(write(SUITE, **{name: {"name": name, "stages": ["mlm"]} for name in "abc"}))
+    select(suite, ["c", "a"])
+    assert [row.name for row in suite.rows] == ["a", "c"]
+    with pytest.raises(ValueError, match="--rows: x: the suite has a, c"):
+        select(suite, ["x"])

@@ -14,6 +14,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,13 @@ class Trainer:
             for index in self.plan(epoch):
                 yield index, self.prepare(views.collate([views[epoch, int(i), 0] for i in index]).inputs)
 
-    def plan(self, epoch: int) -> list[np.ndarray]:
+    @cached_property
+    def grouped(self) -> GroupBatches:
         lengths = sort_lengths(self.bank, self.processor, self.model.cells_per_image)
-        return GroupBatches(self.similarity, lengths, self.batch_size, seed=0).epoch(epoch)
+        return GroupBatches(self.similarity, lengths, self.batch_size, seed=0)
+
+    def plan(self, epoch: int) -> list[np.ndarray]:
+        return self.grouped.epoch(epoch)
 
     def prepare(self, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
         return inputs

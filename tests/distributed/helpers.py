@@ -172,7 +172,7 @@ def cross_modal(accelerator: Accelerator, folder: str, bank: QuestionBank) -> di
 def classified(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dict[str, Any]:
     """Gradients of a mean over the labelled questions, which are few on one process and many on the other."""
     torch.manual_seed(1)
-    model, labels = load_model(folder), ConceptLabels(bank, 3)
+    model, labels = load_model(folder), ConceptLabels.from_bank(bank, 3)
     classifier = KnowledgeClassifier(model, [labels])
     still(classifier)
     trained = accelerator.prepare(classifier)

@@ -105,6 +105,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
         ("pretrain.mlm", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
+        ("finetune.knowledge", ["levels=[2,1,2]"], r"^levels: \[2, 1, 2\] names one twice$"),
     ],
 )
 def test_settings_that_do_not_go_together(

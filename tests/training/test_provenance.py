@@ -42,8 +42,19 @@ def test_a_setting_that_is_new_was_at_its_default(tiny_bank: QuestionBank, start
 
 def test_what_a_run_starts_from_is_known_by_its_content(tiny_bank: QuestionBank, start: Path) -> None:
     before = provenance(tiny_bank, start).identity
+    (start / "README.md").write_text("says nothing that a run depends on")
     moved = start.rename(start.with_name("moved"))
     provenance(tiny_bank, moved).check(before, "here")
     (moved / "model.safetensors").write_bytes(b"trained anew")
     with pytest.raises(ConfigError, match=r"model\.start: '\w{16}' before, '\w{16}' now"):
         provenance(tiny_bank, moved).check(before, "here")
+
+
+def test_a_text_encoder_of_any_form_is_known_by_its_content(tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
+    (tmp_path / "vocab.txt").write_text("a")
+    config = Config(model=ModelConfig(text=str(tmp_path)))
+    before = Provenance(config, tiny_bank).identity
+    (tmp_path / "vocab.txt").write_text("b")
+    with pytest.raises(ConfigError, match=r"model\.text: "):
+        Provenance(config, tiny_bank).check(before, "here")

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
-from tqnet.bench.suite import Row, Settings, Stage, Suite, SuiteError
+from tqnet.bench.suite import Row, Settings, Stage, Suite, typed
 from tqnet.libraries import precision
 from tqnet.training.config import RunConfig
-from tqnet.training.provenance import contents, flat
+from tqnet.training.provenance import content_digests, flat
 from tqnet.version import __version__
 
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
@@ -51,13 +50,16 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
     """The trainings of a row in order; ``fingerprint`` is that of the questions at ``bank``.
 
     A visual stream waits for the first stage that sees figures: rows with and without one share the stages of text.
+
+    Raises:
+        SuiteError: ``run`` of a stage is not as a recipe wants it.
     """
     chain: list[Training] = []
     waiting: dict[str, Training] = {}  # what it gives -> a training that no stage has gone on from yet
-    for name in row.stages:
+    for number, name in enumerate(row.stages, 1):
         stage = suite.stages[name]
         takes = [] if stage.gives == "visual_start" else ["start"]
-        takes += ["visual_start"] if stage.sees != "text" or name == row.stages[-1] else []
+        takes += ["visual_start"] if stage.sees != "text" or number == len(row.stages) else []
         before = tuple(given for gives, given in waiting.items() if gives in takes)
         settings = _merged(
             {
@@ -67,28 +69,15 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
             stage.settings,
             row.settings.get(name, {}),
         )
-        steps = max(1, stage.questions // _questions_per_step(stage, settings))
-        run = {"seed": seed, "epochs": _EPOCHS, "max_steps": steps}
-        settings = _merged(settings, {"run": run, "data": {"bank": bank}})
+        run = typed(RunConfig, {"out": ""} | settings.get("run", {}), f"row {row.name}: stage {name}: run")
+        steps = max(1, stage.questions // (run.batch_size * run.accumulate))
+        length = {"epochs": _EPOCHS, "max_steps": steps}
+        settings = _merged(settings, {"run": length | {"seed": seed}, "data": {"bank": bank}})
         key = _digest(stage.recipe, settings | {"data": settings["data"] | {"bank": fingerprint}}, before)
         training = Training(stage, key, settings, before)
         chain.append(training)
         waiting = {gives: given for gives, given in waiting.items() if given not in before} | {stage.gives: training}
     return chain
-
-
-def _questions_per_step(stage: Stage, settings: Settings) -> int:
-    """Of all processes.
-
-    Raises:
-        SuiteError: ``run`` is not as a recipe wants it.
-    """
-    try:
-        run = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(RunConfig(out="")), settings.get("run") or {}))
-    except (ValueError, OmegaConfBaseException) as error:
-        raise SuiteError(f"stage {stage.name}: run: {str(error).splitlines()[0]}") from error
-    assert isinstance(run, RunConfig)
-    return run.batch_size * run.accumulate
 
 
 def _show(stage: Stage, row: Row) -> str:
@@ -108,5 +97,12 @@ def _merged(*parts: Settings) -> Settings:
 
 def _digest(recipe: str, settings: Settings, before: tuple[Training, ...]) -> str:
     computed_in = precision(settings["run"].get("precision", RunConfig.precision))
-    known = [__version__, recipe, settings, contents(flat(settings)), computed_in, [given.key for given in before]]
+    known = [
+        __version__,
+        recipe,
+        settings,
+        content_digests(flat(settings)),
+        computed_in,
+        [given.key for given in before],
+    ]
     return hashlib.blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=6).hexdigest()

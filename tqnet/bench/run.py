@@ -13,14 +13,17 @@ from pathlib import Path
 from tqnet.bench.plan import trainings
 from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import RowScores
-from tqnet.bench.suite import Row, Suite
+from tqnet.bench.suite import Row, Suite, typed
 from tqnet.bench.table import RowResult
 from tqnet.evaluation.similar import has_figures
 from tqnet.evaluation.sources import Encoding, source_vectors, vectors_key
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.libraries import machine
-from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity, find_contamination, load_bank
+from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.modalities import show
+from tqnet.training.config import DataConfig
+from tqnet.training.provenance import content_digests
+from tqnet.training.validation import similar_questions
 
 
 class Bench:
@@ -35,7 +38,9 @@ class Bench:
 
     def __init__(self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding):
         self.suite, self.path, self.out, self.encoding = suite, bank, out, encoding
-        self.bank = load_bank(bank)
+        data = {"bank": bank, "similar_level": suite.similar_level}
+        self.data = typed(DataConfig, suite.data | data, f"{suite.name}: data")
+        self.bank = self.data.load()
         self.runner = Runner(out / "trainings", recipes)
         for stage in suite.stages.values():
             if not (recipes / stage.recipe).is_file():
@@ -45,6 +50,8 @@ class Bench:
         clean = self.bank.select(self._clean)
         self._pictured = has_figures(clean)
         self._tasks(clean).check()
+        for row in suite.rows:  # settings at fault, before the first training
+            trainings(suite, row, 0, bank, self._fingerprint)
 
     @property
     def facts(self) -> dict[str, str]:
@@ -92,6 +99,7 @@ class Bench:
         encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
         shown = show(self.bank, row.measure or row.show).select(self._clean)
         measured = [vectors_key(source, shown, encoding), self.suite.similar_level]
+        measured += list(content_digests({"data.pairs": self.data.pairs}).values())
         digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
         kept = self.out / "scores" / f"{digest}.json"
         if kept.is_file():
@@ -108,8 +116,7 @@ class Bench:
 
     def _tasks(self, bank: QuestionBank) -> Tasks:
         hierarchy = KnowledgeHierarchy.from_bank(bank)
-        level = self.suite.similar_level
-        similarity = Similarity.from_groups(bank) if level is None else Similarity.from_concepts(bank, level)
+        similarity = similar_questions(bank, self.data)
         return Tasks(bank, similarity, hierarchy if hierarchy.depth else None, pictured=self._pictured)
 
     @cached_property

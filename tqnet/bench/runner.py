@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from filelock import FileLock, Timeout
 from omegaconf import OmegaConf
 from safetensors import safe_open
 
@@ -83,6 +84,13 @@ class Runner:
         if error := self._failed.get(training.key):
             raise error
         folder.mkdir(parents=True, exist_ok=True)
+        try:
+            with FileLock(folder / "lock", timeout=0):  # suites that share a training may run side by side
+                return self._train(training, folder)
+        except Timeout:
+            raise TrainingError(f"{folder}: another process trains here; run this again once it is done") from None
+
+    def _train(self, training: Training, folder: Path) -> Cost:
         settings = folder / "settings.yaml"
         OmegaConf.save(OmegaConf.create(training.configuration(self.root)), settings)
         recipe = str(self.recipes / training.stage.recipe)

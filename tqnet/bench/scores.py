@@ -22,7 +22,13 @@ Gain = tuple[float, Interval]
 
 @dataclass(frozen=True)
 class QueryScores:
-    """P@5 of each query that counts, for comparing rows query by query."""
+    """P@5 of each query that counts, for comparing rows query by query.
+
+    Attributes:
+        queries: Places in the bank that is measured, which has no doubles.
+        groups: Of each query, numbers by which the bootstrap draws.
+        precision: Of each query, 0 to 1.
+    """
 
     queries: list[int]
     groups: list[int]
@@ -54,6 +60,7 @@ class ProbeTerms:
 
     @property
     def f1(self) -> float:
+        """Micro F1, 0 to 1."""
         return sum(self.above) / max(1, sum(self.below))
 
 

@@ -11,6 +11,7 @@ A new row is one small file in the suite's folder.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -22,8 +23,25 @@ from yaml import YAMLError
 from tqnet.questions.modalities import SHOWN
 
 T = TypeVar("T")
+_ABSENT = object()
 #: Nested, as in a recipe's configuration.
 Settings = dict[str, Any]
+
+#: What the settings of a training may not say, because the rows are also measured by it -> who says it.
+_SAID_BY = {
+    "data.bank": "the suite's bank",
+    "data.show": "a row's show",
+    "data.similar_level": "the suite's similar_level",
+}
+
+#: Likewise of a stage or a row.
+_SAID_BY_SUITE = _SAID_BY | {
+    "data.pairs": "the suite's data",
+    "data.on_error": "the suite's data",
+    "run.seed": "--seeds",
+    "run.epochs": "the stage's questions",
+    "run.max_steps": "the stage's questions",
+}
 
 
 class SuiteError(ValueError):
@@ -58,6 +76,7 @@ class Stage:
             raise SuiteError(f"sees: {self.sees!r} is none of all, text, figures")
         if self.questions < 1:
             raise SuiteError(f"questions: {self.questions} is less than 1")
+        _refuse(_SAID_BY_SUITE, self.settings, "settings: ")
 
 
 @dataclass
@@ -73,7 +92,7 @@ class Row:
         settings: Name of a stage -> settings beside those of the stage; such a stage is trained for this row.
         measure: What a question shows of itself when the row is measured, if not ``show``: with ``shuffled``, does the
             model look at the figures that it was trained on?
-        paper: The number that the paper has for this row.
+        paper: The number that the paper has for this row, of the suite's ``paper_metric``.
         paper_structures: Likewise by pair structure.
     """
 
@@ -95,6 +114,8 @@ class Row:
                 raise SuiteError(f"{name}: {shown!r} is none of {', '.join(SHOWN)}")
         if strangers := self.settings.keys() - set(self.stages):
             raise SuiteError(f"settings: {', '.join(sorted(strangers))}: no such stage in this row")
+        for name, settings in self.settings.items():
+            _refuse(_SAID_BY_SUITE, settings, f"settings: {name}: ")
 
 
 @dataclass
@@ -108,6 +129,7 @@ class Suite:
         by_structure: Also P@5 by whether query and corpus have figures.
         model, data: Settings ``model.*`` and ``data.*`` of every row.
         questions: Name of a stage -> another budget than its own.
+        paper_metric: What the paper measures.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
     """
@@ -120,14 +142,18 @@ class Suite:
     model: Settings = field(default_factory=dict)
     data: Settings = field(default_factory=dict)
     questions: dict[str, int] = field(default_factory=dict)
+    paper_metric: str = "P@5"
     rows: list[Row] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:
-        for key, where in (("bank", "bank"), ("show", "a row's show"), ("similar_level", "similar_level")):
-            if key in self.data:
-                raise SuiteError(f"data.{key}: that is for {where} to say")
+        _refuse(_SAID_BY | {"data.transductive": "the settings of a pre-training stage"}, {"data": self.data})
+
+    def transductive(self, row: Row) -> list[str]:
+        """Names of the stages of ``row`` that also read the questions of ``valid`` and ``test``."""
+        parts = {name: (self.stages[name].settings, row.settings.get(name, {})) for name in row.stages}
+        return [name for name, own in parts.items() if OmegaConf.select(OmegaConf.merge(*own), "data.transductive")]
 
 
 def load_suite(path: str | Path) -> Suite:
@@ -157,10 +183,28 @@ def load_suite(path: str | Path) -> Suite:
 def _read(file: Path, kind: type[T]) -> T:
     try:
         found = OmegaConf.load(file)
-        if not isinstance(found, DictConfig):
-            raise SuiteError("expected settings by name")
-        return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), found)))
     except FileNotFoundError as error:
         raise SuiteError(f"{file}: no such file") from error
-    except (SuiteError, OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
+    except (OmegaConfBaseException, YAMLError, UnicodeDecodeError) as error:
         raise SuiteError(f"{file}: {str(error).splitlines()[0]}") from error
+    if not isinstance(found, DictConfig):
+        raise SuiteError(f"{file}: expected settings by name")
+    return typed(kind, found, str(file))
+
+
+def typed(kind: type[T], settings: DictConfig | Settings, where: str) -> T:
+    """``settings`` as ``kind``, a dataclass.
+
+    Raises:
+        SuiteError: A name or a type that ``kind`` does not have, or a value that it refuses; begins with ``where``.
+    """
+    try:
+        return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), settings)))
+    except (ValueError, OmegaConfBaseException) as error:
+        raise SuiteError(f"{where}: {str(error).splitlines()[0]}") from error
+
+
+def _refuse(said_by: Mapping[str, str], settings: Settings, where: str = "") -> None:
+    for name, who in said_by.items():
+        if OmegaConf.select(OmegaConf.create(settings), name, default=_ABSENT) is not _ABSENT:
+            raise SuiteError(f"{where}{name}: that is for {who} to say")

@@ -39,7 +39,7 @@ def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
         )
         for result in results
     )
-    header = ("row", "paper", "P@5", *(f"F1 L{level}" for level in _levels(results)))
+    header = ("row", f"paper's {suite.paper_metric}", "P@5", *(f"F1 L{level}" for level in _levels(results)))
     return Table(suite.title, header, rows, _notes(suite, results))
 
 
@@ -125,7 +125,7 @@ def _row(result: RowResult) -> Mapping[str, Any]:
             {cell: spread.mean for cell in s.similar if cell != "overall" and (spread := precision([s], cell))}
             for s in result.scores
         ],
-        "f1": [[level.f1 for level in s.probe] for s in result.scores],
+        "f1": [{f"L{level.level}": level.f1 for level in s.probe} for s in result.scores],
         "costs": [[vars(cost) for cost in costs] for costs in result.costs],
         "errors": result.errors,
     }
@@ -165,4 +165,9 @@ def _notes(suite: Suite, results: Sequence[RowResult]) -> tuple[str, ...]:
     trained = (result for result in results if result.row.stages)  # what is not trained has no seed
     missing = (f"{r.row.name}: {len(r.scores)} of {seeds} seeds." for r in trained if len(r.scores) < seeds)
     failed = (f"{result.row.name} failed: {error}" for result in results for error in result.errors)
-    return (*([suite.about] if suite.about else []), what, *missing, *failed)
+    transductive = (
+        f"{result.row.name}: {', '.join(stages)} also read the questions of valid and test (transductive)."
+        for result in results
+        if (stages := suite.transductive(result.row))
+    )
+    return (*([suite.about] if suite.about else []), what, *transductive, *missing, *failed)

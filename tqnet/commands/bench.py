@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     quiet()
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite)
-    _select(suite, args.rows)
+    select(suite, args.rows)
     bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args))
     for results in bench.run(args.seeds):
         _write(args, suite, results, bench.facts)
@@ -55,12 +55,13 @@ def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _select(suite: Suite, names: list[str] | None) -> None:
+def select(suite: Suite, names: list[str] | None) -> None:
+    """Leave only the rows of these names, if any are given, in the suite's order: the first is compared with."""
     known = {row.name: row for row in suite.rows}
     if strangers := [name for name in names or [] if name not in known]:
         raise ValueError(f"--rows: {', '.join(strangers)}: the suite has {', '.join(known)}")
     if names:
-        suite.rows = [known[name] for name in names]
+        suite.rows = [row for row in suite.rows if row.name in names]
 
 
 def _encoding(args: argparse.Namespace) -> Any:

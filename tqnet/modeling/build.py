@@ -51,7 +51,7 @@ class ModelConfig:
         words: Word embeddings of a QuesNet: ``random``, or ``encoder``, those of ``text``.
         max_length: Text tokens of a question, special tokens included; longer questions are cut.
         dropout: Of all layers in this training; null leaves theirs (0.1 in BERT). On a processor, steps are faster
-            at 0: masks are drawn slowly there (`python -m tests.bench.train --dropout 0.1` measures it).
+            at 0: masks are drawn slowly there (`python -m tests.bench.train --bank BANK --dropout 0.1`, then 0).
     """
 
     start: str | None = None

@@ -70,7 +70,7 @@ class KnowledgeHierarchy:
             level: 1 is the coarsest.
 
         Returns:
-            The class names (paths joined by " > ") and for each question the indices of its classes,
+            The class names (see `class_name`) and for each question the indices of its classes,
             ascending; empty if all of its paths are shorter than ``level``.
 
         Raises:
@@ -86,7 +86,12 @@ class KnowledgeHierarchy:
             tuple(sorted({k for concept in concepts if (k := class_of[concept]) is not None}))
             for concepts in self.questions
         ]
-        return [" > ".join(concept) for concept in classes], labels
+        return [class_name(concept) for concept in classes], labels
+
+
+def class_name(concept: KnowledgePath) -> str:
+    """What a probe calls a concept: its path, joined by " > "."""
+    return " > ".join(concept)
 
 
 def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fault]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
 
 from tqnet.evaluation.linear_probe import indicators
 from tqnet.questions import QuestionBank
-from tqnet.questions.knowledge import KnowledgeHierarchy
+from tqnet.questions.knowledge import KnowledgeHierarchy, class_name
 
 
 class ConceptLabels:
@@ -23,12 +25,21 @@ class ConceptLabels:
         ValueError: The hierarchy has no such level.
     """
 
-    def __init__(self, bank: QuestionBank, level: int):
-        self.names, self.labels = KnowledgeHierarchy.from_bank(bank).labels(level)
+    def __init__(self, hierarchy: KnowledgeHierarchy, level: int):
+        self.names, self.labels = hierarchy.labels(level)
         self.level = level
         self.first = np.array([own[0] if len(own) else -1 for own in self.labels])
 
-    @property
+    @classmethod
+    def from_bank(cls, bank: QuestionBank, level: int) -> ConceptLabels:
+        """Those of ``bank``.
+
+        Raises:
+            BankError: Its hierarchy has faults.
+        """
+        return cls(KnowledgeHierarchy.from_bank(bank), level)
+
+    @cached_property
     def multi_label(self) -> bool:
         """Whether some question has several."""
         return any(len(own) > 1 for own in self.labels)
@@ -53,5 +64,5 @@ class ConceptLabels:
     def indicators_of(self, bank: QuestionBank) -> np.ndarray:
         """bool [n, classes] of other questions; concepts that are unknown here are left out."""
         known = {name: i for i, name in enumerate(self.names)}
-        paths = [{" > ".join(path[: self.level]) for path in own} for own in bank.column("knowledge")]
+        paths = [{class_name(path[: self.level]) for path in own} for own in bank.column("knowledge")]
         return indicators([[known[name] for name in own if name in known] for own in paths], len(self.names))

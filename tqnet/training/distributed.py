@@ -25,7 +25,11 @@ def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tens
 
 
 def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
-    """Of a mean over ``count`` items of this process, so that DDP's mean over processes is that over all items."""
+    """Of a mean over ``count`` items of this process, so that DDP's mean over processes is that over all items.
+
+    Returns:
+        A scalar, 1 in a single process; 0 where no process has an item.
+    """
     own = torch.as_tensor(count, device=accelerator.device, dtype=torch.float32)
     everyone = accelerator.reduce(own, "sum") if accelerator.num_processes > 1 else own
     return own * accelerator.num_processes / everyone.clamp(min=1)

@@ -37,6 +37,9 @@ _FREE = {"data.bank", "data.workers"} | {
     f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
 
+#: What a model is read from, of ours or of the transformers library.
+_OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
+
 #: Files that are compared by what is in them.
 _BY_CONTENT = ("model.start", "model.visual_start", "model.text", "data.pairs")
 
@@ -61,7 +64,7 @@ class Provenance:
         files that it starts from, their content: they may have been made anew, or moved.
         """
         settings = flat(self.settings)
-        read = contents(settings)
+        read = content_digests(settings)
         if "run.precision" in settings:
             settings["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
         kept = {name: value for name, value in settings.items() if name not in _FREE and name not in read}
@@ -97,15 +100,15 @@ class Provenance:
         (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
-def contents(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Setting -> what is in the file or folder that it names, of ``flat`` settings."""
+def content_digests(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Setting -> digest of what is in the file or folder that it names, of ``flat`` settings."""
     named = {name: Path(path) for name in _BY_CONTENT if (path := settings.get(name))}
     return {name: _content(path) for name, path in named.items() if name != "model.text" or path.is_dir()}
 
 
 def _content(path: Path) -> str:
-    """16 hex digits of a file, or of a model's weights and tokenizer."""
-    files = [path] if path.is_file() else [*sorted(path.glob("*.safetensors")), *path.glob("tokenizer.json")]
+    """16 hex digits of a file, or of a model's folder: weights, vocabulary and configuration."""
+    files = [path] if path.is_file() else [file for file in sorted(path.iterdir()) if file.suffix in _OF_A_MODEL]
     digest = hashlib.blake2b(digest_size=8)
     for file in files:
         digest.update(file.read_bytes())
