@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -57,6 +59,13 @@ def test_settings_of_the_processor_are_saved(tiny_model: TQNetModel, tmp_path: P
     assert loaded.image_processor.image_size == 64
     text = r"求 $\frac{AB}{ab}$"
     assert loaded.tokenize([text]) == tiny_model.processor.tokenize([text])
+
+
+def test_loading_warns_of_nothing(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    tiny_model.save_pretrained(tmp_path)
+    code = f"from tqnet import TQNetModel; TQNetModel.from_pretrained({str(tmp_path)!r})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "[transformers]" not in done.stderr
 
 
 def test_a_second_save_gives_the_same_files(tiny_model: TQNetModel, tmp_path: Path) -> None:

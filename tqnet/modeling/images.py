@@ -69,4 +69,7 @@ class TQNetImageProcessor(BaseImageProcessor):
 
 
 for _config in (TQNetConfig, QuesNetConfig):
-    AutoImageProcessor.register(_config, slow_image_processor_class=TQNetImageProcessor)
+    # Under both names that transformers looks for: it has no need of either library.
+    AutoImageProcessor.register(
+        _config, image_processor_classes=dict.fromkeys(("torchvision", "pil"), TQNetImageProcessor)
+    )
