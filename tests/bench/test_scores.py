@@ -7,7 +7,7 @@ import pytest
 
 from tqnet.bench.scores import ProbeTerms, QueryScores, RowScores, f1, f1_gain, precision, precision_gain
 from tqnet.bench.suite import Row, Stage, Suite
-from tqnet.bench.table import RowResult, render, to_dict
+from tqnet.bench.table import RowResult, gain_table, render, to_dict
 
 QUESTIONS = 400
 
@@ -60,3 +60,17 @@ def test_tables_of_rows_that_lack_something() -> None:
     assert "third failed: no memory" in text
     assert "part: " not in text  # not trained: it has no seeds to lack
     assert to_dict(rows)["whole"]["structures"][0].keys() == {"image-image"}
+
+
+def test_the_rows_that_are_compared() -> None:
+    rows = [
+        RowResult(Row("a", source="tfidf", paper=0.8), [row(0.5, 0)]),
+        RowResult(Row("b", source="bm25", paper=0.85), [row(0.7, 1)]),
+        RowResult(Row("c", source="minilm"), []),
+    ]
+    table = gain_table(Suite("A table", "bank"), rows)
+    assert [cells[:3] for cells in table.rows] == [("b", "a", "+0.0500")]
+    table = gain_table(Suite("A table", "bank", paper_metric="F1", compare=[["a", "b"], ["c", "a"], ["x", "a"]]), rows)
+    assert table.header == ("row", "over", "paper's F1", "P@5", "F1 L1")
+    assert [cells[:3] for cells in table.rows] == [("a", "b", "-0.0500")]
+    assert table.rows[0][3].startswith("-0.")

@@ -98,6 +98,7 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
         ({"stages": ["mlm"], "measure": "sound"}, {}, r"a\.yaml: measure: 'sound' is none of all, text"),
         ({"stages": ["mlm"]}, {"questions": {"scl": 5}}, r"table\.yaml: questions: scl: no row has such a stage"),
         ({"stages": ["mlm"]}, {"similar_level": "deep"}, r"table\.yaml: Value 'deep'"),
+        ({"stages": ["mlm"]}, {"compare": [["a", "b"]]}, r"table\.yaml: compare: \['a', 'b'\] are not two of its rows"),
         ({"stages": ["mlm"]}, {"data": {"show": "text"}}, r"table\.yaml: data\.show: that is for a row's show to say"),
         (
             {"stages": ["mlm"]},

@@ -36,6 +36,9 @@ from tqnet.training.session import contents, sort_lengths
 #: What the time of a step is divided among; ``other`` is pooling, and autograd between the parts.
 PARTS = ("loader", "text", "visual", "fusion", "loss", "optimizer", "other")
 
+#: Steps of each contestant before the clock starts.
+WARM_UP = 2
+
 
 @dataclass
 class Stopwatch:
@@ -69,13 +72,15 @@ class Trainer:
 
     autocast = False
 
-    def __init__(self, bank: QuestionBank, batch_size: int, dropout: float):
+    def __init__(self, bank: QuestionBank, batch_size: int, dropout: float, compiled: bool = False):
         torch.manual_seed(0)
         shape = ModelConfig(max_length=128, image_size=128, dropout=dropout)
         built, self.processor = build_model(shape, contents(bank))
         assert isinstance(built, TQNetModel)
         self.model, self.bank, self.batch_size = built.train(), bank, batch_size
         self.similarity = Similarity.from_groups(bank)
+        if compiled:
+            self.model.text.compile(dynamic=True)
         self.optimizer = self.build_optimizer()
         self.watch = Stopwatch()
         for part in ("text", "visual", "fusion"):
@@ -155,20 +160,26 @@ class Plain(Trainer):
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bank", required=True)
-    parser.add_argument("--steps", type=int, default=20, help="of each, after two that warm up")
+    parser.add_argument("--steps", type=int, default=20, help=f"of each, after {WARM_UP} that warm up")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--dropout", type=float, default=0.0, help="of ours; the reference keeps BERT's 0.1")
+    parser.add_argument("--compile", action="store_true", help="a third contestant: ours with its BERT compiled")
     args = parser.parse_args()
     quiet()
     bank = QuestionBank.load(args.bank).split("train")
-    contestants = {"tqnet": Ours(bank, args.batch_size, args.dropout), "plain": Plain(bank, args.batch_size, 0.1)}
+    contestants: dict[str, Trainer] = {
+        "tqnet": Ours(bank, args.batch_size, args.dropout),
+        "plain": Plain(bank, args.batch_size, 0.1),
+    }
+    if args.compile:
+        contestants["compiled"] = Ours(bank, args.batch_size, args.dropout, compiled=True)
     seconds: dict[str, float] = defaultdict(float)
-    for number in range(args.steps + 2):
+    for number in range(args.steps + WARM_UP):
         for name, trainer in contestants.items():
-            if number == 2:
+            if number == WARM_UP:
                 trainer.watch.seconds.clear()
             took = trainer.step()
-            seconds[name] += took if number >= 2 else 0.0
+            seconds[name] += took if number >= WARM_UP else 0.0
     print(json.dumps(_report(contestants, seconds, args.steps), indent=2))
 
 
@@ -180,7 +191,7 @@ def _report(contestants: dict[str, Trainer], seconds: dict[str, float], steps: i
         shares[name] = {part: round(share, 3) for part, share in (known | {"other": 1 - sum(known.values())}).items()}
     return {
         "questions_per_second": {name: round(value, 1) for name, value in speed.items()},
-        "ratio": round(speed["tqnet"] / speed["plain"], 2),
+        "ratios_to_plain": {name: round(value / speed["plain"], 2) for name, value in speed.items()},
         "shares_of_time": shares,
     }
 

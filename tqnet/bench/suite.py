@@ -130,6 +130,7 @@ class Suite:
         model, data: Settings ``model.*`` and ``data.*`` of every row.
         questions: Name of a stage -> another budget than its own.
         paper_metric: What the paper measures.
+        compare: Pairs of rows' names, the first to be compared with the second; none compares every row with the first.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
     """
@@ -143,6 +144,7 @@ class Suite:
     data: Settings = field(default_factory=dict)
     questions: dict[str, int] = field(default_factory=dict)
     paper_metric: str = "P@5"
+    compare: list[list[str]] = field(default_factory=list)
     rows: list[Row] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     name: str = ""
@@ -173,6 +175,9 @@ def load_suite(path: str | Path) -> Suite:
         raise SuiteError(f"{path}: two rows are called {', '.join(sorted(twice))}")
     for name in {name for row in suite.rows for name in row.stages} - suite.stages.keys():
         suite.stages[name] = _read(path.parent / "stages" / f"{name}.yaml", Stage)
+    for pair in suite.compare:
+        if len(pair) != 2 or not set(pair) <= set(names):
+            raise SuiteError(f"{path}: compare: {pair} are not two of its rows")
     if strangers := suite.questions.keys() - suite.stages.keys():
         raise SuiteError(f"{path}: questions: {', '.join(sorted(strangers))}: no row has such a stage")
     for name, stage in suite.stages.items():
