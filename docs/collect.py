@@ -47,18 +47,44 @@ pre-training keep the last.
 
 SPEED = """# Speed and memory
 
-## `encode`
-
-`python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2`, two cores with AMX, where bf16 is
-the default, all-MiniLM-L6-v2, the contestants by turns in one run, on an idle machine.
+On two processor cores, the contestants of a comparison by turns in one run. With AMX, bf16 is the default; without it,
+fp32.
 """
+
+#: File -> what it says, and the command that makes it.
+MEASURED = {
+    "encode": (
+        "Encoding against sentence-transformers",
+        "python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2",
+        "With AMX; all-MiniLM-L6-v2; `none` reads text, `fused` has passed the fusion too.",
+    ),
+    "train": (
+        "A training step against the same model written the plain way",
+        "python -m tests.bench.train --bank data/openstax --compile",
+        "Without AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
+        "batch to its longest text and gives a question without a figure a blank one. `compiled` is ours with "
+        "`torch.compile` of BERT, after its compilation.",
+    ),
+    "moco": (
+        "Where the time of a step goes: momentum contrast",
+        "python -m tests.bench.shares pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
+        "model.text=minilm model.visual=resnet18 run.out=OUT run.max_steps=20",
+        "Without AMX; every question has a figure. `keys` is the momentum encoder.",
+    ),
+    "similar": (
+        "Where the time of a step goes: supervised contrast",
+        "python -m tests.bench.shares finetune/similar.py --config configs/geometry/similar.yaml "
+        "data.bank=data/geometry model.text=minilm model.visual=resnet18 run.out=OUT run.max_steps=20",
+        "Without AMX.",
+    ),
+}
 
 
 def main() -> None:
     sections = [PREFACE, STAGES, *_measured(HERE)]
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
-    sections.append(f"{SPEED}\n```json\n{_text(HERE / 'encode.json')}\n```\n")
+    sections += [SPEED, *_speed(HERE / "speed")]
     (HERE.parent / "results.md").write_text("\n".join(sections), encoding="utf-8")
 
 
@@ -70,6 +96,14 @@ def _measured(root: Path) -> list[str]:
         if (folder / "notes.md").is_file():
             sections.append(f"{_text(folder / 'notes.md')}\n")
     return sections
+
+
+def _speed(root: Path) -> list[str]:
+    return [
+        f"## {title}\n\n`{command}`. {about}\n\n```json\n{_text(root / f'{name}.json')}\n```\n"
+        for name, (title, command, about) in MEASURED.items()
+        if (root / f"{name}.json").is_file()
+    ]
 
 
 def _text(file: Path) -> str:

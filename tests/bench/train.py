@@ -1,4 +1,4 @@
-"""Speed of a training step of ``finetune/similar.py``, and where its time goes, measured in one run.
+"""Speed of a training step of ``finetune/similar.py``, measured in one run.
 
     python -m tests.bench.train --bank BANK --steps 20
 
@@ -12,14 +12,13 @@ import argparse
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from tqnet.libraries import precision, quiet
@@ -33,38 +32,8 @@ from tqnet.training.optim import build_optimizer
 from tqnet.training.sampler import GroupBatches
 from tqnet.training.session import contents, sort_lengths
 
-#: What the time of a step is divided among; ``other`` is pooling, and autograd between the parts.
-PARTS = ("loader", "text", "visual", "fusion", "loss", "optimizer", "other")
-
 #: Steps of each contestant before the clock starts.
 WARM_UP = 2
-
-
-@dataclass
-class Stopwatch:
-    """Seconds by part; of modules forwards and backwards."""
-
-    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
-    _begun: dict[Any, float] = field(default_factory=dict)
-
-    def watch(self, part: str, module: nn.Module) -> None:
-        module.register_forward_pre_hook(lambda *_: self._begin(part, "forward"))
-        module.register_forward_hook(lambda *_: self._end(part, "forward"))
-        module.register_full_backward_pre_hook(lambda *_: self._begin(part, "backward"))
-        module.register_full_backward_hook(lambda *_: self._end(part, "backward"))
-
-    def time(self, part: str, work: Callable[[], Any]) -> Any:
-        begun = time.perf_counter()
-        done = work()
-        self.seconds[part] += time.perf_counter() - begun
-        return done
-
-    def _begin(self, *key: str) -> None:
-        self._begun[key] = time.perf_counter()
-
-    def _end(self, part: str, way: str) -> None:
-        if (begun := self._begun.pop((part, way), None)) is not None:
-            self.seconds[part] += time.perf_counter() - begun
 
 
 class Trainer:
@@ -82,9 +51,6 @@ class Trainer:
         if compiled:
             self.model.text.compile(dynamic=True)
         self.optimizer = self.build_optimizer()
-        self.watch = Stopwatch()
-        for part in ("text", "visual", "fusion"):
-            self.watch.watch(part, getattr(self.model, part))
         self.batches = self.load()
 
     def build_optimizer(self) -> torch.optim.Optimizer:
@@ -114,13 +80,12 @@ class Trainer:
     def step(self) -> float:
         """Seconds of a step."""
         begun = time.perf_counter()
-        index, inputs = self.watch.time("loader", lambda: next(self.batches))
+        index, inputs = next(self.batches)
         with torch.autocast("cpu", torch.bfloat16, enabled=self.autocast):
             features = F.normalize(self.embed(inputs).float(), dim=-1)
         similar = torch.from_numpy(self.similarity.matrix(index))
-        loss = self.watch.time("loss", lambda: supervised_contrastive(features, similar, 0.07))
-        loss.backward()
-        self.watch.time("optimizer", self.optimizer.step)
+        supervised_contrastive(features, similar, 0.07).backward()
+        self.optimizer.step()
         self.optimizer.zero_grad()
         return time.perf_counter() - begun
 
@@ -162,22 +127,20 @@ def main() -> None:
     parser.add_argument("--bank", required=True)
     parser.add_argument("--steps", type=int, default=20, help=f"of each, after {WARM_UP} that warm up")
     parser.add_argument("--batch-size", type=int, default=32)
-    parser.add_argument("--dropout", type=float, default=0.0, help="of ours; the reference keeps BERT's 0.1")
+    parser.add_argument("--dropout", type=float, default=0.0, help="of all contestants")
     parser.add_argument("--compile", action="store_true", help="a third contestant: ours with its BERT compiled")
     args = parser.parse_args()
     quiet()
     bank = QuestionBank.load(args.bank).split("train")
     contestants: dict[str, Trainer] = {
         "tqnet": Ours(bank, args.batch_size, args.dropout),
-        "plain": Plain(bank, args.batch_size, 0.1),
+        "plain": Plain(bank, args.batch_size, args.dropout),
     }
     if args.compile:
         contestants["compiled"] = Ours(bank, args.batch_size, args.dropout, compiled=True)
     seconds: dict[str, float] = defaultdict(float)
     for number in range(args.steps + WARM_UP):
         for name, trainer in contestants.items():
-            if number == WARM_UP:
-                trainer.watch.seconds.clear()
             took = trainer.step()
             seconds[name] += took if number >= WARM_UP else 0.0
     print(json.dumps(_report(contestants, seconds, args.steps), indent=2))
@@ -185,14 +148,9 @@ def main() -> None:
 
 def _report(contestants: dict[str, Trainer], seconds: dict[str, float], steps: int) -> dict[str, Any]:
     speed = {name: steps * trainer.batch_size / seconds[name] for name, trainer in contestants.items()}
-    shares = {}
-    for name, trainer in contestants.items():
-        known = {part: trainer.watch.seconds[part] / seconds[name] for part in PARTS[:-1]}
-        shares[name] = {part: round(share, 3) for part, share in (known | {"other": 1 - sum(known.values())}).items()}
     return {
         "questions_per_second": {name: round(value, 1) for name, value in speed.items()},
         "ratios_to_plain": {name: round(value / speed["plain"], 2) for name, value in speed.items()},
-        "shares_of_time": shares,
     }
 
 

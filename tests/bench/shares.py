@@ -1,0 +1,184 @@
+"""Where the time of a recipe's steps goes.
+
+    python -m tests.bench.shares pretrain/moco.py --config configs/small/moco.yaml data.bank=BANK run.out=OUT \\
+        run.max_steps=20
+
+Runs the recipe itself, and clocks it from its first step to its last; between the two it neither evaluates nor saves.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+from torch.utils.data import DataLoader
+
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.training import session
+from tqnet.training.config import ConfigError, RecipeConfig, parse_config
+
+#: What the time is divided among. The streams and the fusion count forwards and backwards, the loss forwards; ``keys``
+#: is the momentum encoder; ``other`` is pooling, and autograd between the parts.
+PARTS = ("loader", "text", "visual", "fusion", "keys", "loss", "optimizer", "other")
+
+
+class Stopwatch:
+    """Seconds by part, between the first and the last optimizer step."""
+
+    def __init__(self) -> None:
+        self._seconds: dict[str, float] = defaultdict(float)
+        self._begun: dict[tuple[str, str], float] = {}
+        self._first = 0.0
+        self.steps = -1
+        self.seconds: dict[str, float] = {}
+        self.total = 0.0
+
+    def optimizer_begins(self, *_: Any) -> None:
+        self._begin("optimizer", "step")
+
+    def optimizer_ends(self, *_: Any) -> None:
+        """A step is done: what was clocked until now counts. The first step starts the clock."""
+        self._end("optimizer", "step")
+        if self.steps < 0:
+            self._seconds.clear()
+            self._first = time.perf_counter()
+        self.steps += 1
+        self.seconds = dict(self._seconds)
+        self.total = time.perf_counter() - self._first
+
+    def watch(self, part: str, module: nn.Module, entrance: nn.Module | None) -> None:
+        """Clock a module; without gradients it is the momentum encoder's copy.
+
+        Args:
+            entrance: The first layer where the module's inputs have no gradient: backwards, it is the last one.
+        """
+        module.register_forward_pre_hook(lambda *_: self._begin(self._as(part), "forward"))
+        module.register_forward_hook(lambda *_: self._end(self._as(part), "forward"))
+        module.register_full_backward_pre_hook(lambda *_: self._begin(part, "backward"))
+        if entrance is None:
+            module.register_full_backward_hook(lambda *_: self._end(part, "backward"))
+        else:
+            entrance.register_forward_hook(lambda _, __, output: self._end_with(part, output))
+
+    def clocked(self, part: str, work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any, **options: Any) -> Any:
+            begun = time.perf_counter()
+            done = work(*arguments, **options)
+            self._seconds[part] += time.perf_counter() - begun
+            return done
+
+        return run
+
+    @staticmethod
+    def _as(part: str) -> str:
+        return part if torch.is_grad_enabled() else "keys"
+
+    def _end_with(self, part: str, output: torch.Tensor) -> None:
+        if output.requires_grad:
+            output.register_hook(lambda _: self._end(part, "backward"))
+
+    def _begin(self, part: str, way: str) -> None:
+        self._begun[part, way] = time.perf_counter()
+
+    def _end(self, part: str, way: str) -> None:
+        if (begun := self._begun.pop((part, way), None)) is not None:
+            self._seconds[part] += time.perf_counter() - begun
+
+
+def watch_model(watch: Stopwatch, model: QuestionEncoder) -> None:
+    for part, first in (("text", nn.Embedding), ("visual", nn.Conv2d), ("fusion", None)):
+        if isinstance(module := getattr(model, part, None), nn.Module):
+            layers = [layer for layer in module.modules() if first is not None and isinstance(layer, first)]
+            watch.watch(part, module, layers[0] if layers else None)
+
+
+@contextmanager
+def watched(watch: Stopwatch, recipe: ModuleType) -> Iterator[None]:
+    """The recipe with a clock in its model, its objectives, its loader and its optimizer."""
+    patch = _Patch()
+
+    def build(*arguments: Any) -> Any:
+        model, processor = original_build(*arguments)
+        watch_model(watch, model)
+        return model, processor
+
+    original_build, original_iter = session.build, DataLoader.__iter__
+
+    def iterate(loader: DataLoader[Any]) -> Iterator[Any]:
+        iterator = original_iter(loader)
+        load = watch.clocked("loader", lambda: next(iterator, None))
+        while (batch := load()) is not None:
+            yield batch
+
+    patch.set(session, "build", build)
+    patch.set(DataLoader, "__iter__", iterate)
+    for name, found in list(vars(recipe).items()):
+        if inspect.isfunction(found) and found.__module__.startswith("tqnet.objectives"):
+            patch.set(recipe, name, watch.clocked("loss", found))
+    hooks = [
+        register_optimizer_step_pre_hook(watch.optimizer_begins),
+        register_optimizer_step_post_hook(watch.optimizer_ends),
+    ]
+    try:
+        yield
+    finally:
+        patch.undo()
+        for hook in hooks:
+            hook.remove()
+
+
+class _Patch:
+    def __init__(self) -> None:
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        self._before.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+
+    def undo(self) -> None:
+        for owner, name, value in reversed(self._before):
+            setattr(owner, name, value)
+
+
+def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
+    """Questions per second, and of every part its share of the time."""
+    config.run.eval_every = config.run.save_every = 10**9
+    watch = Stopwatch()
+    with watched(watch, recipe):
+        recipe.main(config)
+    if watch.steps < 1:
+        raise ConfigError("run.max_steps: a single step leaves nothing to clock")
+    known = {part: watch.seconds.get(part, 0.0) / watch.total for part in PARTS[:-1]}
+    return {
+        "recipe": recipe.__name__,
+        "steps": watch.steps,
+        "questions_per_second": round(watch.steps * config.run.batch_size * config.run.accumulate / watch.total, 1),
+        "shares_of_time": {
+            part: round(share, 3) for part, share in (known | {"other": 1 - sum(known.values())}).items()
+        },
+    }
+
+
+def main() -> None:
+    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_file():
+        raise SystemExit(__doc__)
+    recipe = importlib.import_module(sys.argv[1].removesuffix(".py").replace("/", "."))
+    kind = inspect.signature(recipe.main, eval_str=True).parameters["config"].annotation
+    with session.clear_errors():
+        print(json.dumps(shares(recipe, parse_config(kind, __doc__, sys.argv[2:])), indent=2))
+
+
+if __name__ == "__main__":
+    main()
