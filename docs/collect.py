@@ -63,7 +63,7 @@ MEASURED = {
         "python -m tests.bench.train --bank data/openstax --compile",
         "Without AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
         "batch to its longest text and gives a question without a figure a blank one. `compiled` is ours with "
-        "`torch.compile` of BERT, after its compilation.",
+        "`torch.compile` of BERT, the compilation of shapes that are new to it counted: it does not pay here.",
     ),
     "moco": (
         "Where the time of a step goes: momentum contrast",

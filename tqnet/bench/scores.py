@@ -36,6 +36,7 @@ class QueryScores:
 
     @classmethod
     def of(cls, scores: RankingScores) -> QueryScores:
+        """From a search that was measured."""
         return cls(scores.queries.tolist(), scores.groups.tolist(), scores.precision.tolist())
 
 
@@ -55,6 +56,7 @@ class ProbeTerms:
 
     @classmethod
     def of(cls, level: LevelResult) -> ProbeTerms:
+        """From a probe that was measured."""
         above, below = level.f1_terms.tolist()
         return cls(level.level, above, below, level.groups.tolist())
 
@@ -78,6 +80,7 @@ class RowScores:
 
     @classmethod
     def of(cls, result: StageResult) -> RowScores:
+        """From both tasks; one that was not measured has no scores."""
         cells = {"overall": result.similar.overall, **result.similar.structures} if result.similar else {}
         return cls(
             similar={name: QueryScores.of(scores) for name, scores in cells.items() if len(scores)},
