@@ -61,16 +61,25 @@ class Stopwatch:
     def watch(self, part: str, module: nn.Module, entrance: nn.Module | None) -> None:
         """Clock a module; without gradients it is the momentum encoder's copy.
 
+        Backwards, its time goes from the gradient of what it gives to the gradient of what it takes.
+
         Args:
-            entrance: The first layer where the module's inputs have no gradient: backwards, it is the last one.
+            entrance: The first layer of a module whose input has no gradient: what this layer gives has the last one.
         """
-        module.register_forward_pre_hook(lambda *_: self._begin(self._as(part), "forward"))
-        module.register_forward_hook(lambda *_: self._end(self._as(part), "forward"))
-        module.register_full_backward_pre_hook(lambda *_: self._begin(part, "backward"))
-        if entrance is None:
-            module.register_full_backward_hook(lambda *_: self._end(part, "backward"))
-        else:
-            entrance.register_forward_hook(lambda _, __, output: self._end_with(part, output))
+
+        def before(_: nn.Module, inputs: tuple[Any, ...]) -> None:
+            if entrance is None:
+                self._on_gradient(inputs[0], self._end, part)
+            self._begin(self._as(part), "forward")
+
+        def after(_: nn.Module, __: Any, output: Any) -> None:
+            self._end(self._as(part), "forward")
+            self._on_gradient(output if isinstance(output, torch.Tensor) else output[0], self._begin, part)
+
+        module.register_forward_pre_hook(before)
+        module.register_forward_hook(after)
+        if entrance is not None:
+            entrance.register_forward_hook(lambda _, __, output: self._on_gradient(output, self._end, part))
 
     def clocked(self, part: str, work: Callable[..., Any]) -> Callable[..., Any]:
         def run(*arguments: Any, **options: Any) -> Any:
@@ -85,9 +94,10 @@ class Stopwatch:
     def _as(part: str) -> str:
         return part if torch.is_grad_enabled() else "keys"
 
-    def _end_with(self, part: str, output: torch.Tensor) -> None:
-        if output.requires_grad:
-            output.register_hook(lambda _: self._end(part, "backward"))
+    @staticmethod
+    def _on_gradient(tensor: torch.Tensor, clock: Callable[[str, str], None], part: str) -> None:
+        if tensor.requires_grad:
+            tensor.register_hook(lambda _: clock(part, "backward"))
 
     def _begin(self, part: str, way: str) -> None:
         self._begun[part, way] = time.perf_counter()
