@@ -176,6 +176,16 @@ def test_pictures_are_reproducible(fmt, results, vectors, metrics_file) -> None:
         assert picture.startswith(b"\x89PNG") if fmt == "png" else b"<svg" in picture
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("fmt", ["png", "svg"])
+def test_characters_that_no_font_has(fmt, caplog: pytest.LogCaptureFixture) -> None:
+    """One line for a picture; SVG leaves them to the fonts of whoever reads it."""
+    points = np.random.default_rng(0).random((30, 2))
+    picture = knowledge_maps({"map": points}, ["\U0001f9ff\U00013000"] * 30, fmt=fmt)
+    assert caplog.text.count("no font here has") == (fmt == "png")
+    assert fmt == "png" or "\U0001f9ff\U00013000".encode() in picture
+
+
 def test_importing_the_package_loads_no_heavy_library() -> None:
     code = "import sys, tqnet.evaluation; print([m for m in ('torch', 'sklearn', 'matplotlib') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -5,6 +5,8 @@ server or a thread touches no global state.
 from __future__ import annotations
 
 import io
+import logging
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,7 +24,16 @@ if TYPE_CHECKING:
 
     from tqnet.evaluation.similar import RankingScores
 
+log = logging.getLogger(__name__)
+
 Format = Literal["svg", "png"]
+
+#: Those of them that are installed are tried in this order, character by character.
+FONTS = (
+    *("Inter", "Helvetica Neue", "Arial", "Noto Sans"),
+    *("Noto Sans CJK SC", "Source Han Sans SC", "PingFang SC", "Microsoft YaHei", "WenQuanYi Zen Hei", "SimHei"),
+    "DejaVu Sans",
+)
 
 #: Okabe & Ito's palette, which colour-blind readers tell apart; black is left out since it has no dark twin.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
@@ -147,7 +158,7 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
     from matplotlib.figure import Figure
 
     settings: dict[Any, Any] = {
-        "font.sans-serif": ["Inter", "Helvetica Neue", "Arial", "Noto Sans", "Noto Sans CJK SC", "DejaVu Sans"],
+        "font.sans-serif": list(FONTS),
         "axes.edgecolor": theme.other,
         "axes.labelcolor": theme.ink,
         "axes.spines.top": False,
@@ -158,6 +169,7 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
         "xtick.labelsize": 8.5,
         "ytick.labelsize": 8.5,
         "svg.hashsalt": "tqnet",  # the same picture gives the same bytes
+        "svg.fonttype": "none",  # drawn by the reader's fonts, which have more characters than those here may have
     }
     buffer = io.BytesIO()
     with rc_context(settings):
@@ -165,4 +177,19 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
         FigureCanvasAgg(figure)
         yield figure, buffer
         extras = {"metadata": {"Date": None}} if fmt == "svg" else {"dpi": 160}
-        figure.savefig(buffer, format=fmt, transparent=True, **extras)
+        with _one_warning_of_missing_characters(fmt):
+            figure.savefig(buffer, format=fmt, transparent=True, **extras)
+
+
+@contextmanager
+def _one_warning_of_missing_characters(fmt: Format) -> Iterator[None]:
+    """In place of matplotlib's one for each; none for SVG, which is drawn where it is read."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    missing = [one for one in caught if "missing from font" in str(one.message)]
+    for other in caught:
+        if other not in missing:
+            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
+    if missing and fmt == "png":
+        log.warning("labels have characters that no font here has; install one that does, such as Noto Sans CJK")
