@@ -33,13 +33,13 @@ def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     rows = tuple(
         (
             result.row.name,
-            NOTHING if result.row.paper is None else f"{result.row.paper:.4f}",
+            *([NOTHING if result.row.paper is None else f"{result.row.paper:.4f}"] if _in_paper(results) else []),
             _spread(precision(result.scores)),
             *(_spread(f1(result.scores, level)) for level in _levels(results)),
         )
         for result in results
     )
-    header = ("row", f"paper's {suite.paper_metric}", "P@5", *(f"F1 L{level}" for level in _levels(results)))
+    header = ("row", *_paper_header(suite, results), "P@5", *(f"F1 L{level}" for level in _levels(results)))
     return Table(suite.title, header, rows, _notes(suite, results))
 
 
@@ -61,14 +61,14 @@ def gain_table(suite: Suite, results: Sequence[RowResult]) -> Table:
         (
             row.row.name,
             than.row.name,
-            _paper_gain(than.row, row.row),
+            *([_paper_gain(than.row, row.row)] if _in_paper(results) else []),
             *(_gain(precision_gain(than.scores, row.scores, cell)) for cell in cells),
             *(_gain(f1_gain(than.scores, row.scores, level)) for level in _levels(results)),
         )
         for row, than in measured
     )
     measures = ("P@5", *(f"P@5 {cell}" for cell in cells[1:]), *(f"F1 L{level}" for level in _levels(results)))
-    header = ("row", "over", f"paper's {suite.paper_metric}", *measures)
+    header = ("row", "over", *_paper_header(suite, results), *measures)
     notes = (
         "Intervals are 95 %, bootstrapped by group: of P@5 over queries, of F1 over questions. They hold for these "
         "trainings; what another seed would change is the spread above.",
@@ -158,6 +158,15 @@ def _structures(results: Sequence[RowResult]) -> dict[str, int]:
     """Pair structures that were measured, and the queries of each."""
     scores = [scores.similar for result in results for scores in result.scores]
     return {name: len(of.queries) for similar in scores for name, of in similar.items() if name != "overall"}
+
+
+def _in_paper(results: Sequence[RowResult]) -> bool:
+    """Whether the paper has a number for any row; its column is left out otherwise."""
+    return any(result.row.paper is not None for result in results)
+
+
+def _paper_header(suite: Suite, results: Sequence[RowResult]) -> list[str]:
+    return [f"paper's {suite.paper_metric}"] if _in_paper(results) else []
 
 
 def _paper(row: Row, cell: str) -> str:
