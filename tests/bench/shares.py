@@ -164,12 +164,14 @@ class _Patch:
 
 def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
     """Questions per second, and of every part its share of the time."""
+    if config.run.max_steps == 1:
+        raise ConfigError("run.max_steps: a single step leaves nothing to clock")
     config.run.eval_every = config.run.save_every = 10**9
     watch = Stopwatch()
     with watched(watch, recipe):
         recipe.main(config)
     if watch.steps < 1:
-        raise ConfigError("run.max_steps: a single step leaves nothing to clock")
+        raise ConfigError("run.epochs: a single step leaves nothing to clock")
     known = {part: watch.seconds.get(part, 0.0) / watch.total for part in PARTS[:-1]}
     return {
         "recipe": recipe.__name__,
