@@ -1,11 +1,15 @@
-"""Writing files that appear whole or not at all."""
+"""Files that appear whole or not at all, and what is in them."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+#: What a model is read from, of ours or of the transformers library.
+_OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 
 @contextmanager
@@ -17,3 +21,22 @@ def atomic(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Weights, vocabulary and configuration of the model in ``folder``, in order of name."""
+    return [file for file in sorted(folder.glob("*")) if file.suffix in _OF_A_MODEL]
+
+
+def content_digest(path: Path) -> str:
+    """16 hex digits of what is in a file, or in the files of a model's folder.
+
+    Raises:
+        FileNotFoundError: There is no such file or folder.
+    """
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    digest = hashlib.blake2b(digest_size=8)
+    for file in model_files(path) if path.is_dir() else [path]:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()

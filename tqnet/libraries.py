@@ -1,4 +1,4 @@
-"""What recipes and commands alike want of the libraries underneath: set up, precision, machine, memory."""
+"""What recipes and commands alike ask of the libraries underneath: quiet, a precision, the machine's name."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         raise ValueError(f"precision: {name!r} is none of auto, fp32, bf16")
     if name != "auto":
         return name
-    if _on_cuda() if device is None else torch.device(device).type == "cuda":
+    if on_cuda() if device is None else torch.device(device).type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     # Without AMX, a Xeon with AVX512-BF16 multiplies matrices more slowly in bf16 than in fp32.
     return "bf16" if torch.cpu._is_amx_tile_supported() else "fp32"
@@ -36,14 +36,14 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
 
 def machine() -> str:
     """What a process computes on here, in words, for the head of a table."""
-    if _on_cuda():
+    if on_cuda():
         return torch.cuda.get_device_name()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
     return f"{cores} processor cores ({torch.backends.cpu.get_cpu_capability()}{amx})"
 
 
-def _on_cuda() -> bool:
+def on_cuda() -> bool:
     """Where accelerate puts a process."""
     return torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
 

@@ -8,23 +8,25 @@ Runs the recipe itself, and clocks it from its first step to its last; between t
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import inspect
 import json
-import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data import DataLoader
 
+from tqnet.libraries import on_cuda
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.training import session
 from tqnet.training.config import ConfigError, RecipeConfig, parse_config
@@ -117,14 +119,12 @@ def watch_model(watch: Stopwatch, model: QuestionEncoder) -> None:
 @contextmanager
 def watched(watch: Stopwatch, recipe: ModuleType) -> Iterator[None]:
     """The recipe with a clock in its model, its objectives, its loader and its optimizer."""
-    patch = _Patch()
+    original_build, original_iter = session.build, DataLoader.__iter__
 
     def build(*arguments: Any) -> Any:
         model, processor = original_build(*arguments)
         watch_model(watch, model)
         return model, processor
-
-    original_build, original_iter = session.build, DataLoader.__iter__
 
     def iterate(loader: DataLoader[Any]) -> Iterator[Any]:
         iterator = original_iter(loader)
@@ -132,40 +132,23 @@ def watched(watch: Stopwatch, recipe: ModuleType) -> Iterator[None]:
         while (batch := load()) is not None:
             yield batch
 
-    patch.set(session, "build", build)
-    patch.set(DataLoader, "__iter__", iterate)
-    for name, found in list(vars(recipe).items()):
-        if inspect.isfunction(found) and found.__module__.startswith("tqnet.objectives"):
-            patch.set(recipe, name, watch.clocked("loss", found))
-    hooks = [
-        register_optimizer_step_pre_hook(watch.optimizer_begins),
-        register_optimizer_step_post_hook(watch.optimizer_ends),
-    ]
-    try:
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(session, "build", build))
+        stack.enter_context(patch.object(DataLoader, "__iter__", iterate))
+        for name, found in list(vars(recipe).items()):
+            if inspect.isfunction(found) and found.__module__.startswith("tqnet.objectives"):
+                stack.enter_context(patch.object(recipe, name, watch.clocked("loss", found)))
+        stack.callback(register_optimizer_step_pre_hook(watch.optimizer_begins).remove)
+        stack.callback(register_optimizer_step_post_hook(watch.optimizer_ends).remove)
         yield
-    finally:
-        patch.undo()
-        for hook in hooks:
-            hook.remove()
-
-
-class _Patch:
-    def __init__(self) -> None:
-        self._before: list[tuple[Any, str, Any]] = []
-
-    def set(self, owner: Any, name: str, value: Any) -> None:
-        self._before.append((owner, name, getattr(owner, name)))
-        setattr(owner, name, value)
-
-    def undo(self) -> None:
-        for owner, name, value in reversed(self._before):
-            setattr(owner, name, value)
 
 
 def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
     """Questions per second, and of every part its share of the time."""
     if config.run.max_steps == 1:
         raise ConfigError("run.max_steps: a single step leaves nothing to clock")
+    if on_cuda():
+        raise ConfigError("the clock sees no accelerator, which works on when a call returns: ACCELERATE_USE_CPU=true")
     config.run.eval_every = config.run.save_every = 10**9
     watch = Stopwatch()
     with watched(watch, recipe):
@@ -184,12 +167,20 @@ def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
 
 
 def main() -> None:
-    if len(sys.argv) < 2 or not Path(sys.argv[1]).is_file():
-        raise SystemExit(__doc__)
-    recipe = importlib.import_module(sys.argv[1].removesuffix(".py").replace("/", "."))
+    recipes = Path(__file__).parents[2]
+    parser = argparse.ArgumentParser(
+        "python -m tests.bench.shares", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "recipe", type=Path, help="pretrain/moco.py and the like; its arguments follow (python RECIPE --help)"
+    )
+    args, settings = parser.parse_known_args()
+    if not args.recipe.is_file() or not args.recipe.resolve().is_relative_to(recipes):
+        parser.error(f"{args.recipe}: no such recipe")
+    recipe = importlib.import_module(".".join(args.recipe.resolve().relative_to(recipes).with_suffix("").parts))
     kind = inspect.signature(recipe.main, eval_str=True).parameters["config"].annotation
     with session.clear_errors():
-        print(json.dumps(shares(recipe, parse_config(kind, __doc__, sys.argv[2:])), indent=2))
+        print(json.dumps(shares(recipe, parse_config(kind, parser.prog, settings)), indent=2))
 
 
 if __name__ == "__main__":

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tqnet.bench.differences import differences
+from tqnet.bench.results import RowResult
 from tqnet.bench.scores import ProbeTerms, QueryScores, RowScores, f1, f1_gain, precision, precision_gain
 from tqnet.bench.suite import Row, Stage, Suite
-from tqnet.bench.table import RowResult, gain_table, render, to_dict
+from tqnet.bench.table import difference_table, render
 
 QUESTIONS = 400
 
@@ -59,7 +61,7 @@ def test_tables_of_rows_that_lack_something() -> None:
     assert "(0.7960)" in text
     assert "third failed: no memory" in text
     assert "part: " not in text  # not trained: it has no seeds to lack
-    assert to_dict(rows)["whole"]["structures"][0].keys() == {"image-image"}
+    assert rows[1].to_dict()["structures"][0].keys() == {"image-image"}
 
 
 def test_the_rows_that_are_compared() -> None:
@@ -68,9 +70,19 @@ def test_the_rows_that_are_compared() -> None:
         RowResult(Row("b", source="bm25", paper=0.85), [row(0.7, 1)]),
         RowResult(Row("c", source="minilm"), []),
     ]
-    table = gain_table(Suite("A table", "bank"), rows)
+    table = difference_table(Suite("A table", "bank"), rows)
     assert [cells[:3] for cells in table.rows] == [("b", "a", "+0.0500")]
-    table = gain_table(Suite("A table", "bank", paper_metric="F1", compare=[["a", "b"], ["c", "a"], ["x", "a"]]), rows)
+    suite = Suite("A table", "bank", paper_metric="F1", compare=[["a", "b"], ["c", "a"], ["x", "a"]])
+    table = difference_table(suite, rows)
     assert table.header == ("row", "over", "paper's F1", "P@5", "F1 L1")
     assert [cells[:3] for cells in table.rows] == [("a", "b", "-0.0500")]
     assert table.rows[0][3].startswith("-0.")
+    (found,) = differences(suite, rows)
+    assert found.to_dict()["P@5"]["difference"] == pytest.approx(-0.2, abs=0.1)
+
+
+def test_a_row_that_the_suite_does_not_compare_is_compared_with_the_first() -> None:
+    rows = [RowResult(Row(name, source="tfidf"), [row(0.5, 0)]) for name in ("a", "b", "mine")]
+    suite = Suite("A table", "bank", compare=[["b", "a"]])
+    assert [(each.row, each.over) for each in differences(suite, rows)] == [("b", "a"), ("mine", "a")]
+    assert [(each.row, each.over) for each in differences(suite, rows[1:])] == [("mine", "b")]

@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import Any
 
 import pytest
+import torch
+from torch import nn
 
+from finetune import similar
+from tests.bench.shares import PARTS, Stopwatch, shares
 from tests.recipes.conftest import ROOT, TINY
+from tqnet.training.config import ConfigError, RunConfig
 
 
-def clock(recipe: str, *settings: str) -> subprocess.CompletedProcess[Any]:
-    command = [sys.executable, "-m", "tests.bench.shares", recipe, *TINY, "data.bank=assets/sample", *settings]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+def test_a_module_is_clocked_forwards_and_backwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    seconds = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: next(seconds))  # one passes between two looks at the clock
+    watch, layer = Stopwatch(), nn.Linear(2, 2)
+    watch.watch("text", layer, None)
+    for _ in range(2):  # what comes before the end of the first step does not count
+        layer(torch.ones(1, 2, requires_grad=True)).sum().backward()
+        with torch.no_grad():
+            layer(torch.ones(1, 2))
+        watch.optimizer_begins()
+        watch.optimizer_ends()
+    assert watch.steps == 1
+    assert watch.seconds == {"text": 2, "keys": 1, "optimizer": 1}
+    assert watch.total > sum(watch.seconds.values())
 
 
 @pytest.mark.slow
-def test_all_time_is_divided(tmp_path: Path) -> None:
-    done = clock("pretrain/moco.py", "queue=32", "run.max_steps=4", f"run.out={tmp_path}")
-    found = json.loads(done.stdout)
-    parts = found["shares_of_time"]
+def test_all_time_of_a_recipe_is_divided(tmp_path: Path) -> None:
+    settings = [*TINY, "data.bank=assets/sample", "queue=32", "run.max_steps=4", f"run.out={tmp_path}"]
+    command = [sys.executable, "-m", "tests.bench.shares", "./pretrain/moco.py", *settings]
+    found = json.loads(subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
     assert found["steps"] == 3
-    assert sum(parts.values()) == pytest.approx(1, abs=0.01)
-    assert all(share > 0 for part, share in parts.items() if part != "loss")  # a thousandth may round it away
-    assert parts["visual"] > parts["text"]  # a ResNet against two layers of width 48
+    parts = found["shares_of_time"]
+    assert parts.keys() == set(PARTS)
+    assert all(0 <= share < 1 for share in parts.values())
+    assert all(parts[name] for name in ("visual", "text", "keys"))
 
 
-def test_a_single_step_is_none_to_clock(tmp_path: Path) -> None:
-    done = clock("finetune/similar.py", "run.max_steps=1", f"run.out={tmp_path}")
-    assert done.returncode == 1
-    assert "error: run.max_steps: a single step leaves nothing to clock" in done.stderr
+def test_a_single_step_is_none_to_clock() -> None:
+    config = similar.SimilarConfig(run=RunConfig(out="", max_steps=1))
+    with pytest.raises(ConfigError, match=r"run\.max_steps: a single step leaves nothing to clock"):
+        shares(similar, config)

@@ -12,9 +12,9 @@ import yaml
 from omegaconf import OmegaConf
 
 from tqnet.bench.plan import trainings
+from tqnet.bench.results import RowResult
 from tqnet.bench.suite import SuiteError, load_suite
-from tqnet.bench.table import RowResult, score_table
-from tqnet.commands.bench import select
+from tqnet.bench.table import score_table
 
 TABLES = sorted((Path(__file__).parents[2] / "configs" / "tables").glob("*.yaml"))
 STAGES = {
@@ -39,9 +39,8 @@ def write(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_the_shipped_suites(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_shipped_suites(path: Path) -> None:
     """Every setting of every training is one of its recipe."""
-    monkeypatch.syspath_prepend(str(path.parents[2]))
     suite = load_suite(path)
     assert len(suite.rows) > 1
     for row in suite.rows:
@@ -197,8 +196,7 @@ def test_what_read_the_questions_of_the_test_is_known(write: Any) -> None:
 
 
 def test_only_some_rows_stay_in_their_order(write: Any) -> None:
-    suite = load_suite(write(SUITE, **{name: {"name": name, "stages": ["mlm"]} for name in "abc"}))
-    select(suite, ["c", "a"])
-    assert [row.name for row in suite.rows] == ["a", "c"]
-    with pytest.raises(ValueError, match="--rows: x: the suite has a, c"):
-        select(suite, ["x"])
+    path = write(SUITE, **{name: {"name": name, "stages": ["mlm"]} for name in "abc"})
+    assert [row.name for row in load_suite(path, ["c", "a"]).rows] == ["a", "c"]
+    with pytest.raises(SuiteError, match=r"no row is called x; .* has a, b, c"):
+        load_suite(path, ["x"])

@@ -1,9 +1,9 @@
 """Speed of a training step of ``finetune/similar.py``, measured in one run.
 
-    python -m tests.bench.train --bank BANK --steps 20
+    python -m tests.bench.train --bank BANK --steps 20 --compile
 
 Compares with the same model written the plain way: batches at random, padded to the longest of their texts; a blank
-figure for every question without one; fp32. The two take turns, so that whatever else the machine does falls on both.
+figure for every question without one; fp32. They take turns, so that whatever else the machine does falls on all.
 """
 
 from __future__ import annotations

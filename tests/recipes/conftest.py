@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -97,18 +96,11 @@ def _clean_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 @pytest.fixture
-def recipe(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """A recipe as a module, ``pretrain.moco`` say."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module
-
-
-@pytest.fixture
-def train(recipe: Callable[[str], ModuleType], tmp_path: Path) -> Callable[..., Run]:
+def train(tmp_path: Path) -> Callable[..., Run]:
     """Runs a recipe's ``main`` with settings, in this process."""
 
     def train(name: str, *settings: str, out: str = "run") -> Run:
-        module = recipe(name)
+        module = importlib.import_module(name)
         folder = tmp_path / out
         # A model that is started from brings its own shape.
         started = any(setting.startswith("model.start=") for setting in settings)

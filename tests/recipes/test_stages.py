@@ -6,7 +6,6 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from pretrain import mlm, quesnet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.questions import QuestionBank
 from tqnet.training.config import ConfigError
@@ -53,7 +53,7 @@ def test_mlm(train: Callable[..., Any]) -> None:
     assert run.records[-1]["accuracy"] > run.records[0]["accuracy"]
 
 
-def test_mlm_of_a_batch_without_words(recipe: Callable[[str], ModuleType]) -> None:
+def test_mlm_of_a_batch_without_words() -> None:
     text = torch.nn.Module()
     text.config = type("Shape", (), {"hidden_size": 4, "vocab_size": 6})  # type: ignore[assignment]
     embedding = torch.nn.Embedding(6, 4)
@@ -61,7 +61,7 @@ def test_mlm_of_a_batch_without_words(recipe: Callable[[str], ModuleType]) -> No
     text.forward = lambda input_ids, attention_mask: type(  # type: ignore[method-assign]
         "Output", (), {"last_hidden_state": embedding(input_ids)}
     )
-    model = recipe("pretrain.mlm").MaskedLanguageModel(text)
+    model = mlm.MaskedLanguageModel(text)
     nothing = torch.full((2, 3), -100)
     loss, accuracy = model(torch.zeros((2, 3), dtype=torch.long), torch.ones(2, 3), nothing)
     loss.backward()
@@ -146,17 +146,14 @@ def test_quesnet_in_its_two_stages_and_what_is_trained_on_top(train: Callable[..
     assert type(last.model).__name__ == "QuesNetModel"
 
 
-def test_quesnet_of_texts_alone_and_of_batches_without_figures(
-    train: Callable[..., Any], recipe: Callable[[str], ModuleType]
-) -> None:
+def test_quesnet_of_texts_alone_and_of_batches_without_figures(train: Callable[..., Any]) -> None:
     for stage in ("embedding", "holes"):
         run = train("pretrain.quesnet", "model.visual=null", f"stage={stage}", "run.max_steps=2", out=stage)
         assert run.records[-1]["figures"] == 0
-    module = recipe("pretrain.quesnet")
     model, processor = build_model(ModelConfig(**TINY_MODEL, architecture="quesnet"), ["Find $x$ if $2x = 6$."])
-    for stage in module.STAGES.values():
+    for stage in quesnet.STAGES.values():
         model.requires_grad_(True)
-        config = module.QuesNetPretrainingConfig(target=32)
+        config = quesnet.QuesNetPretrainingConfig(target=32)
         pretraining = stage(model, config, processor.tokenizer.all_special_ids)
         for questions in (["Find $x$.", "Find $2x$."], [""]):
             pretraining.zero_grad()

@@ -137,9 +137,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "data.bank=(to be given)" in text
 
 
-def kind_of(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def kind_of(recipe: Path) -> Any:
     """The configuration class of a recipe: what its ``main`` takes."""
-    monkeypatch.syspath_prepend(str(ROOT))
     module = importlib.import_module(f"{recipe.parent.name}.{recipe.stem}")
     return getattr(module, module.main.__annotations__["config"])
 
@@ -156,10 +155,10 @@ def command_of(file: Path) -> tuple[Path, list[Path]]:
 
 
 @pytest.mark.parametrize("file", YAMLS, ids=lambda file: str(file.relative_to(ROOT / "configs")))
-def test_shipped_configurations(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_configurations(file: Path) -> None:
     recipe, files = command_of(file)
     assert file in files
-    kind = kind_of(recipe, monkeypatch)
+    kind = kind_of(recipe)
     missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
     for path in files:
         missing -= {key for key in missing if OmegaConf.select(OmegaConf.load(path), key) is not None}
@@ -168,8 +167,8 @@ def test_shipped_configurations(file: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_every_recipe_says_how_it_is_run(recipe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = kind_of(recipe, monkeypatch)
+def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
+    kind = kind_of(recipe)
     missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
     assert isinstance(load_config(kind, [], [f"{key}=x" for key in missing]), kind)
     assert f"{recipe.parent.name}/{recipe.name}" in recipe.read_text().split('"""')[1]
@@ -203,10 +202,8 @@ def test_every_recipe_says_how_it_is_run(recipe: Path, monkeypatch: pytest.Monke
         ("pretrain/autoencoder.py", "target=0", "^target: 0"),
     ],
 )
-def test_a_setting_of_a_recipe_out_of_its_range(
-    name: str, setting: str, message: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kind = kind_of(ROOT / name, monkeypatch)
+def test_a_setting_of_a_recipe_out_of_its_range(name: str, setting: str, message: str) -> None:
+    kind = kind_of(ROOT / name)
     with pytest.raises(ConfigError, match=message):
         load_config(kind, [], [*GIVEN, setting])
 
@@ -219,25 +216,23 @@ def test_a_setting_of_a_recipe_out_of_its_range(
         ("precision=fp16", "^precision: 'fp16' is none of auto, fp32, bf16"),
     ],
 )
-def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kind = kind_of(ROOT / "finetune/probe.py", monkeypatch)
+def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str) -> None:
+    kind = kind_of(ROOT / "finetune/probe.py")
     with pytest.raises(ConfigError, match=message):
         load_config(kind, [], ["data.bank=b", "model=m", "out=o", setting])
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
-def test_help_explains_every_setting(
-    recipe: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_help_explains_every_setting(recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse_config(kind_of(recipe, monkeypatch), None, ["--help"])
+        parse_config(kind_of(recipe), None, ["--help"])
     lines = capsys.readouterr().out.partition("settings and defaults:\n")[2].splitlines()
     settings = [i for i, line in enumerate(lines) if re.match(r"  \w", line)]
     assert settings
     assert not [lines[i] for i in settings if not lines[i + 1 : i + 2] or not re.match(r" {8}\S", lines[i + 1])]
 
 
-def test_the_ends_of_ranges_are_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    moco = load_config(kind_of(ROOT / "pretrain/moco.py", monkeypatch), [], [*GIVEN, "momentum=1", "queue=1"])
+def test_the_ends_of_ranges_are_settings() -> None:
+    moco = load_config(kind_of(ROOT / "pretrain/moco.py"), [], [*GIVEN, "momentum=1", "queue=1"])
     assert (moco.momentum, moco.queue, moco.run.max_steps) == (1, 1, None)
-    assert load_config(kind_of(ROOT / "finetune/similar.py", monkeypatch), [], [*GIVEN, "lone=0"]).lone == 0
+    assert load_config(kind_of(ROOT / "finetune/similar.py"), [], [*GIVEN, "lone=0"]).lone == 0

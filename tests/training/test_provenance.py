@@ -58,3 +58,8 @@ def test_a_text_encoder_of_any_form_is_known_by_its_content(tiny_bank: QuestionB
     (tmp_path / "vocab.txt").write_text("b")
     with pytest.raises(ConfigError, match=r"model\.text: "):
         Provenance(config, tiny_bank).check(before, "here")
+
+
+def test_what_does_not_exist_is_named_with_its_setting(tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"model\.start: \S+nowhere: no such file or folder"):
+        _ = provenance(tiny_bank, tmp_path / "nowhere").identity

@@ -11,9 +11,8 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from tqnet.bench.suite import Row, Settings, Stage, Suite, typed
-from tqnet.libraries import precision
 from tqnet.training.config import RunConfig
-from tqnet.training.provenance import content_digests, flat
+from tqnet.training.provenance import flat, lasting
 from tqnet.version import __version__
 
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
@@ -69,11 +68,11 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
             stage.settings,
             row.settings.get(name, {}),
         )
-        run = typed(RunConfig, {"out": ""} | settings.get("run", {}), f"row {row.name}: stage {name}: run")
+        run = typed(RunConfig, {"out": ""} | (settings.get("run") or {}), f"row {row.name}: stage {name}: run")
         steps = max(1, stage.questions // (run.batch_size * run.accumulate))
         length = {"epochs": _EPOCHS, "max_steps": steps}
         settings = _merged(settings, {"run": length | {"seed": seed}, "data": {"bank": bank}})
-        key = _digest(stage.recipe, settings | {"data": settings["data"] | {"bank": fingerprint}}, before)
+        key = _digest(stage.recipe, settings, fingerprint, before)
         training = Training(stage, key, settings, before)
         chain.append(training)
         waiting = {gives: given for gives, given in waiting.items() if given not in before} | {stage.gives: training}
@@ -95,14 +94,8 @@ def _merged(*parts: Settings) -> Settings:
     return merged
 
 
-def _digest(recipe: str, settings: Settings, before: tuple[Training, ...]) -> str:
-    computed_in = precision(settings["run"].get("precision", RunConfig.precision))
-    known = [
-        __version__,
-        recipe,
-        settings,
-        content_digests(flat(settings)),
-        computed_in,
-        [given.key for given in before],
-    ]
+def _digest(recipe: str, settings: Settings, fingerprint: str, before: tuple[Training, ...]) -> str:
+    run = {"precision": RunConfig.precision, "eval_every": RunConfig.eval_every} | settings["run"]
+    decides = lasting(flat(settings | {"run": run})) | {"run.eval_every": run["eval_every"]}  # which state is kept
+    known = [__version__, recipe, decides, fingerprint, [given.key for given in before]]
     return hashlib.blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=6).hexdigest()

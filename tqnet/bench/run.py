@@ -11,18 +11,18 @@ from functools import cached_property
 from pathlib import Path
 
 from tqnet.bench.plan import trainings
+from tqnet.bench.results import RowResult
 from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import RowScores
 from tqnet.bench.suite import Row, Suite, typed
-from tqnet.bench.table import RowResult
 from tqnet.evaluation.similar import has_figures
 from tqnet.evaluation.sources import Encoding, source_vectors, vectors_key
 from tqnet.evaluation.stages import LEXICAL, Tasks
+from tqnet.files import content_digest
 from tqnet.libraries import machine
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.modalities import show
 from tqnet.training.config import DataConfig
-from tqnet.training.provenance import content_digests
 from tqnet.training.validation import similar_questions
 
 
@@ -50,7 +50,7 @@ class Bench:
         clean = self.bank.select(self._clean)
         self._pictured = has_figures(clean)
         self._tasks(clean).check()
-        for row in suite.rows:  # settings at fault, before the first training
+        for row in suite.rows:  # the length of a training, and files that it goes on from: told before the first one
             trainings(suite, row, 0, bank, self._fingerprint)
 
     @property
@@ -99,7 +99,7 @@ class Bench:
         encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
         shown = show(self.bank, row.measure or row.show).select(self._clean)
         measured = [vectors_key(source, shown, encoding), self.suite.similar_level]
-        measured += list(content_digests({"data.pairs": self.data.pairs}).values())
+        measured += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
         digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
         kept = self.out / "scores" / f"{digest}.json"
         if kept.is_file():

@@ -9,6 +9,7 @@ import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import numpy as np
 from filelock import FileLock, Timeout
 from omegaconf import OmegaConf
 from safetensors import safe_open
@@ -35,6 +36,7 @@ class Cost:
     Attributes:
         questions: Seen in training, repeats counted.
         seconds: Of steps, evaluations left out.
+        pace: Questions per second, the median over the training: what else the machine did for a while is left out.
         peak_memory_mib: Of the process, or of the accelerator where there is one.
         parameters: Of the model that came out.
         machine: On which, in words.
@@ -42,6 +44,7 @@ class Cost:
 
     questions: int
     seconds: float
+    pace: float
     peak_memory_mib: float
     parameters: int
     machine: str
@@ -80,13 +83,13 @@ class Runner:
     def _run(self, training: Training) -> Cost:
         folder = self.root / training.folder
         if (folder / _COST).is_file():
-            return Cost(**json.loads((folder / _COST).read_text(encoding="utf-8")))
+            return _kept(folder)
         if error := self._failed.get(training.key):
             raise error
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            with FileLock(folder / "lock", timeout=0):  # suites that share a training may run side by side
-                return self._train(training, folder)
+            with FileLock(folder / "lock", timeout=0):  # two processes would overwrite each other's checkpoints
+                return _kept(folder) if (folder / _COST).is_file() else self._train(training, folder)
         except Timeout:
             raise TrainingError(f"{folder}: another process trains here; run this again once it is done") from None
 
@@ -133,15 +136,17 @@ def _run(command: list[str], log: Path) -> None:
         raise TrainingError(lines[-1] if lines else f"ended with code {process.returncode}")
 
 
+def _kept(folder: Path) -> Cost:
+    return Cost(**json.loads((folder / _COST).read_text(encoding="utf-8")))
+
+
 def _cost(folder: Path) -> Cost:
     series = read_series(folder / "metrics.jsonl")
-    _, questions = series["questions"]
-    _, pace = series["questions_per_second"]
-    seen = [float(q) for q in questions]
-    parts = [now - before for before, now in zip([0.0, *seen], seen, strict=False)]
+    questions, pace = series["questions"][1], series["questions_per_second"][1]
     return Cost(
-        questions=int(seen[-1]),
-        seconds=sum(part / rate for part, rate in zip(parts, pace, strict=True)),
+        questions=int(questions[-1]),
+        seconds=float(np.sum(np.diff(questions, prepend=0) / pace)),
+        pace=float(np.median(pace)),
         peak_memory_mib=float(series["peak_memory_mib"][1].max()),
         parameters=_parameters(folder / "model"),
         machine=machine(),

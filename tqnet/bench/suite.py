@@ -11,7 +11,7 @@ A new row is one small file in the suite's folder.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -27,15 +27,18 @@ _ABSENT = object()
 #: Nested, as in a recipe's configuration.
 Settings = dict[str, Any]
 
-#: What the settings of a training may not say, because the rows are also measured by it -> who says it.
-_SAID_BY = {
+#: What no settings may say -> who says it.
+_SAID_ELSEWHERE = {
     "data.bank": "the suite's bank",
     "data.show": "a row's show",
     "data.similar_level": "the suite's similar_level",
 }
 
-#: Likewise of a stage or a row.
-_SAID_BY_SUITE = _SAID_BY | {
+#: Likewise of a suite's ``data``.
+_NOT_IN_SUITE_DATA = _SAID_ELSEWHERE | {"data.transductive": "the settings of a pre-training stage"}
+
+#: Likewise of the settings of a stage or a row: all rows are measured by it, or on equal terms.
+_NOT_IN_STAGE_SETTINGS = _SAID_ELSEWHERE | {
     "data.pairs": "the suite's data",
     "data.on_error": "the suite's data",
     "run.seed": "--seeds",
@@ -76,7 +79,7 @@ class Stage:
             raise SuiteError(f"sees: {self.sees!r} is none of all, text, figures")
         if self.questions < 1:
             raise SuiteError(f"questions: {self.questions} is less than 1")
-        _refuse(_SAID_BY_SUITE, self.settings, "settings: ")
+        _refuse(_NOT_IN_STAGE_SETTINGS, self.settings, "settings: ")
 
 
 @dataclass
@@ -115,7 +118,7 @@ class Row:
         if strangers := self.settings.keys() - set(self.stages):
             raise SuiteError(f"settings: {', '.join(sorted(strangers))}: no such stage in this row")
         for name, settings in self.settings.items():
-            _refuse(_SAID_BY_SUITE, settings, f"settings: {name}: ")
+            _refuse(_NOT_IN_STAGE_SETTINGS, settings, f"settings: {name}: ")
 
 
 @dataclass
@@ -129,8 +132,9 @@ class Suite:
         by_structure: Also P@5 by whether query and corpus have figures.
         model, data: Settings ``model.*`` and ``data.*`` of every row.
         questions: Name of a stage -> another budget than its own.
-        paper_metric: What the paper measures.
-        compare: Pairs of rows' names, the first to be compared with the second; none compares every row with the first.
+        paper_metric: What the rows' ``paper`` is, for the heading of its column.
+        compare: Pairs of rows' names, the first to be compared with the second. A row that is in none of them is
+            compared with the table's first.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
     """
@@ -150,7 +154,7 @@ class Suite:
     name: str = ""
 
     def __post_init__(self) -> None:
-        _refuse(_SAID_BY | {"data.transductive": "the settings of a pre-training stage"}, {"data": self.data})
+        _refuse(_NOT_IN_SUITE_DATA, {"data": self.data})
 
     def transductive(self, row: Row) -> list[str]:
         """Names of the stages of ``row`` that also read the questions of ``valid`` and ``test``."""
@@ -158,11 +162,14 @@ class Suite:
         return [name for name, own in parts.items() if OmegaConf.select(OmegaConf.merge(*own), "data.transductive")]
 
 
-def load_suite(path: str | Path) -> Suite:
+def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
     """The suite at ``path`` with the rows of the folder of its name, and the stages that they name.
 
+    Args:
+        only: Names of rows; the others are left out.
+
     Raises:
-        SuiteError: A file is missing or not as it should be.
+        SuiteError: A file is missing or not as it should be, or no row has such a name.
     """
     path = Path(path)
     suite = _read(path, Suite)
@@ -182,6 +189,9 @@ def load_suite(path: str | Path) -> Suite:
         raise SuiteError(f"{path}: questions: {', '.join(sorted(strangers))}: no row has such a stage")
     for name, stage in suite.stages.items():
         stage.name, stage.questions = name, suite.questions.get(name, stage.questions)
+    if unknown := [name for name in only or [] if name not in names]:
+        raise SuiteError(f"no row is called {', '.join(unknown)}; {path} has {', '.join(names)}")
+    suite.rows = [row for row in suite.rows if only is None or row.name in only]
     return suite
 
 

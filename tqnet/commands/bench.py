@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from tqnet.commands.encode import add_model_arguments, whole_number
 
 if TYPE_CHECKING:
+    from tqnet.bench.results import RowResult
     from tqnet.bench.suite import Suite
-    from tqnet.bench.table import RowResult
     from tqnet.cli import Subparsers
 
 
@@ -42,8 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     quiet()
     signal.signal(signal.SIGTERM, _interrupt)
-    suite = load_suite(args.suite)
-    select(suite, args.rows)
+    suite = load_suite(args.suite, args.rows)
     bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args))
     for results in bench.run(args.seeds):
         _write(args, suite, results, bench.facts)
@@ -53,15 +52,6 @@ def run(args: argparse.Namespace) -> int:
 
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
-
-
-def select(suite: Suite, names: list[str] | None) -> None:
-    """Leave only the rows of these names, if any are given, in the suite's order: the first is compared with."""
-    known = {row.name: row for row in suite.rows}
-    if strangers := [name for name in names or [] if name not in known]:
-        raise ValueError(f"--rows: {', '.join(strangers)}: the suite has {', '.join(known)}")
-    if names:
-        suite.rows = [row for row in suite.rows if row.name in names]
 
 
 def _encoding(args: argparse.Namespace) -> Any:
@@ -74,14 +64,20 @@ def _encoding(args: argparse.Namespace) -> Any:
 def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], facts: dict[str, str]) -> None:
     import json
 
-    from tqnet.bench.table import render, to_dict
+    from tqnet.bench.differences import differences
+    from tqnet.bench.table import render
     from tqnet.files import atomic
 
     out = Path(args.out) / suite.name
     out.mkdir(parents=True, exist_ok=True)
     facts = {"command": "tqnet " + shlex.join(args.argv), **facts}
     with atomic(out / "results.json") as temporary:
-        document = {"made_by": facts, "rows": to_dict(results)}
+        document = {
+            "made_by": facts,
+            "paper_metric": suite.paper_metric,
+            "rows": {result.row.name: result.to_dict() for result in results},
+            "differences": [difference.to_dict() for difference in differences(suite, results)],
+        }
         temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     with atomic(out / "results.md") as temporary:
         lines = [f"- {name}: `{fact}`" for name, fact in facts.items()]

@@ -1,6 +1,4 @@
-"""Pictures of an evaluation as SVG or PNG bytes; matplotlib's objects are used directly, so that drawing in a
-server or a thread touches no global state.
-"""
+"""Pictures of an evaluation as SVG or PNG bytes. They need no display, and leave no figure behind in matplotlib."""
 
 from __future__ import annotations
 
@@ -28,10 +26,18 @@ log = logging.getLogger(__name__)
 
 Format = Literal["svg", "png"]
 
-#: Those of them that are installed are tried in this order, character by character.
+#: Each character is drawn in the first of these fonts that is installed and has it.
 FONTS = (
-    *("Inter", "Helvetica Neue", "Arial", "Noto Sans"),
-    *("Noto Sans CJK SC", "Source Han Sans SC", "PingFang SC", "Microsoft YaHei", "WenQuanYi Zen Hei", "SimHei"),
+    "Inter",
+    "Helvetica Neue",
+    "Arial",
+    "Noto Sans",
+    "Noto Sans CJK SC",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "WenQuanYi Zen Hei",
+    "SimHei",
     "DejaVu Sans",
 )
 

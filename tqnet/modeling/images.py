@@ -69,7 +69,7 @@ class TQNetImageProcessor(BaseImageProcessor):
 
 
 for _config in (TQNetConfig, QuesNetConfig):
-    # Under both names that transformers looks for: it has no need of either library.
+    # Under both backends that transformers may look for; ours reads figures by Pillow alone.
     AutoImageProcessor.register(
         _config, image_processor_classes=dict.fromkeys(("torchvision", "pil"), TQNetImageProcessor)
     )

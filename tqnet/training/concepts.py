@@ -32,10 +32,11 @@ class ConceptLabels:
 
     @classmethod
     def from_bank(cls, bank: QuestionBank, level: int) -> ConceptLabels:
-        """Those of ``bank``.
+        """The labels of the questions of ``bank``.
 
         Raises:
             BankError: Its hierarchy has faults.
+            ValueError: It has no such level.
         """
         return cls(KnowledgeHierarchy.from_bank(bank), level)
 

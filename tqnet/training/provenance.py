@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 import shlex
@@ -16,6 +15,7 @@ from typing import Any
 
 from accelerate import PartialState
 
+from tqnet.files import content_digest
 from tqnet.libraries import precision
 from tqnet.questions import QuestionBank
 from tqnet.training.config import ConfigError, save_config
@@ -36,9 +36,6 @@ _LIBRARIES = (
 _FREE = {"data.bank", "data.workers"} | {
     f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
-
-#: What a model is read from, of ours or of the transformers library.
-_OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
 #: Files that are compared by what is in them.
 _BY_CONTENT = ("model.start", "model.visual_start", "model.text", "data.pairs")
@@ -63,12 +60,7 @@ class Provenance:
         The length of the run (``run.epochs``, ``run.max_steps``) is among them: the schedule depends on it. Of the
         files that it starts from, their content: they may have been made anew, or moved.
         """
-        settings = flat(self.settings)
-        read = content_digests(settings)
-        if "run.precision" in settings:
-            settings["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
-        kept = {name: value for name, value in settings.items() if name not in _FREE and name not in read}
-        return kept | read | {"fingerprint of data.bank": self.bank.fingerprint}
+        return lasting(flat(self.settings)) | {"fingerprint of data.bank": self.bank.fingerprint}
 
     def check(self, before: Mapping[str, Any] | None, checkpoint: str) -> None:
         """Compare with the identity that a checkpoint was written with.
@@ -100,19 +92,24 @@ class Provenance:
         (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 
 
-def content_digests(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Setting -> digest of what is in the file or folder that it names, of ``flat`` settings."""
-    named = {name: Path(path) for name in _BY_CONTENT if (path := settings.get(name))}
-    return {name: _content(path) for name, path in named.items() if name != "model.text" or path.is_dir()}
+def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Name -> value of those ``flat`` settings that decide what comes out of a run; of files that it reads, a digest.
 
-
-def _content(path: Path) -> str:
-    """16 hex digits of a file, or of a model's folder: weights, vocabulary and configuration."""
-    files = [path] if path.is_file() else [file for file in sorted(path.iterdir()) if file.suffix in _OF_A_MODEL]
-    digest = hashlib.blake2b(digest_size=8)
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    Raises:
+        FileNotFoundError: A file or folder that they name does not exist; the message names the setting.
+    """
+    kept = {name: value for name, value in settings.items() if name not in _FREE}
+    for name in _BY_CONTENT:
+        path = settings.get(name)
+        if not path or (name == "model.text" and not Path(path).is_dir()):  # the name of an encoder
+            continue
+        try:
+            kept[name] = content_digest(Path(path))
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{name}: {error}") from None
+    if "run.precision" in settings:
+        kept["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
+    return kept
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
