@@ -115,7 +115,7 @@ def main(config: KnowledgeConfig) -> Path:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
     with session.settings_at_fault():  # a level that the hierarchy does not have
         levels = [ConceptLabels(hierarchy, level) for level in sorted(config.levels or range(1, hierarchy.depth + 1))]
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
 
     classifier = KnowledgeClassifier(model, levels)
     validation = ValidationF1(classifier, levels, config)

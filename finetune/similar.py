@@ -97,7 +97,7 @@ def main(config: SimilarConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
     similarity = similar_questions(bank, config.data)
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
 
     with session.settings_at_fault():  # a level that the hierarchy does not have
         blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None

@@ -60,7 +60,7 @@ def main(config: AutoencoderConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     pictured = session.questions_with_figures(bank, config.data)
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
     for images in pictured.column("images"):  # count what is left out before the first step

@@ -77,7 +77,7 @@ def main(config: CLIPConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     pictured = session.questions_with_figures(bank, config.data, config.run.batch_size)
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to contrast texts with")
     if model.config.fusion == "joint":  # its text embedding has seen the figures: no stream of its own

@@ -66,7 +66,7 @@ class MaskedLanguageModel(nn.Module):
 def main(config: MLMConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
     if not isinstance(model, TQNetModel):
         raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
 

@@ -67,7 +67,7 @@ def main(config: MoCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     check_queue(config.queue, len(bank), "training questions")
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
 
     streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:

@@ -160,7 +160,7 @@ STAGES = {"embedding": EmbeddingPretraining, "holes": HoledLanguageModel}
 def main(config: QuesNetPretrainingConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = session.build(config.model, bank)
+    model, processor = session.build(config, bank)
     if not isinstance(model, QuesNetModel):
         raise ConfigError(f"model.architecture: {model.config.model_type}, where this recipe trains a quesnet")
 

@@ -31,7 +31,6 @@ from tqnet.evaluation import (
 from tqnet.evaluation.curves import running_mean
 from tqnet.evaluation.report import _table_html
 from tqnet.evaluation.report_text import figure_html, formula_html, text_html
-from tqnet.evaluation.stages import provenance
 from tqnet.evaluation.table import Table
 from tqnet.questions import Question, QuestionBank, Similarity
 
@@ -221,17 +220,3 @@ def test_tfidf_vectors_are_seeded_and_as_wide_as_they_can_be(bank) -> None:
 def test_no_feature_of_the_tfidf_vectors_is_noise_alone(bank) -> None:
     deviations = TfidfRanker([question.content for question in bank], bank.ids).vectors(40).std(axis=0)
     assert deviations.max() < 4 * deviations.min()  # a probe standardises; without the rotation it is 10 and more
-
-
-def test_a_stage_that_goes_on_from_a_transductive_one_says_so(bank, tmp_path: Path) -> None:
-    for name, config in {
-        "mlm": "data: {transductive: true}",
-        "scl": f"model: {{start: {tmp_path}/mlm/model}}",
-        "other": "model: {start: null}",
-    }.items():
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "config.yaml").write_text(config)
-        (tmp_path / name / "metrics.jsonl").write_text('{"step": 1, "questions": 16}\n')
-    logs = {name: tmp_path / name / "metrics.jsonl" for name in ("mlm", "scl", "other")}
-    assert provenance("c", bank, logs)["transductive"] == "mlm, scl: pre-training read the questions of valid and test"
-    assert "transductive" not in provenance("c", bank, {"other": logs["other"]})

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from tqnet.evaluation.sources import source_notes
 from tqnet.questions import BankError, QuestionBank
 from tqnet.training.config import ConfigError, DataConfig
 from tqnet.training.loop import NonFiniteLossError, TrainingLoop
@@ -218,7 +219,10 @@ def test_no_leak_of_texts(train: Callable[..., Any], copy_sample: Callable[..., 
     first = train("pretrain.mlm", *settings, out="first")
     assert first.same_weights(train("pretrain.mlm", *settings, f"data.bank={other}", out="second"))
     told = [*settings, f"data.bank={other}", "data.transductive=true"]
-    assert not first.same_weights(train("pretrain.mlm", *told, out="third"))
+    third = train("pretrain.mlm", *told, out="third")
+    assert not first.same_weights(third)
+    last = train("finetune.similar", f"model.start={third.out / 'model'}", "run.max_steps=2", out="last")
+    assert [len(source_notes(str(run.out / "model"))) for run in (first, third, last)] == [0, 1, 1]  # and says so
 
 
 def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def _measure(
     The stage ``optional`` is left out with a line on stderr where its encoder cannot be had. Encoders as they
     come read no more of a text than the trained models do, so that both are compared on the same words.
     """
-    from tqnet.evaluation.sources import Encoding, SourceError, shortest_length, source_vectors
+    from tqnet.evaluation.sources import Encoding, SourceError, shortest_length, source_notes, source_vectors
     from tqnet.evaluation.stages import LEXICAL
     from tqnet.libraries import precision, quiet
 
@@ -197,7 +197,7 @@ def _measure(
                 raise
             print(f"tqnet: {name} left out: {error}", file=sys.stderr)
             continue
-        results[name] = tasks.measure_vectors(vectors[name])
+        results[name] = tasks.measure_vectors(vectors[name], *source_notes(source))
     return results, vectors
 
 

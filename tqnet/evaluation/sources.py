@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tqnet.files import atomic
+from tqnet.files import atomic, model_files
 from tqnet.modeling.build import ModelConfig, build_model, load_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
@@ -79,6 +79,13 @@ def shortest_length(sources: Iterable[str]) -> int | None:
     return min(lengths, default=None)
 
 
+def source_notes(source: str) -> tuple[str, ...]:
+    """What a reader of a source's scores has to know."""
+    config = Path(source) / "config.json"
+    marked = not source.startswith(ENCODER) and json.loads(config.read_text(encoding="utf-8")).get("transductive")
+    return ("pre-training has read the questions of valid and test, unlabelled (transductive)",) if marked else ()
+
+
 def source_vectors(source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None) -> np.ndarray:
     """Vectors of the bank by a source's model; kept in ``cache`` and taken from there while nothing changed."""
     kept = None if cache is None else cache / f"{vectors_key(source, bank, encoding)}.npy"
@@ -102,9 +109,7 @@ def vectors_key(source: str, bank: QuestionBank, encoding: Encoding) -> str:
     """Of everything that the vectors depend on: 32 hex digits, which a file may be called whatever the source."""
     is_encoder = source.startswith(ENCODER)
     folder = Path(source.removeprefix(ENCODER))
-    # Weights may lie in several files; the processor's say how much text is read, and how.
-    parts = [*sorted(folder.glob("*.safetensors")), folder / "tokenizer.json", folder / "processor_config.json"]
-    states = [(part.name, part.stat().st_mtime_ns, part.stat().st_size) for part in parts if part.is_file()]
+    states = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in model_files(folder)]
     length = encoding.max_length if is_encoder else None
     key = json.dumps([source, states, length, bank.fingerprint, encoding.precision, __version__])
     return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from omegaconf import OmegaConf
 
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
 from tqnet.evaluation.curves import read_series
@@ -94,9 +93,9 @@ class Tasks:
             return self._measure(ranker, vectors, note)
         return self._measure(ranker, None, "scores pairs of questions and has no vectors that a probe could read")
 
-    def measure_vectors(self, vectors: np.ndarray) -> StageResult:
-        """A model's vectors, ``[questions, width]``."""
-        return self._measure(vectors, vectors)
+    def measure_vectors(self, vectors: np.ndarray, *notes: str) -> StageResult:
+        """A model's vectors, ``[questions, width]``, and what a reader of its scores has to know."""
+        return self._measure(vectors, vectors, *notes)
 
     def _measure(self, ranker: Ranker | np.ndarray, vectors: np.ndarray | None, *notes: str) -> StageResult:
         similar = probe = None
@@ -148,22 +147,8 @@ def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> di
     """How results came about: the command, the data, and what each stage saw of it in training."""
     series = {name: read_series(path).get("questions") for name, path in logs.items()}
     seen = [f"{name} {points[1].max():,.0f}" for name, points in series.items() if points is not None]
-    facts = {
+    return {
         "command": command,
         "bank": f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}",
         "questions seen in training": ", ".join(seen),
     }
-    if transductive := [name for name, path in logs.items() if _transductive(path.parent)]:
-        facts["transductive"] = f"{', '.join(transductive)}: pre-training read the questions of valid and test"
-    return facts
-
-
-def _transductive(run: Path) -> bool:
-    """Whether the training in the folder ``run``, or one that it goes on from, had ``data.transductive``."""
-    if not (file := run / "config.yaml").is_file():
-        return False
-    config = OmegaConf.load(file)
-    if OmegaConf.select(config, "data.transductive"):
-        return True
-    before = [OmegaConf.select(config, f"model.{given}") for given in ("start", "visual_start")]
-    return any(_transductive(Path(model).parent) for model in before if model)

@@ -144,10 +144,12 @@ def _set_dropout(model: QuestionEncoder, rate: float) -> None:
 
 
 def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
+    given = load_model(folder)
     try:
-        model.visual.load_state_dict(load_model(folder).visual.state_dict())
+        model.visual.load_state_dict(given.visual.state_dict())
     except (AttributeError, RuntimeError) as error:
         raise ValueError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
+    model.config.transductive |= given.config.transductive
 
 
 def load_model(folder: str | Path) -> QuestionEncoder:

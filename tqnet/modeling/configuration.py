@@ -25,6 +25,7 @@ class TQNetConfig(PretrainedConfig):
         pooling: ``tokens`` (mean over all real tokens, the paper's) or ``per_modality`` (mean of the text's
             mean and the figures' mean).
         max_images: Figures of a question; further ones are left out, with a counted warning.
+        transductive: Pre-training has read the questions of valid and test, unlabelled; their scores say so.
 
     Raises:
         ValueError: A setting outside its choices, or one that the text encoder cannot hold.
@@ -46,6 +47,7 @@ class TQNetConfig(PretrainedConfig):
         fusion_dropout: float = 0.1,
         pooling: str = "tokens",
         max_images: int = 10,
+        transductive: bool = False,
         **kwargs: Any,
     ):
         if not isinstance(text_config, PretrainedConfig):
@@ -61,6 +63,7 @@ class TQNetConfig(PretrainedConfig):
         self.fusion_dropout = fusion_dropout
         self.pooling = pooling
         self.max_images = max_images
+        self.transductive = transductive
         self._check()
         super().__init__(**kwargs)
 

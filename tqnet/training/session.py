@@ -20,7 +20,7 @@ from torch import Tensor
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.libraries import out_of_memory, precision, quiet
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
@@ -60,8 +60,8 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     """The questions that a recipe may learn from: ``train``, or all that carry no split.
 
     With ``data.transductive``, pre-training also reads the other splits: their stems, options and figures, for it
-    reads no more of any question. Says which questions are left out,
-    and when a supervised stage learns from those that it will be tested on.
+    reads no more of any question. Says which questions are left out, and when a supervised stage learns from those
+    that it will be tested on.
 
     Raises:
         BankError: The bank has faults and ``data.on_error`` is ``stop``.
@@ -107,15 +107,19 @@ def questions_with_figures(bank: QuestionBank, data: DataConfig, least: int = 1)
     return pictured
 
 
-def build(config: ModelConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
-    """The model and processor that ``config`` describes, a vocabulary learnt from ``bank``.
+def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
+    """The model and processor that ``config.model`` describes, a vocabulary learnt from ``bank``.
+
+    Of a training with ``data.transductive``, the model and all that are trained on from it carry the mark.
 
     Raises:
         ConfigError: Settings that make no model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
     with settings_at_fault():
-        return build_model(config, contents(bank))
+        model, processor = build_model(config.model, contents(bank))
+    model.config.transductive |= config.data.transductive
+    return model, processor
 
 
 def question_views(

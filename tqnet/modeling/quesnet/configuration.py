@@ -21,7 +21,8 @@ class QuesNetConfig(PretrainedConfig):
         sentence_heads: Of the sentence layer's attention.
         sentence_pooling: ``max`` or ``mean`` over the places of the sequence.
         dropout: Between the LSTMs, and in the attention.
-        visual_backbone, visual_norm, image_size, max_images: As in :class:`~tqnet.modeling.configuration.TQNetConfig`.
+        visual_backbone, visual_norm, image_size, max_images, transductive: As in
+            :class:`~tqnet.modeling.configuration.TQNetConfig`.
 
     Raises:
         ValueError: A setting outside its choices, or widths that do not divide.
@@ -41,6 +42,7 @@ class QuesNetConfig(PretrainedConfig):
         visual_norm: str = "batch",
         image_size: int = 128,
         max_images: int = 10,
+        transductive: bool = False,
         **kwargs: Any,
     ):
         self.vocab_size = vocab_size
@@ -53,6 +55,7 @@ class QuesNetConfig(PretrainedConfig):
         self.visual_norm = visual_norm
         self.image_size = image_size
         self.max_images = max_images
+        self.transductive = transductive
         self._check()
         super().__init__(**kwargs)
 
