@@ -38,11 +38,12 @@ batches (`block`). So the probe after SCL is not the paper's, whose encoder has 
 
 TABLES = """# Tables
 
-`make table SUITE=table4 DATA=FOLDER` runs what is written below each heading; `make publish SUITE=table4` puts it here.
-`configs/tables` has the rows and their budgets. The column "paper" is what TQ-Net's authors measured on a bank of their
-own, which is not public; only its differences can be compared. Questions of `valid` and `test` with a double in `train`
-are left out. MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's
-pre-training keep the last.
+`make table SUITE=table4 DATA=FOLDER` trains and measures all rows of a table, `make publish SUITE=table4` puts it here;
+where the command below a heading names rows, the others have not been run yet. `configs/tables` has the rows and their
+budgets. The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is
+not public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left
+out. MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's pre-training
+keep the last.
 """
 
 SPEED = """# Speed and memory
@@ -51,7 +52,7 @@ On two processor cores, the contestants of a comparison by turns in one run. Wit
 fp32.
 """
 
-#: File -> what it says, and the command that makes it.
+#: File -> what it says, the command that makes it, and what to know about it.
 MEASURED = {
     "encode": (
         "Encoding against sentence-transformers",
