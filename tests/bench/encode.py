@@ -21,7 +21,8 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from tqnet.libraries import quiet
-from tqnet.modeling.build import ModelConfig, build_model, text_encoder_path
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.pretrained import text_encoder_path
 from tqnet.questions import QuestionBank
 
 _MAX_LENGTH = 256

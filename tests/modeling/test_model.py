@@ -10,9 +10,10 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from tqnet.modeling.build import ModelConfig, build_model, text_encoder_path
+from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.model import TQNetModel, masked_mean
+from tqnet.modeling.pretrained import text_encoder_path
 from tqnet.questions import Question
 
 Build = Callable[..., TQNetModel]

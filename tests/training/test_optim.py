@@ -15,15 +15,15 @@ from tqnet.training.optim import build_optimizer, build_schedule
 def test_groups_by_stream(name: str, tiny_model: TQNetModel) -> None:
     encoder = ContrastiveEncoder(tiny_model, ("text", "visual"), 16)
     encoder.model.fusion.requires_grad_(False)
-    config = OptimConfig(name=name, lr=3.0, text_lr=0.0, visual_lr=2.0, weight_decay=0.1)
+    config = OptimConfig(name=name, lr=3.0, text_lr=1.0, visual_lr=2.0, weight_decay=0.1)
     optimizer = build_optimizer(encoder, config)
     group_of = {id(p): group for group in optimizer.param_groups for p in group["params"]}
     trained = {key: p for key, p in encoder.named_parameters() if p.requires_grad}
     assert len(group_of) == sum(len(group["params"]) for group in optimizer.param_groups) == len(trained)
     for key, parameter in trained.items():
         group = group_of[id(parameter)]
-        # The streams' own projectors are new: they learn at the rate of what is new. A rate of 0 is a rate.
-        rate = 0.0 if key.startswith("model.text.") else 2.0 if ".backbone." in key else 3.0
+        # The streams' own projectors are new: they learn at the rate of what is new.
+        rate = 1.0 if key.startswith("model.text.") else 2.0 if ".backbone." in key else 3.0
         assert group["lr"] == rate, key
         decays = name == "sgd" or parameter.ndim > 1
         assert group["weight_decay"] == (0.1 if decays else 0), key
@@ -33,6 +33,13 @@ def test_rates_of_streams_default_to_the_common_one(tiny_model: TQNetModel) -> N
     optimizer = build_optimizer(tiny_model, OptimConfig(lr=0.25))
     assert {group["lr"] for group in optimizer.param_groups} == {0.25}
     assert {group["name"] for group in optimizer.param_groups} == {"text", "visual", "rest"}
+
+
+def test_a_stream_without_a_rate_is_left_alone(tiny_model: TQNetModel) -> None:
+    optimizer = build_optimizer(tiny_model, OptimConfig(lr=0.25, visual_lr=0))
+    assert {group["name"] for group in optimizer.param_groups} == {"text", "rest"}
+    frozen = {name for name, parameter in tiny_model.named_parameters() if not parameter.requires_grad}
+    assert frozen == {f"visual.backbone.{name}" for name, _ in tiny_model.visual.backbone.named_parameters()}
 
 
 @pytest.mark.parametrize(

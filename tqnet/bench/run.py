@@ -37,7 +37,7 @@ class Bench:
     """
 
     def __init__(self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding):
-        self.suite, self.path, self.out, self.encoding = suite, bank, out, encoding
+        self.suite, self.out, self.encoding = suite, out, encoding
         data = {"bank": bank, "similar_level": suite.similar_level}
         self.data = typed(DataConfig, suite.data | data, f"{suite.name}: data")
         self.bank = self.data.load()
@@ -76,7 +76,7 @@ class Bench:
         row = result.row
         if row.source and seed:
             return
-        chain = trainings(self.suite, row, seed, self.path, self._fingerprint)
+        chain = trainings(self.suite, row, seed, self.data.bank, self._fingerprint)
         try:
             costs = [self.runner.run(training) for training in chain]
         except TrainingError as error:

@@ -58,7 +58,7 @@ def _usual_tokenizer() -> Any:
     """The start encoder's; None, and a line that says so, where its package is missing."""
     from transformers import AutoTokenizer
 
-    from tqnet.modeling.build import text_encoder_path
+    from tqnet.modeling.pretrained import text_encoder_path
 
     try:
         return AutoTokenizer.from_pretrained(text_encoder_path("minilm"))
@@ -70,7 +70,7 @@ def _usual_tokenizer() -> Any:
 def _load_tokenizer(name: str) -> Any:
     from transformers import AutoTokenizer
 
-    from tqnet.modeling.build import text_encoder_path
+    from tqnet.modeling.pretrained import text_encoder_path
     from tqnet.modeling.processor import TQNetProcessor
 
     try:

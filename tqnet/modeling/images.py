@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -46,13 +47,21 @@ def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
 
 
 class TQNetImageProcessor(BaseImageProcessor):
-    """Figures to ``pixel_values`` [n, 3, size, size], normalised by ImageNet's statistics."""
+    """Figures to ``pixel_values`` [n, 3, size, size], normalised by ``image_mean`` and ``image_std`` of each colour."""
 
     model_input_names = ["pixel_values"]  # noqa: RUF012 (transformers' own convention)
 
-    def __init__(self, image_size: int = 128, **kwargs: Any):
+    def __init__(
+        self,
+        image_size: int = 128,
+        image_mean: Sequence[float] = IMAGENET_DEFAULT_MEAN,
+        image_std: Sequence[float] = IMAGENET_DEFAULT_STD,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         self.image_size = image_size
+        self.image_mean = image_mean
+        self.image_std = image_std
 
     def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:  # type: ignore[override]
         """images: uint8 arrays [H, W, 3] of any size."""
@@ -63,8 +72,8 @@ class TQNetImageProcessor(BaseImageProcessor):
         if not squares:
             return torch.zeros((0, 3, self.image_size, self.image_size))
         pixels = torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).float() / 255
-        mean = torch.tensor(IMAGENET_DEFAULT_MEAN).view(3, 1, 1)
-        std = torch.tensor(IMAGENET_DEFAULT_STD).view(3, 1, 1)
+        mean = torch.tensor(self.image_mean).view(3, 1, 1)
+        std = torch.tensor(self.image_std).view(3, 1, 1)
         return ((pixels - mean) / std).contiguous()
 
 

