@@ -16,9 +16,7 @@ $(VENV)/installed: pyproject.toml constraints.txt
 	touch $@
 
 demo: $(VENV)/installed
-	$(LAUNCH) pretrain/autoencoder.py --config configs/demo/autoencoder.yaml run.out=$(RUN)/autoencoder run.resume=true
-	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml run.out=$(RUN)/mlm run.resume=true \
-	  model.visual_start=$(RUN)/autoencoder/model
+	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml run.out=$(RUN)/mlm run.resume=true
 	$(LAUNCH) pretrain/moco.py --config configs/demo/moco.yaml run.out=$(RUN)/moco run.resume=true \
 	  model.start=$(RUN)/mlm/model
 	$(LAUNCH) finetune/similar.py --config configs/demo/similar.yaml run.out=$(RUN)/scl run.resume=true \
@@ -30,14 +28,9 @@ demo: $(VENV)/installed
 # The stages on a bank of your own: make stages BANK=opl DATA=path/to/opl; every stage resumes where it was stopped.
 RUNS := runs/$(BANK)
 SETTINGS := data.bank=$(DATA) run.resume=true
-AUTOENCODER := $(wildcard configs/$(BANK)/autoencoder.yaml)
 stages: $(VENV)/installed
 	$(if $(and $(BANK),$(DATA)),,$(error usage: make stages BANK=opl|geometry|openstax DATA=FOLDER))
-ifneq ($(AUTOENCODER),)
-	$(LAUNCH) pretrain/autoencoder.py --config $(AUTOENCODER) $(SETTINGS) run.out=$(RUNS)/autoencoder
-endif
-	$(LAUNCH) pretrain/mlm.py --config configs/$(BANK)/mlm.yaml $(SETTINGS) run.out=$(RUNS)/mlm \
-	  $(if $(AUTOENCODER),model.visual_start=$(RUNS)/autoencoder/model)
+	$(LAUNCH) pretrain/mlm.py --config configs/$(BANK)/mlm.yaml $(SETTINGS) run.out=$(RUNS)/mlm
 	$(LAUNCH) pretrain/moco.py --config configs/$(BANK)/moco.yaml $(SETTINGS) run.out=$(RUNS)/moco \
 	  model.start=$(RUNS)/mlm/model
 	$(LAUNCH) finetune/similar.py --config configs/$(BANK)/similar.yaml $(SETTINGS) run.out=$(RUNS)/scl \

@@ -24,9 +24,9 @@ itself left out. Probe F1 is micro F1 of a linear classifier on frozen vectors, 
 
 STAGES = """# Stages
 
-`make stages BANK=opl DATA=FOLDER` (geometry, openstax) runs the auto-encoder (where there are figures), MLM, MoCo and
-supervised contrast (SCL) by the settings in `configs/BANK`, then `tqnet evaluate stages`; `make publish BANK=opl` puts
-its tables here. One seed each, on two processor cores.
+`make stages BANK=opl DATA=FOLDER` (geometry, openstax) runs MLM, MoCo and supervised contrast (SCL) by the settings
+in `configs/BANK`, then `tqnet evaluate stages`; `make publish BANK=opl` puts its tables here. One seed each, on two
+processor cores.
 
 Training reads the questions of split `train`. The state of MoCo and SCL that is kept is the one with the best P@5 on
 `valid`, searched among `valid` and `data.distractors` questions of `train`; so are the settings chosen.
@@ -69,14 +69,14 @@ MEASURED = {
     "moco": (
         "Where the time of a step goes: momentum contrast",
         "python -m tests.bench.shares pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
-        "model.text=minilm model.visual=resnet18 run.out=OUT run.max_steps=20",
-        "Without AMX; every question has a figure. `keys` is the momentum encoder.",
+        "model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=20",
+        "Without AMX; every question has a figure, and its visual stream is frozen. `keys` is the momentum encoder.",
     ),
     "similar": (
         "Where the time of a step goes: supervised contrast",
         "python -m tests.bench.shares finetune/similar.py --config configs/geometry/similar.yaml "
-        "data.bank=data/geometry model.text=minilm model.visual=resnet18 run.out=OUT run.max_steps=20",
-        "Without AMX.",
+        "data.bank=data/geometry model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=20",
+        "Without AMX; every question has a figure, and its visual stream is frozen.",
     ),
 }
 

@@ -1,6 +1,7 @@
-"""Stage 0, where no image weights are at hand: an auto-encoder on the bank's figures (as QuesNet and FSE do).
+"""Stage 0, for a visual stream from random weights: an auto-encoder on the bank's figures (as QuesNet and FSE do).
 
-    accelerate launch pretrain/autoencoder.py --config configs/demo/autoencoder.yaml run.out=runs/autoencoder
+    accelerate launch pretrain/autoencoder.py --config configs/small/autoencoder.yaml data.bank=BANK \\
+        run.out=runs/autoencoder
 
 The visual stream sees an augmented figure and a small decoder draws it again; hand the result on with
 ``model.visual_start=runs/autoencoder/model``.
@@ -16,6 +17,7 @@ from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.heads import FigureDecoder
+from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.visual import VisualStream
 from tqnet.objectives import figure_reconstruction
 from tqnet.training import session
@@ -45,15 +47,15 @@ class AutoencoderConfig(RecipeConfig):
 class FigureAutoencoder(nn.Module):
     """The visual backbone and a decoder that draws the figure from its cells."""
 
-    def __init__(self, visual: VisualStream, target: int):
+    def __init__(self, visual: VisualStream, images: TQNetImageProcessor, target: int):
         super().__init__()
-        self.backbone = visual.backbone
+        self.backbone, self.images = visual.backbone, images
         self.decoder = FigureDecoder(visual.backbone.num_features, target)
 
     def forward(self, figures: Tensor) -> Tensor:
         """figures: [n, 3, H, W], normalised. Mean squared error of the figures as drawn again, in grey."""
         drawn = self.decoder(self.backbone.forward_features(figures))
-        return figure_reconstruction(drawn, figures)
+        return figure_reconstruction(drawn, self.images.as_imagenet(figures))
 
 
 def main(config: AutoencoderConfig) -> Path:
@@ -63,11 +65,13 @@ def main(config: AutoencoderConfig) -> Path:
     model, processor = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
+    if config.optim.visual_lr == 0:
+        raise ConfigError("optim.visual_lr: 0 leaves nothing to train")
     for images in pictured.column("images"):  # count what is left out before the first step
         processor.kept_images(images)
     processor.warn_of_cuts()
 
-    autoencoder = FigureAutoencoder(model.visual, config.target)
+    autoencoder = FigureAutoencoder(model.visual, processor.image_processor, config.target)
     loop = TrainingLoop(
         accelerator,
         config,

@@ -74,6 +74,7 @@ class Pretraining(nn.Module):
     def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
         super().__init__()
         self.model, self.figure_weight = model, config.figure_weight
+        self.images = model.processor.image_processor
         self.register_buffer("special", torch.tensor(special), persistent=False)
         if model.config.reads_images:
             self.decoder = VectorDecoder(model.config.hidden_size, config.target)
@@ -90,7 +91,7 @@ class Pretraining(nn.Module):
             # Other processes may have figures: their gradients are all-reduced, so decoder and visual stream take part.
             blank = self.decoder(vectors.new_zeros((1, self.model.config.hidden_size)))
             return 0.0 * (blank.sum() + vectors.sum())
-        return self.figure_weight * figure_reconstruction(self.decoder(vectors), pixel_values)
+        return self.figure_weight * figure_reconstruction(self.decoder(vectors), self.images.as_imagenet(pixel_values))
 
 
 class EmbeddingPretraining(Pretraining):

@@ -32,11 +32,14 @@ def content_digest(path: Path) -> str:
     """16 hex digits of what is in a file, or in the files of a model's folder.
 
     Raises:
-        FileNotFoundError: There is no such file or folder.
+        FileNotFoundError: There is no such file or folder, or no model in it.
     """
     if not path.exists():
         raise FileNotFoundError(f"{path}: no such file or folder")
+    files = model_files(path) if path.is_dir() else [path]
+    if not files:
+        raise FileNotFoundError(f"{path}: no model in this folder")
     digest = hashlib.blake2b(digest_size=8)
-    for file in model_files(path) if path.is_dir() else [path]:
+    for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()

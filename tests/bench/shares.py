@@ -179,6 +179,8 @@ def main() -> None:
         parser.error(f"{args.recipe}: no such recipe")
     recipe = importlib.import_module(".".join(args.recipe.resolve().relative_to(recipes).with_suffix("").parts))
     kind = inspect.signature(recipe.main, eval_str=True).parameters["config"].annotation
+    if not issubclass(kind, RecipeConfig):
+        parser.error(f"{args.recipe}: it takes no steps")
     with session.clear_errors():
         print(json.dumps(shares(recipe, parse_config(kind, parser.prog, settings)), indent=2))
 

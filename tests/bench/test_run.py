@@ -112,7 +112,7 @@ def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Pope
 @pytest.mark.slow
 def test_a_row_that_fails_takes_no_other_with_it(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     broken = {"name": "broken", "stages": ["mlm"], "settings": {"mlm": {"mask": 2.0}}}
-    whole = {"name": "whole", "stages": ["mlm"]}
+    whole = {"name": "whole", "stages": ["mlm"], "settings": {"mlm": {"data": {"transductive": True}}}}
     process = start({"1": broken, "2": whole})
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 1, errors[-3000:]
@@ -120,6 +120,7 @@ def test_a_row_that_fails_takes_no_other_with_it(start: Callable[..., subprocess
     assert "mask: 2.0 is not in (0, 1)" in rows["broken"]["errors"][0]
     assert len(rows["whole"]["p@5"]) == 1
     assert "broken failed" in output
+    assert "whole: pre-training has read the questions of valid and test" in output
 
 
 ENCODING = Encoding(batch_size=32, device="cpu", precision="fp32")

@@ -54,12 +54,13 @@ def test_tables_of_rows_that_lack_something() -> None:
     rows = [
         RowResult(Row("part", source="tfidf"), [part]),
         RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), [whole]),
-        RowResult(Row("third", stages=["mlm"]), errors=["no memory"]),
+        RowResult(Row("third", stages=["mlm"]), notes=("has seen the test",), errors=["no memory"]),
     ]
     text = render(Suite("A table", "bank", by_structure=True, stages={"mlm": Stage("pretrain/mlm.py", 64)}), rows)
     assert "image-image (400)" in text
     assert "(0.7960)" in text
     assert "third failed: no memory" in text
+    assert "third: has seen the test." in text
     assert "part: " not in text  # not trained: it has no seeds to lack
     assert rows[1].to_dict()["structures"][0].keys() == {"image-image"}
 
@@ -86,3 +87,5 @@ def test_a_row_that_the_suite_does_not_compare_is_compared_with_the_first() -> N
     suite = Suite("A table", "bank", compare=[["b", "a"]])
     assert [(each.row, each.over) for each in differences(suite, rows)] == [("b", "a"), ("mine", "a")]
     assert [(each.row, each.over) for each in differences(suite, rows[1:])] == [("mine", "b")]
+    suite.compare.append(["mine", "b"])
+    assert not differences(suite, [rows[0], rows[2]])  # its partner is not there

@@ -12,9 +12,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from tqnet.bench.plan import trainings
-from tqnet.bench.results import RowResult
 from tqnet.bench.suite import SuiteError, load_suite
-from tqnet.bench.table import score_table
 
 TABLES = sorted((Path(__file__).parents[2] / "configs" / "tables").glob("*.yaml"))
 STAGES = {
@@ -49,6 +47,15 @@ def test_the_shipped_suites(path: Path) -> None:
             settings = OmegaConf.create(training.configuration(Path("runs")))
             kind = inspect.signature(module.main, eval_str=True).parameters["config"].annotation
             OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), settings))
+
+
+def test_equal_budgets_are_equal() -> None:
+    suites = [load_suite(path) for path in TABLES]
+    said = [suite for suite in suites if "All rows see as many questions" in " ".join(suite.about.split())]
+    assert [suite.name for suite in said] == ["table3", "table4"]
+    for suite in said:
+        seen = {row.name: sum(suite.stages[name].questions for name in row.stages) for row in suite.rows}
+        assert len(set(seen.values())) == 1, seen
 
 
 def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
@@ -179,20 +186,6 @@ def test_a_stage_that_comes_twice(write: Any) -> None:
     (alone,), (figures, first, last) = (trainings(suite, row, 0, "BANK", "0") for row in suite.rows)
     assert first.key == alone.key
     assert last.before == (figures, first)
-
-
-def test_what_read_the_questions_of_the_test_is_known(write: Any) -> None:
-    seen = {"mlm": {"data": {"transductive": True}}}
-    suite = load_suite(
-        write(
-            SUITE,
-            a={"name": "a", "stages": ["mlm", "scl"], "settings": seen},
-            b={"name": "b", "stages": ["mlm", "scl"]},
-        )
-    )
-    assert [suite.transductive(row) for row in suite.rows] == [["mlm"], []]
-    table = score_table(suite, [RowResult(row) for row in suite.rows])
-    assert "a: mlm also read the questions of valid and test (transductive)." in table.notes
 
 
 def test_only_some_rows_stay_in_their_order(write: Any) -> None:

@@ -110,10 +110,14 @@ def test_a_visual_start_gives_the_visual_stream_and_nothing_else(
 
 def test_a_visual_start_also_serves_a_start_folder(build_tiny: Callable[..., TQNetModel], tmp_path: Path) -> None:
     model, donor = build_tiny(), build_tiny(awake=True)
+    donor.processor.image_processor.image_mean = (0.1, 0.2, 0.3)
+    donor.config.transductive = True
     model.save_pretrained(tmp_path / "model")
     donor.save_pretrained(tmp_path / "donor")
     config = ModelConfig(start=str(tmp_path / "model"), visual_start=str(tmp_path / "donor"))
-    joined, _ = build_model(config, [])
+    joined, processor = build_model(config, [])
+    assert list(processor.image_processor.image_mean) == [0.1, 0.2, 0.3]  # as the weights have known figures
+    assert joined.config.transductive
     assert torch.equal(joined.visual.projection.weight, donor.visual.projection.weight)
     torch.testing.assert_close(joined.text.state_dict(), model.text.state_dict())
 
@@ -121,7 +125,7 @@ def test_a_visual_start_also_serves_a_start_folder(build_tiny: Callable[..., TQN
 @pytest.mark.parametrize("field", ["start", "visual_start", "text"])
 def test_a_missing_folder_is_named(field: str, tiny_bank: QuestionBank, tmp_path: Path) -> None:
     options = SCRATCH | {"visual": "resnet10t", "image_size": 64} | {field: str(tmp_path / "gone")}
-    with pytest.raises(FileNotFoundError, match=r"gone: no"):
+    with pytest.raises(FileNotFoundError, match=rf"^model\.{field}: .*gone: no"):
         build_model(ModelConfig(**options), texts_of(tiny_bank))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
+from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.objectives import figure_reconstruction
 
 
@@ -26,6 +28,17 @@ def test_ink_and_paper_are_a_mean_each(ink: float, paper: float) -> None:
     drawn[is_ink] += ink
     drawn[~is_ink] += paper
     assert figure_reconstruction(drawn, figure()).item() == pytest.approx((ink**2 + paper**2) / 2)
+
+
+def test_a_figure_costs_the_same_however_it_is_normalised() -> None:
+    square = np.full((8, 8, 3), 255, dtype=np.uint8)
+    square[3, 2:6] = (0, 90, 30)
+    drawn = torch.rand(1, 1, 8, 8)
+    costs = []
+    for images in (TQNetImageProcessor(8), TQNetImageProcessor(8, (0.5,) * 3, (0.5,) * 3)):
+        figure = images.as_imagenet(images.normalise([square]))
+        costs.append(figure_reconstruction(drawn, figure).item())
+    assert costs[0] == pytest.approx(costs[1], rel=1e-5)
 
 
 def test_figures_are_compared_at_the_size_of_the_drawing() -> None:

@@ -79,6 +79,23 @@ def test_autoencoder(train: Callable[..., Any]) -> None:
     assert torch.equal(taken["backbone.conv1.0.weight"], given["backbone.conv1.0.weight"])
 
 
+def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> None:
+    """To the bit, batch statistics included, in every stage; the rest is trained."""
+    given = train("pretrain.autoencoder", "run.max_steps=2", "target=32", out="figures")
+    start = f"model.visual_start={given.out / 'model'}"
+    for name, settings in {
+        "pretrain.mlm": [start],
+        "pretrain.moco": ["queue=32", "bn_splits=2"],
+        "finetune.similar": ["chunk=8"],
+        "finetune.knowledge": [],
+    }.items():
+        run = train(name, start, *settings, "run.max_steps=2", "optim.visual_lr=0", out=name)
+        before, after = given.model.visual.backbone.state_dict(), run.model.visual.backbone.state_dict()
+        assert all(torch.equal(after[key], value) for key, value in before.items()), name
+        start = f"model.start={run.out / 'model'}"
+    assert not torch.equal(run.model.visual.projection.weight, given.model.visual.projection.weight)
+
+
 @pytest.mark.parametrize(("mode", "streams"), [("uni", {"fused"}), ("seq", {"text", "visual"})])
 def test_moco(mode: str, streams: set[str], train: Callable[..., Any]) -> None:
     options = [f"mode={mode}", "queue=64", "bn_splits=1", "run.log_every=3", "run.max_steps=6", "run.eval_every=3"]

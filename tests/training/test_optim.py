@@ -7,8 +7,8 @@ from torch import nn
 
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.model import TQNetModel
-from tqnet.training.config import OptimConfig
-from tqnet.training.optim import build_optimizer, build_schedule
+from tqnet.training.config import ConfigError, OptimConfig
+from tqnet.training.optim import build_optimizer, build_schedule, freeze_streams
 
 
 @pytest.mark.parametrize("name", ["adamw", "sgd"])
@@ -36,7 +36,12 @@ def test_rates_of_streams_default_to_the_common_one(tiny_model: TQNetModel) -> N
 
 
 def test_a_stream_without_a_rate_is_left_alone(tiny_model: TQNetModel) -> None:
-    optimizer = build_optimizer(tiny_model, OptimConfig(lr=0.25, visual_lr=0))
+    config = OptimConfig(lr=0.25, visual_lr=0)
+    with pytest.raises(ConfigError, match="random weights"):
+        freeze_streams(tiny_model, config)
+    next(norm for norm in tiny_model.visual.modules() if isinstance(norm, nn.BatchNorm2d)).running_mean.fill_(0.5)
+    freeze_streams(tiny_model, config)
+    optimizer = build_optimizer(tiny_model, config)
     assert {group["name"] for group in optimizer.param_groups} == {"text", "rest"}
     frozen = {name for name, parameter in tiny_model.named_parameters() if not parameter.requires_grad}
     assert frozen == {f"visual.backbone.{name}" for name, _ in tiny_model.visual.backbone.named_parameters()}

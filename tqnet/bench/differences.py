@@ -38,7 +38,7 @@ def differences(suite: Suite, results: Sequence[RowResult]) -> list[Difference]:
     """Of the pairs in ``suite.compare``; a row that is in none of them is compared with the first row."""
     named = {result.row.name: result for result in results}
     pairs = [pair for pair in suite.compare if named.keys() >= set(pair)]
-    compared = {name for pair in pairs for name in pair}
+    compared = {name for pair in suite.compare for name in pair}
     first = results[0].row.name
     pairs += [[name, first] for name in named if name not in compared and name != first]
     measured = [(named[row], named[over]) for row, over in pairs if named[row].scores and named[over].scores]

@@ -18,12 +18,14 @@ class RowResult:
     Attributes:
         scores: One per seed that is finished.
         costs: For each of them, what its trainings took; those that rows share count in each.
+        notes: What a reader of the scores has to know.
         errors: Of the seeds that failed, without repeats.
     """
 
     row: Row
     scores: list[RowScores] = field(default_factory=list)
     costs: list[list[Cost]] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
     errors: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
@@ -38,6 +40,7 @@ class RowResult:
             ],
             "f1": [{f"L{level.level}": level.f1 for level in s.probe} for s in self.scores],
             "costs": [[asdict(cost) for cost in costs] for costs in self.costs],
+            "notes": list(self.notes),
             "errors": self.errors,
         }
 

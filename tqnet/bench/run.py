@@ -16,7 +16,7 @@ from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import RowScores
 from tqnet.bench.suite import Row, Suite, typed
 from tqnet.evaluation.similar import has_figures
-from tqnet.evaluation.sources import Encoding, source_vectors, vectors_key
+from tqnet.evaluation.sources import Encoding, source_notes, source_vectors, vectors_key
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
 from tqnet.libraries import machine
@@ -24,6 +24,9 @@ from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.modalities import show
 from tqnet.training.config import DataConfig
 from tqnet.training.validation import similar_questions
+
+#: Raised when the same vectors are to be measured anew, by a better probe or for further scores.
+_MEASURE = 2
 
 
 class Bench:
@@ -82,11 +85,13 @@ class Bench:
         except TrainingError as error:
             self._fail(result, error)
             return
+        source = row.source or str(self.runner.model(chain[-1]))
         try:
-            scores = self._scores(row, row.source or str(self.runner.model(chain[-1])))
+            scores = self._scores(row, source)
         except (OSError, ValueError) as error:
             self._fail(result, error)
             return
+        result.notes = source_notes(source)
         result.scores.append(scores)
         result.costs.append(costs)
 
@@ -98,7 +103,7 @@ class Bench:
     def _scores(self, row: Row, source: str) -> RowScores:
         encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
         shown = show(self.bank, row.measure or row.show).select(self._clean)
-        measured = [vectors_key(source, shown, encoding), self.suite.similar_level]
+        measured = [_MEASURE, vectors_key(source, shown, encoding), self.suite.similar_level]
         measured += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
         digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
         kept = self.out / "scores" / f"{digest}.json"

@@ -124,7 +124,7 @@ def _run(command: list[str], log: Path) -> None:
                 kept.write(piece)
                 last = (last + piece)[-2000:]
         except BaseException:
-            process.send_signal(signal.SIGINT)
+            process.terminate()  # no SIGINT: until its first step a training in the background would ignore it
             process.wait()  # while it saves
             raise
     if process.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM):

@@ -156,11 +156,6 @@ class Suite:
     def __post_init__(self) -> None:
         _refuse(_NOT_IN_SUITE_DATA, {"data": self.data})
 
-    def transductive(self, row: Row) -> list[str]:
-        """Names of the stages of ``row`` that also read the questions of ``valid`` and ``test``."""
-        parts = {name: (self.stages[name].settings, row.settings.get(name, {})) for name in row.stages}
-        return [name for name, own in parts.items() if OmegaConf.select(OmegaConf.merge(*own), "data.transductive")]
-
 
 def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
     """The suite at ``path`` with the rows of the folder of its name, and the stages that they name.

@@ -138,9 +138,5 @@ def _notes(suite: Suite, results: Sequence[RowResult]) -> tuple[str, ...]:
     trained = (result for result in results if result.row.stages)  # what is not trained has no seed
     missing = (f"{r.row.name}: {len(r.scores)} of {seeds} seeds." for r in trained if len(r.scores) < seeds)
     failed = (f"{result.row.name} failed: {error}" for result in results for error in result.errors)
-    transductive = (
-        f"{result.row.name}: {', '.join(stages)} also read the questions of valid and test (transductive)."
-        for result in results
-        if (stages := suite.transductive(result.row))
-    )
-    return (*([suite.about] if suite.about else []), what, *transductive, *missing, *failed)
+    known = (f"{result.row.name}: {note}." for result in results for note in result.notes)
+    return (*([suite.about] if suite.about else []), what, *known, *missing, *failed)

@@ -83,12 +83,21 @@ class RankingScores:
 
 @dataclass(frozen=True)
 class SimilarResult:
-    """Outcome of ``evaluate_similar``; ``structures`` is empty where they were not asked for."""
+    """Outcome of ``evaluate_similar``.
+
+    Attributes:
+        overall: Searched in the whole bank.
+        labelled: The same queries, searched among the questions that have a similar one. Nobody has said what the
+            others are similar to: ``overall`` takes each of them that is found for a mistake, this one passes it
+            over (condensed lists, Sakai 2007). ``None`` where there are no others.
+        structures: By whether query and corpus have figures.
+    """
 
     k: int
     depth: int
     split: str | None
     overall: RankingScores
+    labelled: RankingScores | None
     structures: dict[str, RankingScores]
 
     def to_dict(self) -> dict[str, Any]:
@@ -98,6 +107,7 @@ class SimilarResult:
             "depth": self.depth,
             "split": self.split,
             "overall": self.overall.summary(),
+            "labelled": self.labelled.summary() if self.labelled else None,
             "structures": {name: scores.summary() for name, scores in self.structures.items()},
         }
 
@@ -123,7 +133,7 @@ def evaluate_similar(
     *,
     k: int = 5,
     depth: int = 100,
-    structures: bool = True,
+    parts: bool = True,
     pictured: BoolArray | None = None,
     repeats: int = 2000,
     seed: int = 0,
@@ -134,9 +144,10 @@ def evaluate_similar(
         ranker: A ranker, or vectors ``[questions, width]`` to be ranked by cosine.
         split: Whose questions ask; ``None`` for all of them.
         depth: How deep MRR looks; at least k.
-        structures: Also score by whether query and corpus have figures (TQ-Net, Table 6). Each cell ranks a
-            corpus of only the one kind, and its queries need k similar questions *there*, so the cells have
-            different queries: compare models within a cell, not the cells of one model.
+        parts: Also score searches in parts of the bank: among labelled questions, and by whether query and corpus
+            have figures (TQ-Net, Table 6). Each cell of the latter ranks a corpus of only the one kind, and its
+            queries need k similar questions *there*, so the cells have different queries: compare models within a
+            cell, not the cells of one model.
         pictured: Which questions count as having figures, ``[questions]``; by default those that have some in
             ``bank``, which may be shown without those that it has.
         repeats, seed: Of the bootstrap.
@@ -154,14 +165,17 @@ def evaluate_similar(
         asking = everyone[np.array([name == split for name in bank.column("split")], dtype=bool)]
     task = _Task(ranker, similarity, _similar_pairs(similarity, asking), len(bank), k, depth, repeats, seed)
     overall = task.score([(asking, everyone)])
-    cells: dict[str, RankingScores] = {}
-    if structures:
-        if pictured is None:
-            pictured = has_figures(bank)
-        for name, directions in STRUCTURES.items():
-            parts = [(asking[pictured[asking] == q], everyone[pictured == c]) for q, c in directions]
-            cells[name] = task.score(parts)
-    return SimilarResult(k, depth, split, overall, cells)
+    if not parts:
+        return SimilarResult(k, depth, split, overall, None, {})
+    has_similar = np.asarray(similarity.has_similar, dtype=bool)
+    labelled = None if has_similar.all() else task.score([(asking, everyone[has_similar])])
+    if pictured is None:
+        pictured = has_figures(bank)
+    cells = {
+        name: task.score([(asking[pictured[asking] == q], everyone[pictured == c]) for q, c in directions])
+        for name, directions in STRUCTURES.items()
+    }
+    return SimilarResult(k, depth, split, overall, labelled, cells)
 
 
 def has_figures(bank: QuestionBank) -> BoolArray:

@@ -81,8 +81,8 @@ def shortest_length(sources: Iterable[str]) -> int | None:
 
 def source_notes(source: str) -> tuple[str, ...]:
     """What a reader of a source's scores has to know."""
-    config = Path(source) / "config.json"
-    marked = not source.startswith(ENCODER) and json.loads(config.read_text(encoding="utf-8")).get("transductive")
+    config = Path(source) / "config.json"  # of a model of ours; word overlap and encoders as they come have none
+    marked = config.is_file() and json.loads(config.read_text(encoding="utf-8")).get("transductive")
     return ("pre-training has read the questions of valid and test, unlabelled (transductive)",) if marked else ()
 
 

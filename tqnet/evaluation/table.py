@@ -57,13 +57,18 @@ class Table:
 
 
 def stage_table(results: Results) -> Table:
-    """One row per stage: P@k with its interval, the gain over the first stage, MRR, nDCG, probe F1 per level."""
+    """One row per stage: P@k with its interval, the gain over the first stage, MRR, nDCG, probe F1 per level.
+
+    P@k among labelled questions has a column where the bank has others.
+    """
     k, depth = _k_and_depth(results)
     levels = _levels(results)
+    unlabelled = any(stage.similar and stage.similar.labelled for stage in results.values())
     baseline = next((stage.similar for stage in results.values() if stage.similar), None)
     rows = []
     for name, stage in results.items():
         scores = stage.similar.overall.summary() if stage.similar else {}
+        among = stage.similar.labelled.summary() if stage.similar and stage.similar.labelled else {}
         f1 = _level_values(stage, "micro_f1")
         rows.append(
             (
@@ -72,10 +77,12 @@ def stage_table(results: Results) -> Table:
                 _interval(scores.get("low"), scores.get("high")),
                 _gain(baseline, stage.similar),
                 *(_number(scores.get(metric)) for metric in ("mrr", "recall", "ndcg", "group_mean")),
+                *([_number(among.get("precision"))] if unlabelled else []),
                 *(_number(f1.get(level)) for level in levels),
             )
         )
-    measured = (f"MRR@{depth}", f"R@{k}", f"nDCG@{k}", f"P@{k} by group")
+    measured = [f"MRR@{depth}", f"R@{k}", f"nDCG@{k}", f"P@{k} by group"]
+    measured += [f"P@{k} among labelled"] if unlabelled else []
     header = ("stage", f"P@{k}", "95 % interval", "vs first", *measured, *(f"F1 L{level}" for level in levels))
     title = "Similar questions and knowledge points" if levels else "Similar questions"
     return Table(title, header, tuple(rows), _stage_notes(results))
@@ -146,6 +153,11 @@ def to_dict(results: Results) -> dict[str, Any]:
 
 def _stage_notes(results: Results) -> tuple[str, ...]:
     own = tuple(f"{name}: {note}." for name, stage in results.items() for note in stage.notes)
+    if any(stage.similar and stage.similar.labelled for stage in results.values()):
+        own += (
+            "Among labelled: the same queries, searched among the questions that have a similar one. Of the others "
+            "nobody has said what they are similar to; searched in the whole bank, each that is found is a mistake.",
+        )
     without = dict.fromkeys(_without(stage.without) for stage in results.values() if stage.without)
     return (*own, *without)
 

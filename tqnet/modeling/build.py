@@ -92,15 +92,15 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     if config.architecture not in (None, *_NEW):
         raise ValueError(f"model.architecture: {config.architecture!r} is none of {', '.join(_NEW)}")
     if config.start:
-        model = load_model(config.start)
+        model = _given(config.start, "model.start")
         _check_nothing_beside_start(config, model.config.model_type)
         if model.processor is None:
-            raise FileNotFoundError(f"{config.start}: the model has no processor beside it")
+            raise FileNotFoundError(f"model.start: {config.start}: the model has no processor beside it")
         processor = model.processor
     else:
         model, processor = _new_model(config, texts)
     if config.visual_start and model.config.reads_images:
-        _take_visual_stream(model, config.visual_start)
+        _take_visual_stream(model, processor, config.visual_start)
     if config.dropout is not None:
         _set_dropout(model, config.dropout)
     return model, processor
@@ -144,13 +144,23 @@ def _set_dropout(model: QuestionEncoder, rate: float) -> None:
             module.dropout = rate
 
 
-def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
-    given = load_model(folder)
+def _take_visual_stream(model: QuestionEncoder, processor: TQNetProcessor, folder: str) -> None:
+    given = _given(folder, "model.visual_start")
     try:
         model.visual.load_state_dict(given.visual.state_dict())
     except (AttributeError, RuntimeError) as error:
         raise ValueError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
+    if given.processor is not None:  # figures are normalised as for these weights
+        ours, theirs = processor.image_processor, given.processor.image_processor
+        ours.image_mean, ours.image_std = theirs.image_mean, theirs.image_std
     model.config.transductive |= given.config.transductive
+
+
+def _given(folder: str, setting: str) -> QuestionEncoder:
+    try:
+        return load_model(folder)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{setting}: {error}") from error
 
 
 def load_model(folder: str | Path) -> QuestionEncoder:

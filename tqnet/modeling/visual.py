@@ -40,7 +40,12 @@ class VisualStream(nn.Module):
         if config.visual_backbone is None:
             raise ValueError("visual_backbone: none, so there is no visual stream")
         options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
-        self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
+        try:
+            self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
+        except TypeError as error:  # some backbones take batch norm alone
+            if not options:
+                raise
+            raise ValueError(f"visual_norm: {config.visual_norm} is not for {config.visual_backbone}") from error
         if config.visual_norm == "frozen":
             convert_batchnorm(self.backbone, FrozenBatchNorm2d)
         self.projection = nn.Linear(self.backbone.num_features, config.hidden_size)

@@ -11,7 +11,7 @@ def figure_reconstruction(drawn: Tensor, figures: Tensor) -> Tensor:
 
     Args:
         drawn: [n, 1, size, size], grey.
-        figures: [n, 3, H, W], normalised; compared in grey at the size of ``drawn``.
+        figures: [n, 3, H, W], as ImageNet's statistics normalise them; compared in grey at the size of ``drawn``.
 
     NOTE: papers take the plain mean. Figures are mostly paper: here an error on a line weighs as much as all the
     paper together.

@@ -98,8 +98,8 @@ class OptimConfig:
     Attributes:
         name: ``adamw`` or ``sgd``.
         lr: Learning rate of everything that has no rate of its own below.
-        text_lr, visual_lr: Rates of the two streams; null means ``lr``, and 0 leaves the stream as it is (with
-            ``model.visual_norm=frozen``, its statistics too), which is faster by its backward pass.
+        text_lr, visual_lr: Rates of the two streams; null means ``lr``, and 0 leaves the stream as it is, the
+            statistics of its batch norms included, which is faster by its backward pass.
         weight_decay: Not applied to biases and norms under AdamW.
         momentum: Of SGD.
         schedule: ``cosine``, ``linear`` or ``constant``, after the warm-up.

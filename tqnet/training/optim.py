@@ -8,23 +8,47 @@ import torch
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
-from tqnet.training.config import OptimConfig
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.normalization import FrozenBatchNorm2d, convert_batchnorm, has_no_statistics
+from tqnet.training.config import ConfigError, OptimConfig
+
+
+def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
+    """Leave the streams whose rate is 0 as they are: no gradient is computed, no statistics move.
+
+    To be called before the model is copied.
+
+    Raises:
+        ConfigError: The visual stream is to stay as it is, and has random weights.
+    """
+    if config.visual_lr == 0 and model.config.reads_images:
+        if has_no_statistics(model.visual.backbone):
+            raise ConfigError(
+                "optim.visual_lr: 0 would leave the visual stream its random weights; where the model is made, "
+                "model.visual=lite0, model.visual_pretrained=true or model.visual_start brings trained ones"
+            )
+        convert_batchnorm(model.visual.backbone, FrozenBatchNorm2d)
+    rates = {"text": config.text_lr, "visual": config.visual_lr}
+    for name, parameter in model.named_parameters():
+        if rates.get(_stream(name)) == 0:
+            parameter.requires_grad_(False)
 
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
     """Parameters of the text stream, the visual stream and the rest in groups with rates of their own.
 
-    A stream whose rate is 0 asks for no gradient, so that none is computed.
+    Raises:
+        ConfigError: Nothing is left to train.
     """
     rates = {"text": config.text_lr, "visual": config.visual_lr, "rest": None}
     groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
     for name, parameter in module.named_parameters():
-        if rates[_stream(name)] == 0:
-            parameter.requires_grad_(False)
         if parameter.requires_grad:
             # SGD decays everything, as MoCo's and the paper's settings do; AdamW spares biases and norms.
             decays = config.name == "sgd" or parameter.ndim > 1
             groups.setdefault((_stream(name), decays), []).append(parameter)
+    if not groups:
+        raise ConfigError("optim.text_lr, optim.visual_lr: 0 leaves nothing to train")
     parameters = [
         {
             "params": of,

@@ -22,6 +22,7 @@ from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.libraries import out_of_memory, precision, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.normalization import has_no_statistics
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
@@ -29,6 +30,7 @@ from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConf
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.launch import follow_launcher, start_missing_processes
 from tqnet.training.loop import NonFiniteLossError
+from tqnet.training.optim import freeze_streams
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +112,8 @@ def questions_with_figures(bank: QuestionBank, data: DataConfig, least: int = 1)
 def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config.model`` describes, a vocabulary learnt from ``bank``.
 
-    Of a training with ``data.transductive``, the model and all that are trained on from it carry the mark.
+    Its streams are frozen whose rate in ``config.optim`` is 0. Where ``bank`` has questions of valid or test
+    (``data.transductive``), the model and all that are trained on from it carry the mark.
 
     Raises:
         ConfigError: Settings that make no model.
@@ -118,7 +121,11 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
     """
     with settings_at_fault():
         model, processor = build_model(config.model, contents(bank))
-    model.config.transductive |= config.data.transductive
+    freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
+    if freezes and has_no_statistics(model.visual.backbone):
+        raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
+    freeze_streams(model, config.optim)
+    model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model, processor
 
 

@@ -58,5 +58,5 @@ class ValidationPrecision:
 
     def __call__(self) -> dict[str, float]:
         vectors = self.model.encode(self.bank, device=self.model.device, precision=self.precision)
-        result = evaluate_similar(vectors, self.bank, self.similarity, split="valid", structures=False)
+        result = evaluate_similar(vectors, self.bank, self.similarity, split="valid", parts=False)
         return {"valid/p@5": float(result.overall.precision.mean())}
