@@ -46,6 +46,8 @@ def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pyt
     assert results["made_by"]["bank"].startswith(Path(bank_folder).name)
     table = (out / "results.md").read_text(encoding="utf-8")
     assert "| scl |" in table
+    assert "| P@5 among labelled |" in table  # some of the bank's questions have no group
+    assert "Among labelled: the same queries" in table
     assert "bm25: scores pairs of questions and has no vectors that a probe could read." in table
     assert results["stages"]["words"]["probe"]["levels"]
     assert results["stages"]["bm25"]["probe"] is None
