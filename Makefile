@@ -50,6 +50,7 @@ publish: $(VENV)/installed
 	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond))
 	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
+	$(if $(SUITE),mkdir -p docs/results/tables/scores && cp runs/bench/scores/*.json docs/results/tables/scores/)
 	rm -f docs/results/$(or $(BANK),tables/$(SUITE))/notes.md # they were about other numbers
 	$(BIN)/python docs/collect.py
 

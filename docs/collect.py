@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 HERE = Path(__file__).parent / "results"
@@ -39,11 +40,14 @@ batches (`block`). So the probe after SCL is not the paper's, whose encoder has 
 TABLES = """# Tables
 
 `make table SUITE=table4 DATA=FOLDER` trains and measures all rows of a table, `make publish SUITE=table4` puts it here;
-where the command below a heading names rows, the others have not been run yet. `configs/tables` has the rows and their
-budgets. The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is
-not public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left
-out. MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's pre-training
-keep the last.
+where the command below a heading names rows, the others have not been run yet. `--scores docs/results/tables/scores` in
+a command takes rows that the same command had trained and measured before; without it all are trained. `configs/tables`
+has the rows and their budgets.
+
+The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
+public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
+MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's pre-training keep
+the last.
 """
 
 SPEED = """# Speed and memory
@@ -82,11 +86,21 @@ MEASURED = {
 
 
 def main() -> None:
+    _prune(HERE / "tables")
     sections = [PREFACE, STAGES, *_measured(HERE)]
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
     sections += [SPEED, *_speed(HERE / "speed")]
     (HERE.parent / "results.md").write_text("\n".join(sections), encoding="utf-8")
+
+
+def _prune(tables: Path) -> None:
+    """Remove the scores that no table names any more."""
+    documents = [json.loads(_text(file)) for file in tables.glob("*/results.json")]
+    named = {key for document in documents for row in document["rows"].values() for key in row.get("kept", ())}
+    for file in (tables / "scores").glob("*.json"):
+        if file.stem not in named:
+            file.unlink()
 
 
 def _measured(root: Path) -> list[str]:

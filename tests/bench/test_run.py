@@ -20,7 +20,7 @@ from tqnet.bench.plan import trainings as plan
 from tqnet.bench.run import Bench
 from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import precision
-from tqnet.bench.suite import Row, Stage, Suite, SuiteError
+from tqnet.bench.suite import Row, Stage, Suite, SuiteError, load_suite
 from tqnet.evaluation.sources import Encoding
 from tqnet.questions import QuestionBank
 
@@ -48,6 +48,8 @@ ROWS = {
     "1": {"name": "SCL", "stages": ["mlm", "scl"], "paper": 0.8386},
     "2": {"name": "Pair", "stages": ["mlm", "scl"], "settings": {"scl": {"objective": "pair"}}},
 }
+
+ENCODING = Encoding(batch_size=32, device="cpu", precision="fp32")
 
 
 @pytest.fixture
@@ -105,8 +107,15 @@ def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Pope
     assert steps[-1] == 20
     cost = rows["Pair"]["costs"][0]
     assert [stage["questions"] for stage in cost] == [64, 320]
-    assert all(stage["seconds"] > 0 and stage["peak_memory_mib"] > 50 for stage in cost)
+    assert all(stage["pace"] > 0 and stage["peak_memory_mib"] > 50 for stage in cost)
     assert cost[0]["parameters"] == cost[1]["parameters"] > 1e5
+
+    # Elsewhere, with no more than what was measured, the same table comes out without a training.
+    suite = load_suite(tmp_path / "suite.yaml")
+    bench = Bench(suite, suite.bank, tmp_path / "new", ROOT, ENCODING, [tmp_path / "out" / "scores"])
+    *_, again = bench.run(1)
+    assert {result.row.name: result.to_dict() for result in again} == rows
+    assert not (tmp_path / "new").exists()
 
 
 @pytest.mark.slow
@@ -121,9 +130,6 @@ def test_a_row_that_fails_takes_no_other_with_it(start: Callable[..., subprocess
     assert len(rows["whole"]["p@5"]) == 1
     assert "broken failed" in output
     assert "whole: pre-training has read the questions of valid and test" in output
-
-
-ENCODING = Encoding(batch_size=32, device="cpu", precision="fp32")
 
 
 def test_rows_are_measured_by_the_pairs_that_they_are_trained_on(tmp_path: Path) -> None:

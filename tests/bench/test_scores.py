@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from tqnet.bench.differences import differences
-from tqnet.bench.results import RowResult
+from tqnet.bench.results import Finished, RowResult
+from tqnet.bench.runner import Cost
 from tqnet.bench.scores import ProbeTerms, QueryScores, RowScores, f1, f1_gain, precision, precision_gain
 from tqnet.bench.suite import Row, Stage, Suite
 from tqnet.bench.table import difference_table, render
@@ -21,6 +24,11 @@ def row(right: float, seed: int, groups: np.ndarray | None = None) -> RowScores:
     terms = ProbeTerms(1, (2 * hit).tolist(), np.full(QUESTIONS, 2).tolist(), groups.tolist())
     queries = QueryScores(list(range(QUESTIONS)), groups.tolist(), hit.astype(float).tolist())
     return RowScores({"overall": queries}, [terms])
+
+
+def finished(scores: RowScores, *notes: str) -> list[Finished]:
+    """One seed of a row that took nothing."""
+    return [Finished("0" * 12, scores, [], notes)]
 
 
 def test_gains_are_those_of_the_same_questions() -> None:
@@ -42,9 +50,15 @@ def test_rows_on_other_questions_are_not_compared() -> None:
     assert f1([row(0.5, 0)], 2) is None
 
 
-def test_scores_are_kept(tmp_path) -> None:
-    row(0.5, 0).save(tmp_path / "scores.json")
-    assert RowScores.load(tmp_path / "scores.json") == row(0.5, 0)
+def test_what_is_finished_is_kept(tmp_path: Path) -> None:
+    cost = Cost("mlm-0", questions=64, pace=42.0, peak_memory_mib=100.0, parameters=7, machine="this")
+    kept = Finished("0" * 12, row(0.5, 0), [cost], ("a note",))
+    kept.save(tmp_path / "scores")
+    assert Finished.find(kept.key, [tmp_path / "elsewhere", tmp_path / "scores"]) == kept
+    assert Finished.find("1" * 12, [tmp_path / "scores"]) is None
+    (tmp_path / "scores" / f"{kept.key}.json").write_text('{"key": 1}')
+    with pytest.raises(ValueError, match=rf"{kept.key}\.json: no scores that this version can read"):
+        Finished.find(kept.key, [tmp_path / "scores"])
 
 
 def test_tables_of_rows_that_lack_something() -> None:
@@ -52,9 +66,9 @@ def test_tables_of_rows_that_lack_something() -> None:
     whole, part = row(0.7, 0), row(0.5, 1)
     whole.similar["image-image"] = part.similar["overall"]
     rows = [
-        RowResult(Row("part", source="tfidf"), [part]),
-        RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), [whole]),
-        RowResult(Row("third", stages=["mlm"]), notes=("has seen the test",), errors=["no memory"]),
+        RowResult(Row("part", source="tfidf"), finished(part)),
+        RowResult(Row("whole", stages=["mlm"], paper_structures={"image-image": 0.796}), finished(whole)),
+        RowResult(Row("third", stages=["mlm"]), finished(part, "has seen the test"), errors=["no memory"]),
     ]
     text = render(Suite("A table", "bank", by_structure=True, stages={"mlm": Stage("pretrain/mlm.py", 64)}), rows)
     assert "image-image (400)" in text
@@ -67,8 +81,8 @@ def test_tables_of_rows_that_lack_something() -> None:
 
 def test_the_rows_that_are_compared() -> None:
     rows = [
-        RowResult(Row("a", source="tfidf", paper=0.8), [row(0.5, 0)]),
-        RowResult(Row("b", source="bm25", paper=0.85), [row(0.7, 1)]),
+        RowResult(Row("a", source="tfidf", paper=0.8), finished(row(0.5, 0))),
+        RowResult(Row("b", source="bm25", paper=0.85), finished(row(0.7, 1))),
         RowResult(Row("c", source="minilm"), []),
     ]
     table = difference_table(Suite("A table", "bank"), rows)
@@ -83,7 +97,7 @@ def test_the_rows_that_are_compared() -> None:
 
 
 def test_a_row_that_the_suite_does_not_compare_is_compared_with_the_first() -> None:
-    rows = [RowResult(Row(name, source="tfidf"), [row(0.5, 0)]) for name in ("a", "b", "mine")]
+    rows = [RowResult(Row(name, source="tfidf"), finished(row(0.5, 0))) for name in ("a", "b", "mine")]
     suite = Suite("A table", "bank", compare=[["b", "a"]])
     assert [(each.row, each.over) for each in differences(suite, rows)] == [("b", "a"), ("mine", "a")]
     assert [(each.row, each.over) for each in differences(suite, rows[1:])] == [("mine", "b")]

@@ -2,13 +2,56 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tqnet.bench.runner import Cost
 from tqnet.bench.scores import RowScores, precision
 from tqnet.bench.suite import Row
+from tqnet.files import atomic
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A row with one seed, trained and measured: all that a table needs, without the model.
+
+    Attributes:
+        key: Of all that the rest depends on; its file is called so.
+        scores: On each question, for comparing rows question by question.
+        costs: What its trainings took, in order; those that rows share count in each.
+        notes: What a reader of the scores has to know.
+    """
+
+    key: str
+    scores: RowScores
+    costs: list[Cost]
+    notes: tuple[str, ...] = ()
+
+    def save(self, folder: Path) -> None:
+        """To a file in ``folder``."""
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomic(folder / f"{self.key}.json") as temporary:
+            temporary.write_text(json.dumps(asdict(self), separators=(",", ":")) + "\n", encoding="utf-8")
+
+    @classmethod
+    def find(cls, key: str, folders: Sequence[Path]) -> Finished | None:
+        """That of ``key`` in the first folder that has it.
+
+        Raises:
+            ValueError: Its file is not as :meth:`save` writes it; the message names it.
+        """
+        file = next((file for folder in folders if (file := folder / f"{key}.json").is_file()), None)
+        if file is None:
+            return None
+        try:
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            scores, costs = RowScores.from_dict(kept["scores"]), [Cost(**cost) for cost in kept["costs"]]
+            return cls(kept["key"], scores, costs, tuple(kept["notes"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{file}: no scores that this version can read ({error})") from error
 
 
 @dataclass
@@ -16,22 +59,34 @@ class RowResult:
     """What has come out of a row so far.
 
     Attributes:
-        scores: One per seed that is finished.
-        costs: For each of them, what its trainings took; those that rows share count in each.
-        notes: What a reader of the scores has to know.
+        finished: One per seed.
         errors: Of the seeds that failed, without repeats.
     """
 
     row: Row
-    scores: list[RowScores] = field(default_factory=list)
-    costs: list[list[Cost]] = field(default_factory=list)
-    notes: tuple[str, ...] = ()
+    finished: list[Finished] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
+
+    @property
+    def scores(self) -> list[RowScores]:
+        """One per seed."""
+        return [finished.scores for finished in self.finished]
+
+    @property
+    def costs(self) -> list[list[Cost]]:
+        """For each seed, what its trainings took."""
+        return [finished.costs for finished in self.finished]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Of all seeds, without repeats."""
+        return tuple(dict.fromkeys(note for finished in self.finished for note in finished.notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
         return {
             "stages": list(self.row.stages),
+            "kept": [finished.key for finished in self.finished],
             "paper": self.row.paper,
             "p@5": [spread.mean for s in self.scores if (spread := precision([s]))],
             "structures": [

@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from tqnet.bench.plan import trainings
-from tqnet.bench.results import RowResult
+from tqnet.bench.plan import Training, trainings
+from tqnet.bench.results import Finished, RowResult
 from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import RowScores
 from tqnet.bench.suite import Row, Suite, typed
 from tqnet.evaluation.similar import has_figures
-from tqnet.evaluation.sources import Encoding, source_notes, source_vectors, vectors_key
+from tqnet.evaluation.sources import Encoding, source_digest, source_notes, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
 from tqnet.libraries import machine
@@ -24,6 +24,7 @@ from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.modalities import show
 from tqnet.training.config import DataConfig
 from tqnet.training.validation import similar_questions
+from tqnet.version import __version__
 
 #: Raised when the same vectors are to be measured anew, by a better probe or for further scores.
 _MEASURE = 2
@@ -35,16 +36,21 @@ class Bench:
     Args:
         bank: Folder or file of the bank.
         out: Gets the trainings, the vectors, and what is measured.
+        measured: Folders of what was measured before, beside ``out/scores``: such a row is not trained.
         recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
         encoding: How vectors are computed.
     """
 
-    def __init__(self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding):
+    def __init__(
+        self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding, measured: Sequence[Path] = ()
+    ):
         self.suite, self.out, self.encoding = suite, out, encoding
         data = {"bank": bank, "similar_level": suite.similar_level}
         self.data = typed(DataConfig, suite.data | data, f"{suite.name}: data")
         self.bank = self.data.load()
         self.runner = Runner(out / "trainings", recipes)
+        self._scores = out / "scores"
+        self._measured = (self._scores, *measured)
         for stage in suite.stages.values():
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
@@ -56,14 +62,14 @@ class Bench:
         for row in suite.rows:  # the length of a training, and files that it goes on from: told before the first one
             trainings(suite, row, 0, bank, self._fingerprint)
 
-    @property
-    def facts(self) -> dict[str, str]:
+    def facts(self, results: Sequence[RowResult]) -> dict[str, str]:
         """How the numbers came about, in words, for the head of a table."""
         whole = f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
+        costs = {cost.training: cost for result in results for costs in result.costs for cost in costs}.values()
         return {
             "bank": f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train",
-            "machine": "; ".join(sorted({cost.machine for cost in self.runner.costs.values()})) or machine(),
-            "training": f"{self.runner.seconds / 60:,.0f} minutes of steps, each stage counted once",
+            "machine": "; ".join(sorted({cost.machine for cost in costs})) or machine(),
+            "training": f"{sum(cost.seconds for cost in costs) / 60:,.0f} minutes of steps, each stage counted once",
         }
 
     def run(self, seeds: int) -> Iterator[list[RowResult]]:
@@ -81,43 +87,42 @@ class Bench:
             return
         chain = trainings(self.suite, row, seed, self.data.bank, self._fingerprint)
         try:
-            costs = [self.runner.run(training) for training in chain]
-        except TrainingError as error:
-            self._fail(result, error)
-            return
+            result.finished.append(self._finish(row, chain))
+        except (TrainingError, OSError, ValueError) as error:
+            print(f"{row.name}: {error}", file=sys.stderr)
+            result.errors += [str(error)] if str(error) not in result.errors else []
+
+    def _finish(self, row: Row, chain: Sequence[Training]) -> Finished:
+        """Train and measure, or read what was measured before."""
+        key = self._key(row, chain)
+        if finished := Finished.find(key, self._measured):
+            return finished
+        costs = [self.runner.run(training) for training in chain]
         source = row.source or str(self.runner.model(chain[-1]))
-        try:
-            scores = self._scores(row, source)
-        except (OSError, ValueError) as error:
-            self._fail(result, error)
-            return
-        result.notes = source_notes(source)
-        result.scores.append(scores)
-        result.costs.append(costs)
+        finished = Finished(key, self._measure(row, source), costs, source_notes(source))
+        finished.save(self._scores)
+        return finished
 
-    @staticmethod
-    def _fail(result: RowResult, error: Exception) -> None:
-        print(f"{result.row.name}: {error}", file=sys.stderr)
-        result.errors += [str(error)] if str(error) not in result.errors else []
+    def _key(self, row: Row, chain: Sequence[Training]) -> str:
+        """12 hex digits of all that a row's scores depend on, wherever bank and models lie."""
+        by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
+        of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
+        of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
+        known = json.dumps([_MEASURE, __version__, by, of, self.encoding.precision])
+        return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
 
-    def _scores(self, row: Row, source: str) -> RowScores:
-        encoding = replace(self.encoding, max_length=self.suite.model.get("max_length"))
+    def _measure(self, row: Row, source: str) -> RowScores:
         shown = show(self.bank, row.measure or row.show).select(self._clean)
-        measured = [_MEASURE, vectors_key(source, shown, encoding), self.suite.similar_level]
-        measured += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
-        digest = hashlib.blake2b(json.dumps(measured).encode(), digest_size=6).hexdigest()
-        kept = self.out / "scores" / f"{digest}.json"
-        if kept.is_file():
-            return RowScores.load(kept)
         tasks = self._tasks(shown)
         if source in LEXICAL:
-            scores = RowScores.of(tasks.measure_lexical(source))
-        else:
-            vectors = source_vectors(source, shown, encoding, self.out / "vectors")
-            scores = RowScores.of(tasks.measure_vectors(vectors))
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        scores.save(kept)
-        return scores
+            return RowScores.of(tasks.measure_lexical(source))
+        encoding = replace(self.encoding, max_length=self._max_length)
+        vectors = source_vectors(source, shown, encoding, self.out / "vectors")
+        return RowScores.of(tasks.measure_vectors(vectors))
+
+    @property
+    def _max_length(self) -> int | None:
+        return self.suite.model.get("max_length")
 
     def _tasks(self, bank: QuestionBank) -> Tasks:
         hierarchy = KnowledgeHierarchy.from_bank(bank)

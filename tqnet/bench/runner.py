@@ -34,20 +34,25 @@ class Cost:
     """What a training took.
 
     Attributes:
+        training: Its folder, which has a name of its own for every training.
         questions: Seen in training, repeats counted.
-        seconds: Of steps, evaluations left out.
         pace: Questions per second, the median over the training: what else the machine did for a while is left out.
         peak_memory_mib: Of the process, or of the accelerator where there is one.
         parameters: Of the model that came out.
         machine: On which, in words.
     """
 
+    training: str
     questions: int
-    seconds: float
     pace: float
     peak_memory_mib: float
     parameters: int
     machine: str
+
+    @property
+    def seconds(self) -> float:
+        """Of steps at that pace, evaluations left out."""
+        return self.questions / self.pace
 
 
 class Runner:
@@ -60,12 +65,6 @@ class Runner:
     def __init__(self, root: Path, recipes: Path):
         self.root, self.recipes = root, recipes
         self._failed: dict[str, TrainingError] = {}
-        self.costs: dict[str, Cost] = {}
-
-    @property
-    def seconds(self) -> float:
-        """Of all trainings that were asked for, each counted once."""
-        return sum(cost.seconds for cost in self.costs.values())
 
     def model(self, training: Training) -> Path:
         """The folder of the model that comes out."""
@@ -77,10 +76,6 @@ class Runner:
         Raises:
             TrainingError: It failed, or has failed before in this runner.
         """
-        cost = self.costs[training.key] = self._run(training)
-        return cost
-
-    def _run(self, training: Training) -> Cost:
         folder = self.root / training.folder
         if (folder / _COST).is_file():
             return _kept(folder)
@@ -144,8 +139,8 @@ def _cost(folder: Path) -> Cost:
     series = read_series(folder / "metrics.jsonl")
     questions, pace = series["questions"][1], series["questions_per_second"][1]
     return Cost(
+        training=folder.name,
         questions=int(questions[-1]),
-        seconds=float(np.sum(np.diff(questions, prepend=0) / pace)),
         pace=float(np.median(pace)),
         peak_memory_mib=float(series["peak_memory_mib"][1].max()),
         parameters=_parameters(folder / "model"),

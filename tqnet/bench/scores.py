@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,6 @@ from tqnet.evaluation.metrics import Interval, bootstrap_interval, percentiles, 
 from tqnet.evaluation.probe import LevelResult
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import StageResult
-from tqnet.files import atomic
 
 #: How much one row is above another, and the 95 % interval of that.
 Gain = tuple[float, Interval]
@@ -87,13 +84,9 @@ class RowScores:
             probe=[ProbeTerms.of(level) for level in result.probe.levels] if result.probe else [],
         )
 
-    def save(self, path: Path) -> None:
-        with atomic(path) as temporary:
-            temporary.write_text(json.dumps(asdict(self)), encoding="utf-8")
-
     @classmethod
-    def load(cls, path: Path) -> RowScores:
-        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    def from_dict(cls, kept: dict[str, Any]) -> RowScores:
+        """What ``dataclasses.asdict`` made of one."""
         return cls(
             similar={name: QueryScores(**scores) for name, scores in kept["similar"].items()},
             probe=[ProbeTerms(**level) for level in kept["probe"]],

@@ -30,6 +30,14 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--out", default="runs/bench", metavar="DIR", help="gets trainings, results.json, results.md")
     parser.add_argument("--recipes", default=".", metavar="DIR", help="where pretrain/ and finetune/ lie (.)")
+    parser.add_argument(
+        "--scores",
+        nargs="+",
+        default=[],
+        metavar="DIR",
+        help="what was measured before, beside OUT/scores: such rows are not trained (docs/results/tables/scores has "
+        "those of the published tables; known by settings, seed, bank, precision and version)",
+    )
     add_model_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -43,9 +51,10 @@ def run(args: argparse.Namespace) -> int:
     quiet()
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite, args.rows)
-    bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args))
+    measured = [Path(folder) for folder in args.scores]
+    bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args), measured)
     for results in bench.run(args.seeds):
-        _write(args, suite, results, bench.facts)
+        _write(args, suite, results, bench.facts(results))
     print(render(suite, results))
     return 1 if any(result.errors for result in results) else 0
 

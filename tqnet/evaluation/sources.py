@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tqnet.files import atomic, model_files
+from tqnet.files import atomic, content_digest, model_files
 from tqnet.modeling.build import ModelConfig, build_model, load_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
@@ -84,6 +84,12 @@ def source_notes(source: str) -> tuple[str, ...]:
     config = Path(source) / "config.json"  # of a model of ours; word overlap and encoders as they come have none
     marked = config.is_file() and json.loads(config.read_text(encoding="utf-8")).get("transductive")
     return ("pre-training has read the questions of valid and test, unlabelled (transductive)",) if marked else ()
+
+
+def source_digest(source: str) -> str | None:
+    """Of what is in a source's folder; None of what has only a name."""
+    folder = Path(source.removeprefix(ENCODER))
+    return content_digest(folder) if folder.is_dir() else None
 
 
 def source_vectors(source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None) -> np.ndarray:
