@@ -9,14 +9,12 @@ Runs the recipe itself, and clocks it from its first step to its last; between t
 from __future__ import annotations
 
 import argparse
-import importlib
 import inspect
 import json
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
@@ -26,10 +24,11 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data import DataLoader
 
+from tests.bench.recipe import add_recipe, open_recipe
 from tqnet.libraries import on_cuda
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.training import session
-from tqnet.training.config import ConfigError, RecipeConfig, parse_config
+from tqnet.training.config import ConfigError, RecipeConfig
 
 #: What the time is divided among. The streams and the fusion count forwards and backwards, the loss forwards; ``keys``
 #: is the momentum encoder; ``other`` is pooling, and autograd between the parts.
@@ -145,11 +144,8 @@ def watched(watch: Stopwatch, recipe: ModuleType) -> Iterator[None]:
 
 def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
     """Questions per second, and of every part its share of the time."""
-    if config.run.max_steps == 1:
-        raise ConfigError("run.max_steps: a single step leaves nothing to clock")
     if on_cuda():
         raise ConfigError("the clock sees no accelerator, which works on when a call returns: ACCELERATE_USE_CPU=true")
-    config.run.eval_every = config.run.save_every = 10**9
     watch = Stopwatch()
     with watched(watch, recipe):
         recipe.main(config)
@@ -167,22 +163,13 @@ def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
 
 
 def main() -> None:
-    recipes = Path(__file__).parents[2]
     parser = argparse.ArgumentParser(
         "python -m tests.bench.shares", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument(
-        "recipe", type=Path, help="pretrain/moco.py and the like; its arguments follow (python RECIPE --help)"
-    )
+    add_recipe(parser)
     args, settings = parser.parse_known_args()
-    if not args.recipe.is_file() or not args.recipe.resolve().is_relative_to(recipes):
-        parser.error(f"{args.recipe}: no such recipe")
-    recipe = importlib.import_module(".".join(args.recipe.resolve().relative_to(recipes).with_suffix("").parts))
-    kind = inspect.signature(recipe.main, eval_str=True).parameters["config"].annotation
-    if not issubclass(kind, RecipeConfig):
-        parser.error(f"{args.recipe}: it takes no steps")
     with session.clear_errors():
-        print(json.dumps(shares(recipe, parse_config(kind, parser.prog, settings)), indent=2))
+        print(json.dumps(shares(*open_recipe(parser, args.recipe, settings)), indent=2))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import json
 import subprocess
@@ -13,10 +14,10 @@ import pytest
 import torch
 from torch import nn
 
-from finetune import similar
-from tests.bench.shares import PARTS, Stopwatch, shares
+from tests.bench.recipe import open_recipe
+from tests.bench.shares import PARTS, Stopwatch
 from tests.recipes.conftest import ROOT, TINY
-from tqnet.training.config import ConfigError, RunConfig
+from tqnet.training.config import ConfigError
 
 
 def test_a_module_is_clocked_forwards_and_backwards(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -49,6 +50,6 @@ def test_all_time_of_a_recipe_is_divided(tmp_path: Path) -> None:
 
 
 def test_a_single_step_is_none_to_clock() -> None:
-    config = similar.SimilarConfig(run=RunConfig(out="", max_steps=1))
+    settings = ["data.bank=assets/sample", "run.out=out", "run.max_steps=1"]
     with pytest.raises(ConfigError, match=r"run\.max_steps: a single step leaves nothing to clock"):
-        shares(similar, config)
+        open_recipe(argparse.ArgumentParser(), ROOT / "finetune" / "similar.py", settings)
