@@ -40,10 +40,12 @@ stages: $(VENV)/installed
 	  MLM=$(RUNS)/mlm/model MoCo=$(RUNS)/moco/model SCL=$(RUNS)/scl/model
 
 # One of the paper's tables, or what goes beyond them: make table SUITE=table4 DATA=path/to/geometry SEEDS=3
+# Without training what has been measured before: SCORES=docs/results/tables/scores
 SEEDS := 1
 table: $(VENV)/installed
-	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond DATA=FOLDER [SEEDS=3]))
-	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench
+	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
+	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
+	  $(if $(SCORES),--scores $(SCORES))
 
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish: $(VENV)/installed

@@ -46,7 +46,8 @@ class SimilarConfig(RecipeConfig):
             a batch holds negatives that are hard to tell apart; 1 draws them at random.
         chunk: Questions per process whose activations are held at a time (gradient caching), so that a large batch
             fits in a small memory, for a second forward pass; 0 encodes a batch at once. Batch norm then takes each
-            chunk's statistics; with ``model.visual_norm=frozen|group`` the gradients do not depend on it.
+            chunk's statistics; with ``model.visual_norm=frozen|group`` or ``optim.visual_lr=0`` the gradients do not
+            depend on it.
         concept_level, concept_weight: Adds Eq. 3 over "shares a concept of that level", so weighted; 0 is the
             paper's. Only labels of ``train`` are read.
     """

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 from tqnet.evaluation import LinearProbe, evaluate_probe, probe_splits
 from tqnet.evaluation.linear_probe import decide, indicators
-from tqnet.evaluation.probe_fit import fit_probe
+from tqnet.evaluation.probe_fit import L2_STRENGTHS, _path
 from tqnet.questions import KnowledgeHierarchy, Question, QuestionBank
 
 
@@ -63,24 +64,39 @@ def test_same_input_same_weights(vectors, bank, hierarchy) -> None:
         assert one.to_dict() == other.to_dict()
 
 
-def test_weights_minimise_the_penalised_loss() -> None:
-    """Within the steps that there are, however much the features have in common."""
-    from sklearn.linear_model import LogisticRegression
-
+@pytest.mark.parametrize("multi_label", [False, True])
+def test_weights_minimise_the_penalised_loss(multi_label: bool) -> None:
+    """Within the steps that there are, however much the features have in common and however rare the classes are."""
     rng = np.random.default_rng(0)
-    rotation, _ = np.linalg.qr(rng.normal(size=(40, 40)))
-    x, y = rng.normal(size=(300, 40)) * np.logspace(0, -3, 40) @ rotation, rng.integers(0, 3, 300)
-    truth = np.eye(3, dtype=bool)[y]
-    probe = fit_probe((x, truth), (x, truth), ["a", "b", "c"], multi_label=False, strengths=(1e-3,))
-    features = (x - x.mean(axis=0)) / x.std(axis=0)
+    rotation, _ = np.linalg.qr(rng.normal(size=(24, 24)))
+    centres = 2 * rng.normal(size=(60, 24))
+    chance = 1 / np.arange(1, 61)  # the first is in a fifth of the questions, the last in one of 300
+    classes = np.concatenate([np.arange(60), rng.choice(60, 940, p=chance / chance.sum())])
+    x = (centres[classes] + 3 * rng.normal(size=(1000, 24))) * np.logspace(0, -2, 24) @ rotation
+    features = ((x - x.mean(axis=0)) / x.std(axis=0)).astype(np.float32)
+    truth = np.eye(60, dtype=bool)[classes]
+    if multi_label:
+        truth |= truth[rng.permutation(1000)]
+    for l2, *found in _path(features, truth, multi_label, L2_STRENGTHS, 30):
+        fitted, best = (_loss(features, truth, *weights, l2) for weights in (found, _best(features, truth, l2)))
+        assert fitted == pytest.approx(best, abs=5e-4)
 
-    def loss(weight: np.ndarray, bias: np.ndarray) -> float:
-        logits = features @ weight.T + bias
-        chosen = logits[np.arange(300), y]
-        return float(np.mean(np.log(np.exp(logits).sum(axis=1)) - chosen) + 0.0005 * (weight**2).sum())
 
-    best = LogisticRegression(C=1 / (1e-3 * 300), tol=1e-8, max_iter=10_000).fit(features, y)
-    assert loss(probe.weight, probe.bias) == pytest.approx(loss(best.coef_, best.intercept_), abs=1e-5)
+def _loss(x: np.ndarray, truth: np.ndarray, weight: np.ndarray, bias: np.ndarray, l2: float) -> float:
+    logits = x @ weight.T + bias
+    single = (truth.sum(axis=1) == 1).all()
+    error = np.log(np.exp(logits).sum(axis=1)) if single else np.logaddexp(0, logits).sum(axis=1)
+    return float((error - (truth * logits).sum(axis=1)).mean() + l2 / 2 * (weight**2).sum())
+
+
+def _best(x: np.ndarray, truth: np.ndarray, l2: float) -> tuple[np.ndarray, np.ndarray]:
+    """By scikit-learn, with as many steps as it takes."""
+    model = LogisticRegression(C=1 / (l2 * len(x)), tol=1e-7, max_iter=100_000)
+    if (truth.sum(axis=1) == 1).all():
+        model.fit(x, truth.argmax(axis=1))
+        return model.coef_, model.intercept_
+    fits = [(model.fit(x, column).coef_[0], model.intercept_[0]) for column in truth.T]
+    return np.array([weight for weight, _ in fits]), np.array([bias for _, bias in fits])
 
 
 def test_saved_probe_predicts_the_same(vectors, bank, hierarchy, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ def test_groups(groups: list[str | None]) -> None:
     pairs = {(i, j) for i in range(n) for j in range(n) if i != j and groups[i] is not None and groups[i] == groups[j]}
     _check_agreement(similarity, pairs)
     assert len(set(similarity.groups.tolist())) == len(set(groups) - {None}) + groups.count(None)
+    assert similarity.labelled.tolist() == [group is not None for group in groups]  # one alone in its group too
 
 
 @given(st.dictionaries(st.tuples(st.integers(0, 6), st.integers(0, 6)).filter(lambda p: p[0] < p[1]), st.floats(0, 1)))
@@ -50,6 +51,7 @@ def test_pairs(tmp_path_factory: pytest.TempPathFactory, scores: dict[tuple[int,
     similarity = Similarity.from_pairs(file, _bank(*[None] * 7), threshold=0.4)
     similar = {pair for pair, score in scores.items() if score >= 0.4}
     _check_agreement(similarity, similar | {(b, a) for a, b in similar})
+    assert np.flatnonzero(similarity.labelled).tolist() == sorted({end for pair in scores for end in pair})
 
 
 def test_pairs_are_not_transitive_but_their_groups_are(tmp_path: Path) -> None:
@@ -92,7 +94,9 @@ def test_a_part_of_a_relation(
     for whole in (Similarity.from_groups(bank), Similarity.from_pairs(file, bank)):
         matrix = whole.matrix(chosen)
         related = {(i, j) for i in range(len(chosen)) for j in range(len(chosen)) if matrix[i, j]}
-        _check_agreement(whole.select(np.array(chosen, dtype=int)), related)
+        part = whole.select(np.array(chosen, dtype=int))
+        _check_agreement(part, related)
+        assert part.labelled.tolist() == [bool(whole.labelled[i]) for i in chosen]
     by_group = Similarity.from_groups(bank).select(chosen)
     assert by_group.has_similar.tolist() == Similarity.from_groups(bank.select(chosen)).has_similar.tolist()
 
@@ -178,5 +182,6 @@ def test_questions_of_one_concept_are_similar(several: bool) -> None:
     assert by_topic.neighbours(4).tolist() == []
     assert by_domain.neighbours(2).tolist() == ([0, 1, 3, 5] if several else [0, 1, 5])
     assert not by_topic.has_similar[4]
+    assert by_topic.labelled.tolist() == by_domain.labelled.tolist() == [True, True, True, True, False, True]
     with pytest.raises(ValueError, match="level: expected 1 to 2, got 3"):
         Similarity.from_concepts(bank, 3)

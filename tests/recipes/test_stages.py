@@ -74,7 +74,7 @@ def test_autoencoder(train: Callable[..., Any]) -> None:
     assert run.losses[-1] < run.losses[0]
     # Handed on by model.visual_start: the streams are equal at the start of the next stage.
     out = f"model.visual_start={run.out / 'model'}"
-    next_stage = train("finetune.similar", out, "optim.lr=0", "run.max_steps=1", "model.visual_norm=batch", out="next")
+    next_stage = train("finetune.similar", out, "optim.lr=0", "run.max_steps=1", out="next")
     taken, given = next_stage.model.visual.state_dict(), run.model.visual.state_dict()
     assert torch.equal(taken["backbone.conv1.0.weight"], given["backbone.conv1.0.weight"])
 

@@ -15,6 +15,9 @@ from tqnet.training.config import RunConfig
 from tqnet.training.provenance import flat, lasting
 from tqnet.version import __version__
 
+#: Raised when the same settings come to train other weights.
+_TRAIN = 1
+
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
 _EPOCHS = 1_000_000
 
@@ -97,5 +100,5 @@ def _merged(*parts: Settings) -> Settings:
 def _digest(recipe: str, settings: Settings, fingerprint: str, before: tuple[Training, ...]) -> str:
     run = {"precision": RunConfig.precision, "eval_every": RunConfig.eval_every} | settings["run"]
     decides = lasting(flat(settings | {"run": run})) | {"run.eval_every": run["eval_every"]}  # which state is kept
-    known = [__version__, recipe, decides, fingerprint, [given.key for given in before]]
+    known = [_TRAIN, __version__, recipe, decides, fingerprint, [given.key for given in before]]
     return hashlib.blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=6).hexdigest()

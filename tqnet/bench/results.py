@@ -41,15 +41,17 @@ class Finished:
         """That of ``key`` in the first folder that has it.
 
         Raises:
-            ValueError: Its file is not as :meth:`save` writes it; the message names it.
+            ValueError: Its file is not as :meth:`save` writes it, or of another key; the message names it.
         """
         file = next((file for folder in folders if (file := folder / f"{key}.json").is_file()), None)
         if file is None:
             return None
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
+            if kept["key"] != key:
+                raise ValueError(f"its key is {kept['key']}")
             scores, costs = RowScores.from_dict(kept["scores"]), [Cost(**cost) for cost in kept["costs"]]
-            return cls(kept["key"], scores, costs, tuple(kept["notes"]))
+            return cls(key, scores, costs, tuple(kept["notes"]))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file}: no scores that this version can read ({error})") from error
 

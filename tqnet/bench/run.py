@@ -51,6 +51,9 @@ class Bench:
         self.runner = Runner(out / "trainings", recipes)
         self._scores = out / "scores"
         self._measured = (self._scores, *measured)
+        for folder in measured:
+            if not folder.is_dir():
+                raise FileNotFoundError(f"--scores {folder}: no such folder")
         for stage in suite.stages.values():
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
@@ -96,6 +99,8 @@ class Bench:
         """Train and measure, or read what was measured before."""
         key = self._key(row, chain)
         if finished := Finished.find(key, self._measured):
+            print(f"{row.name}: measured before ({key}.json)", file=sys.stderr)
+            finished.save(self._scores)
             return finished
         costs = [self.runner.run(training) for training in chain]
         source = row.source or str(self.runner.model(chain[-1]))
@@ -104,7 +109,7 @@ class Bench:
         return finished
 
     def _key(self, row: Row, chain: Sequence[Training]) -> str:
-        """12 hex digits of all that a row's scores depend on, wherever bank and models lie."""
+        """12 hex digits of all that a row's scores depend on, wherever the bank and trained models lie."""
         by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
         of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
         of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []

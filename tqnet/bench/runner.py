@@ -6,7 +6,7 @@ import json
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -132,7 +132,9 @@ def _run(command: list[str], log: Path) -> None:
 
 
 def _kept(folder: Path) -> Cost:
-    return Cost(**json.loads((folder / _COST).read_text(encoding="utf-8")))
+    kept = json.loads((folder / _COST).read_text(encoding="utf-8"))
+    known = {of.name: kept[of.name] for of in fields(Cost) if of.name in kept}  # others are of another version
+    return Cost(**known | {"training": folder.name})
 
 
 def _cost(folder: Path) -> Cost:

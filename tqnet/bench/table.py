@@ -49,6 +49,7 @@ def difference_table(suite: Suite, results: Sequence[RowResult]) -> Table:
 
 def cost_table(results: Sequence[RowResult]) -> Table:
     """What each row took: speed and size are those of its last stage, the rest of all its stages."""
+    machines = {cost.machine for result in results for costs in result.costs for cost in costs}
     rows = []
     for result in results:
         if not (done := [costs for costs in result.costs if costs]):
@@ -65,6 +66,7 @@ def cost_table(results: Sequence[RowResult]) -> Table:
                 NOTHING if seconds is None else f"{seconds.mean / 60:.1f}",
                 f"{last.parameters / 1e6:.1f}",
                 f"{max(cost.peak_memory_mib for costs in done for cost in costs):,.0f}",
+                *(["; ".join(sorted({cost.machine for costs in done for cost in costs}))] if len(machines) > 1 else []),
             )
         )
     header = (
@@ -74,6 +76,7 @@ def cost_table(results: Sequence[RowResult]) -> Table:
         "minutes of steps",
         "parameters, M",
         "peak memory, MiB",
+        *(["machine"] if len(machines) > 1 else []),
     )
     return Table("What the rows took", header, tuple(rows))
 

@@ -21,7 +21,7 @@ from tqnet.evaluation.linear_probe import (
 from tqnet.evaluation.metrics import BoolArray, micro_f1
 
 #: From strong to weak, so that each fit starts from a smoother one; per mean loss over questions.
-L2_STRENGTHS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4)
+L2_STRENGTHS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
 
 _THRESHOLDS = np.arange(0.05, 0.95, 0.05)
 
@@ -33,7 +33,7 @@ def fit_probe(
     *,
     multi_label: bool,
     strengths: Sequence[float] = L2_STRENGTHS,
-    steps: int = 20,
+    steps: int = 30,
 ) -> LinearProbe:
     """Fit with each L2 strength in turn and keep the one with the best micro F1 on ``valid``.
 
@@ -76,15 +76,20 @@ def _path(
     """Yield (strength, weight, bias) along the grid, each fit started from the one before it.
 
     The first starts at the log prior, so that its first steps go into the weights.
+
+    Features of an encoder are correlated, so L-BFGS moves along their principal axes, as :func:`_minimum` wants them.
     """
     x, y = torch.from_numpy(features), torch.from_numpy(targets.astype(np.float32))
+    _, axes = torch.linalg.eigh((x.T @ x).double())
+    axes = axes.float()
+    along = x @ axes
     prior = y.mean(dim=0).clamp(1e-6, 1 - 1e-6)
     bias = prior.logit() if multi_label else prior.log()
     weight = torch.zeros(y.shape[1], x.shape[1])
     target = y if multi_label else y.argmax(dim=1)
     for l2 in strengths:
-        weight, bias = _minimum(x, target, weight, bias, l2, steps)
-        yield l2, weight.numpy(), bias.numpy()
+        weight, bias = _minimum(along, target, weight, bias, l2, steps)
+        yield l2, (weight @ axes.T).numpy(), bias.numpy()
 
 
 def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float, steps: int) -> tuple[Tensor, Tensor]:
@@ -93,34 +98,36 @@ def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float,
     The loss is the mean over questions of the cross-entropy (multi-label: of the summed logistic losses), plus
     ``l2 / 2 * |weight|^2``; the bias is free.
 
-    Features of an encoder are correlated, and by them L-BFGS is far from the minimum when its steps are used up.
-    It moves in coordinates in which the loss is curved alike in all directions: ``weight @ root``, where ``root @
-    root.T = x.T @ x / 4n + l2`` bounds the curvature of the logistic loss (Böhning 1992).
+    Axes vary unequally and classes are rare unequally, so each weight moves in units of its own: the root of the loss's
+    second derivative by it where the fit starts, ``mean(p * (1 - p) * x^2) + l2`` with ``p`` the class's probability.
+    By weights as they are, L-BFGS is far from the minimum when its steps are used up.
 
     Args:
+        x: ``[questions, axes]``, uncorrelated.
         target: Indicators ``[questions, classes]``, or one class per question ``[questions]``.
     """
-    curvature = (x.T @ x).double() / (4 * len(x))
-    root = torch.linalg.cholesky(curvature + l2 * torch.eye(len(curvature), dtype=torch.double))
-    inverse = torch.linalg.inv(root).float()
-    seen = x @ inverse.T
-    moved = (weight @ root.float()).requires_grad_()
-    bias = bias.clone().requires_grad_()
-    optimizer = torch.optim.LBFGS([moved, bias], max_iter=steps, tolerance_change=1e-7, line_search_fn="strong_wolfe")
+    chance = torch.addmm(bias, x, weight.t())
+    chance = chance.sigmoid() if target.ndim == 2 else chance.softmax(dim=1)
+    spread = chance * (1 - chance) / len(x)
+    scales = (spread.t() @ x.square() + l2).sqrt(), (spread.sum(dim=0) + 1e-6).sqrt()
+    moved = [(start * scale).requires_grad_() for start, scale in zip((weight, bias), scales, strict=True)]
+    optimizer = torch.optim.LBFGS(moved, max_iter=steps, tolerance_change=1e-7, line_search_fn="strong_wolfe")
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        logits = torch.addmm(bias, seen, moved.t())
+        weight, bias = (of / scale for of, scale in zip(moved, scales, strict=True))
+        logits = torch.addmm(bias, x, weight.t())
         if target.ndim == 2:
             error = F.binary_cross_entropy_with_logits(logits, target, reduction="sum") / len(x)
         else:
             error = F.cross_entropy(logits, target)
-        total = error + 0.5 * l2 * (moved @ inverse).square().sum()
+        total = error + 0.5 * l2 * weight.square().sum()
         total.backward()
         return total
 
     optimizer.step(loss)
-    return moved.detach() @ inverse, bias.detach()
+    weight, bias = (of.detach() / scale for of, scale in zip(moved, scales, strict=True))
+    return weight, bias
 
 
 def _best_threshold(probability: Weights, truth: BoolArray) -> float:

@@ -87,9 +87,9 @@ class SimilarResult:
 
     Attributes:
         overall: Searched in the whole bank.
-        labelled: The same queries, searched among the questions that have a similar one. Nobody has said what the
-            others are similar to: ``overall`` takes each of them that is found for a mistake, this one passes it
-            over (condensed lists, Sakai 2007). ``None`` where there are no others.
+        labelled: The same queries, searched among the questions of which somebody has said what they are similar to.
+            ``overall`` takes each of the others that is found for a mistake, this one passes it over (condensed
+            lists, Sakai 2007). ``None`` where there are no others.
         structures: By whether query and corpus have figures.
     """
 
@@ -167,8 +167,7 @@ def evaluate_similar(
     overall = task.score([(asking, everyone)])
     if not parts:
         return SimilarResult(k, depth, split, overall, None, {})
-    has_similar = np.asarray(similarity.has_similar, dtype=bool)
-    labelled = None if has_similar.all() else task.score([(asking, everyone[has_similar])])
+    labelled = None if similarity.labelled.all() else task.score([(asking, everyone[similarity.labelled])])
     if pictured is None:
         pictured = has_figures(bank)
     cells = {

@@ -155,8 +155,8 @@ def _stage_notes(results: Results) -> tuple[str, ...]:
     own = tuple(f"{name}: {note}." for name, stage in results.items() for note in stage.notes)
     if any(stage.similar and stage.similar.labelled for stage in results.values()):
         own += (
-            "Among labelled: the same queries, searched among the questions that have a similar one. Of the others "
-            "nobody has said what they are similar to; searched in the whole bank, each that is found is a mistake.",
+            "Among labelled: the same queries, searched without the questions of which nobody has said what they are "
+            "similar to; searched in the whole bank, each of those that is found is a mistake.",
         )
     without = dict.fromkeys(_without(stage.without) for stage in results.values() if stage.without)
     return (*own, *without)

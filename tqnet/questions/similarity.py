@@ -34,20 +34,22 @@ class Similarity(ABC):
         groups: int64 ``[n]``; questions of different groups are never linked, directly or over others, so
             groups are what a bootstrap may draw independently. A question without relatives is a group.
         has_similar: bool ``[n]``; whether a question has any neighbour.
+        labelled: bool ``[n]``; whether anybody has said what a question is similar to, if only that it is to none.
     """
 
     groups: np.ndarray
     has_similar: np.ndarray
+    labelled: np.ndarray
 
     @staticmethod
     def from_groups(bank: QuestionBank) -> Similarity:
-        """Questions with the same ``group`` are similar; one without a group has none."""
+        """Questions with the same ``group`` are similar; one without a group has none, and is not labelled."""
         column = pa.chunked_array([pa.array(names, pa.string()) for (names,) in bank.batches("group")], pa.string())
         groups = column.combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
         lonely = groups < 0
         named = int(groups.max(initial=-1)) + 1
         groups[lonely] = np.arange(named, named + lonely.sum())
-        return _Groups(groups)
+        return _Groups(groups, ~lonely)
 
     @staticmethod
     def from_concepts(bank: QuestionBank, level: int) -> Similarity:
@@ -57,16 +59,17 @@ class Similarity(ABC):
             ValueError: The hierarchy is not that deep.
         """
         names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
+        labelled = np.array([bool(own) for own in labels], dtype=bool)
         if all(len(own) <= 1 for own in labels):
             alone = itertools.count(len(names))
-            return _Groups(np.array([own[0] if own else next(alone) for own in labels], dtype=np.int64))
+            return _Groups(np.array([own[0] if own else next(alone) for own in labels], dtype=np.int64), labelled)
         question = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
         concept = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int64)
         has = csr_array((np.ones(len(concept), dtype=np.float32), (question, concept)), shape=(len(bank), len(names)))
         shared = (has @ has.T).tocoo()
         apart = shared.row != shared.col
         links = (np.ones(int(apart.sum()), dtype=bool), (shared.row[apart], shared.col[apart]))
-        return _Pairs(csr_array(coo_array(links, shape=(len(bank), len(bank)))))
+        return _Pairs(csr_array(coo_array(links, shape=(len(bank), len(bank)))), labelled)
 
     @staticmethod
     def from_pairs(
@@ -97,11 +100,13 @@ class Similarity(ABC):
         if faults:
             message = f"{path}: {len(faults)} faulty pairs left out, {len(first)} read; the first fault: {faults[0]}"
             warnings.warn(message, stacklevel=2)
+        labelled = np.zeros(len(bank), dtype=bool)
+        labelled[first] = labelled[second] = True
         first, second = first[similar], second[similar]
         ones = np.ones(2 * len(first), dtype=bool)
         ends = (np.concatenate((first, second)), np.concatenate((second, first)))
         links = csr_array(coo_array((ones, ends), shape=(len(bank), len(bank))))
-        return _Pairs(links)
+        return _Pairs(links, labelled)
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -128,15 +133,16 @@ class Similarity(ABC):
 class _Groups(Similarity):
     """Group members lie side by side in ``_members``; a group of g costs g numbers, not g squared."""
 
-    def __init__(self, groups: np.ndarray):
-        self.groups = groups
+    def __init__(self, groups: np.ndarray, labelled: np.ndarray):
+        self.groups, self.labelled = groups, labelled
         sizes = np.bincount(groups)
         self.has_similar = sizes[groups] > 1
         self._members = np.argsort(groups, kind="stable")
         self._starts = np.concatenate(([0], np.cumsum(sizes)))
 
     def select(self, indices: Indices) -> Similarity:
-        return _Groups(self.groups[np.asarray(indices, dtype=np.int64)])
+        indices = np.asarray(indices, dtype=np.int64)
+        return _Groups(self.groups[indices], self.labelled[indices])
 
     def neighbours(self, index: int) -> np.ndarray:
         index = range(len(self))[index]
@@ -153,15 +159,15 @@ class _Groups(Similarity):
 class _Pairs(Similarity):
     """The similar pairs, both ways, as a compressed sparse matrix."""
 
-    def __init__(self, links: csr_array):
-        self._links = links
+    def __init__(self, links: csr_array, labelled: np.ndarray):
+        self._links, self.labelled = links, labelled
         self._links.sum_duplicates()  # a pair may be given twice; this also sorts the columns
         self.groups = connected_components(self._links, directed=False)[1].astype(np.int64)
         self.has_similar = np.diff(self._links.indptr) > 0
 
     def select(self, indices: Indices) -> Similarity:
         indices = np.asarray(indices, dtype=np.int64)
-        return _Pairs(self._links[indices][:, indices])
+        return _Pairs(self._links[indices][:, indices], self.labelled[indices])
 
     def neighbours(self, index: int) -> np.ndarray:
         index = range(len(self))[index]

@@ -99,7 +99,8 @@ class OptimConfig:
         name: ``adamw`` or ``sgd``.
         lr: Learning rate of everything that has no rate of its own below.
         text_lr, visual_lr: Rates of the two streams; null means ``lr``, and 0 leaves the stream as it is, the
-            statistics of its batch norms included, which is faster by its backward pass.
+            statistics of its batch norms included, which is faster by its backward pass. A QuesNet has no text
+            stream apart: its words go by ``lr``.
         weight_decay: Not applied to biases and norms under AdamW.
         momentum: Of SGD.
         schedule: ``cosine``, ``linear`` or ``constant``, after the warm-up.

@@ -37,8 +37,9 @@ def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int
         inputs: A packed batch, as :meth:`TQNetModel.forward` takes it.
         size: Questions per chunk; 0 encodes the batch at once, with all its activations.
 
-    NOTE: gradients are those of the whole batch, but for rounding, with ``visual_norm=frozen|group``. Batch norm
-    takes the mean and variance of each chunk's figures, as it takes those of each process's.
+    NOTE: gradients are those of the whole batch, but for rounding, with ``visual_norm=frozen|group`` or a visual
+    stream that stays as it is. Batch norm takes the mean and variance of each chunk's figures, as it takes those of
+    each process's.
     """
 
     def embed(part: dict[str, Tensor]) -> Tensor:
