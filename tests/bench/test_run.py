@@ -160,6 +160,8 @@ def test_settings_at_fault_end_it_before_the_first_training(tmp_path: Path) -> N
     suite = Suite("T", SUITE["bank"], rows=rows, stages=stages, name="table")
     with pytest.raises(SuiteError, match=r"row b: stage scl: run: run\.batch_size: 0 is less than 1"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
+    with pytest.raises(FileNotFoundError, match="--scores nowhere: no such folder"):
+        Bench(suite, suite.bank, tmp_path, ROOT, ENCODING, [Path("nowhere")])
     suite.data = {"on_error": "perhaps"}
     with pytest.raises(SuiteError, match=r"table: data: data\.on_error: 'perhaps'"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)

@@ -56,7 +56,10 @@ def test_what_is_finished_is_kept(tmp_path: Path) -> None:
     kept.save(tmp_path / "scores")
     assert Finished.find(kept.key, [tmp_path / "elsewhere", tmp_path / "scores"]) == kept
     assert Finished.find("1" * 12, [tmp_path / "scores"]) is None
-    (tmp_path / "scores" / f"{kept.key}.json").write_text('{"key": 1}')
+    (tmp_path / "scores" / f"{kept.key}.json").rename(tmp_path / "scores" / f"{'1' * 12}.json")
+    with pytest.raises(ValueError, match="its key is 000000000000"):
+        Finished.find("1" * 12, [tmp_path / "scores"])
+    (tmp_path / "scores" / f"{kept.key}.json").write_text("{}")
     with pytest.raises(ValueError, match=rf"{kept.key}\.json: no scores that this version can read"):
         Finished.find(kept.key, [tmp_path / "scores"])
 
