@@ -90,9 +90,9 @@ MEASURED = {
         "How much of the machine's arithmetic a step uses: momentum contrast",
         "python -m tests.bench.mfu pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
         "model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=12 data.distractors=0",
-        "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. Of the "
-        "paper's configuration on a GPU, `configs/paper/moco.yaml`, the same command measures it against the data "
-        "sheet; no GPU was at hand.",
+        "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. On a "
+        "GPU, where it is the data sheet's, the same command measures the paper's configuration "
+        "(`configs/paper/moco.yaml`); none was at hand.",
     ),
 }
 
