@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.objectives import draw_pairs, pair_logistic, supervised_contrastive
+from tqnet.objectives import draw_pairs, even_odds, pair_logistic, supervised_contrastive
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
@@ -38,6 +38,7 @@ class SimilarConfig(RecipeConfig):
     Attributes:
         augment: By default questions are seen as they are: the paper augments in pre-training alone.
         objective: ``scl`` (Eq. 3) or ``pair``.
+        bias: Where the learnt bias of ``pair`` starts; null for even odds in the first batch. Its scale starts at 10.
         denominator: ``negatives`` (Eq. 3) or ``all`` (Khosla et al. 2020).
         temperature: tau of Eq. 3.
         members, lone: A batch is made of clusters of ``members`` similar questions, and a share ``lone`` of
@@ -55,6 +56,7 @@ class SimilarConfig(RecipeConfig):
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
     augment: AugmentConfig = field(default_factory=lambda: AugmentConfig(mask=0.0, window=1.0, images="none"))
     objective: str = "scl"
+    bias: float | None = None
     denominator: str = "negatives"
     temperature: float = 0.07
     members: int = 2
@@ -82,12 +84,12 @@ class SimilarConfig(RecipeConfig):
 class SimilarityModel(nn.Module):
     """The encoder, and the scale and bias that the pair objective learns."""
 
-    def __init__(self, model: QuestionEncoder, objective: str, chunk: int = 0):
+    def __init__(self, model: QuestionEncoder, config: SimilarConfig):
         super().__init__()
-        self.model, self.chunk = model, chunk
-        if objective == "pair":
+        self.model, self.chunk = model, config.chunk
+        if config.objective == "pair":
             self.scale = nn.Parameter(torch.tensor(10.0))
-            self.bias = nn.Parameter(torch.tensor(-5.0))
+            self.bias = nn.Parameter(torch.tensor(config.bias or 0.0))
 
     def forward(self, **batch: Tensor) -> Tensor:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""
@@ -103,7 +105,7 @@ def main(config: SimilarConfig) -> Path:
     with session.settings_at_fault():  # a level that the hierarchy does not have
         blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
         concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
-    similarity_model = SimilarityModel(model, config.objective, config.chunk)
+    similarity_model = SimilarityModel(model, config)
     loop = TrainingLoop(
         accelerator,
         config,
@@ -133,9 +135,11 @@ def main(config: SimilarConfig) -> Path:
             seed = int(np.random.SeedSequence([config.run.seed, micro]).generate_state(1)[0])
             generator = torch.Generator().manual_seed(seed)
             left, right, label = draw_pairs(similar.cpu(), generator)
-            loss = pair_logistic(
-                features[left], features[right], label.to(loop.device), similarity_model.scale, similarity_model.bias
-            )
+            pairs = features[left], features[right], label.to(loop.device)
+            if micro == 0 and config.bias is None:
+                with torch.no_grad():
+                    similarity_model.bias.copy_(even_odds(*pairs, similarity_model.scale))
+            loss = pair_logistic(*pairs, similarity_model.scale, similarity_model.bias)
         if concepts is not None:
             same_concept = torch.from_numpy(concepts.matrix(index)).to(loop.device)
             loss = loss + config.concept_weight * supervised_contrastive(

@@ -18,7 +18,7 @@ import time
 import numpy as np
 import torch
 
-from finetune.similar import SimilarityModel
+from finetune.similar import SimilarConfig, SimilarityModel
 from tqnet.libraries import quiet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.objectives import supervised_contrastive
@@ -30,7 +30,7 @@ def measure(bank: QuestionBank, questions: int, chunk: int, bf16: bool) -> dict[
     """MiB and seconds of a forward and a backward pass; ``loaded`` is what model and batch take before it."""
     torch.manual_seed(0)
     model, processor = build_model(ModelConfig(), [bank[i].content for i in range(len(bank))])
-    trained = SimilarityModel(model, "scl", chunk).train()
+    trained = SimilarityModel(model, SimilarConfig(chunk=chunk)).train()
     views = QuestionViews(bank, processor, seed=0)
     index = np.resize(np.random.default_rng(0).permutation(len(bank)), questions)
     inputs = views.collate([views[0, int(i), 0] for i in index]).inputs

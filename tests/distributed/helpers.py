@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
 from finetune.knowledge import KnowledgeClassifier  # noqa: E402
-from finetune.similar import SimilarityModel  # noqa: E402
+from finetune.similar import SimilarConfig, SimilarityModel  # noqa: E402
 from pretrain.clip import CrossModalEncoder, same  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
 from tqnet.modeling.build import load_model  # noqa: E402
@@ -136,7 +136,7 @@ def supervised(
     """Gradients of the fine-tuning's objectives."""
     torch.manual_seed(1)
     model = load_model(folder)
-    similarity_model = SimilarityModel(model, objective, chunk)
+    similarity_model = SimilarityModel(model, SimilarConfig(objective=objective, chunk=chunk))
     still(similarity_model)
     trained = accelerator.prepare(similarity_model)
     batch = local_batch(accelerator, bank, model, views=1)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from tqnet.objectives import draw_pairs, pair_logistic
+from tqnet.objectives import draw_pairs, even_odds, pair_logistic
 
 
 def unit(p: int, seed: int) -> Tensor:
@@ -32,6 +32,14 @@ def test_the_loss_is_its_formula(label: list[int], scale: float, bias: float, se
     left, right = unit(len(label), seed), unit(len(label), seed + 1)
     loss = pair_logistic(left, right, torch.tensor(label), scale, bias)
     assert loss.item() == pytest.approx(literal(left, right, label, scale, bias), rel=1e-5, abs=1e-5)
+
+
+def test_even_odds_lie_between_the_two_kinds_of_pairs() -> None:
+    left, right, label = unit(6, 0), unit(6, 1), torch.tensor([1, 0, 0, 1, 0, 0])
+    cosine = (left * right).sum(1)
+    logits = 10 * cosine + even_odds(left, right, label, 10.0)
+    assert logits[label == 1].mean().item() == pytest.approx(-logits[label == 0].mean().item(), abs=1e-5)
+    assert even_odds(left, right, torch.ones(6), 10.0) == 0  # none of the other kind
 
 
 def test_gradients_of_vectors_scale_and_bias_are_those_of_the_formula() -> None:

@@ -3,7 +3,7 @@
 from tqnet.objectives.classification import concept_classification
 from tqnet.objectives.cross_modal import cross_modal_infonce
 from tqnet.objectives.infonce import infonce
-from tqnet.objectives.pair import draw_pairs, pair_logistic
+from tqnet.objectives.pair import draw_pairs, even_odds, pair_logistic
 from tqnet.objectives.reconstruction import figure_reconstruction
 from tqnet.objectives.skip_gram import skip_gram
 from tqnet.objectives.supervised_contrastive import supervised_contrastive
@@ -12,6 +12,7 @@ __all__ = [
     "concept_classification",
     "cross_modal_infonce",
     "draw_pairs",
+    "even_odds",
     "figure_reconstruction",
     "infonce",
     "pair_logistic",

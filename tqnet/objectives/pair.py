@@ -15,9 +15,23 @@ def pair_logistic(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | fl
         label: [p], 1 where the pair is similar, else 0.
         scale, bias: Learnt scalars.
     """
+    return F.binary_cross_entropy_with_logits(scale * _cosine(left, right) + bias, label.float())
+
+
+def even_odds(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float) -> Tensor:
+    """The bias by which the mean similar and the mean dissimilar pair are equally far from even odds.
+
+    Where all vectors point one way, as an untrained encoder's do, a bias of any other start has the loss push all
+    pairs apart, similar or not. The arguments are those of :func:`pair_logistic`; without pairs of either kind, 0.
+    """
+    cosine = _cosine(left, right)
+    means = [cosine[label == kind].mean() for kind in (0, 1)]
+    return (-scale * torch.stack(means).mean()).nan_to_num()
+
+
+def _cosine(left: Tensor, right: Tensor) -> Tensor:
     with torch.autocast(left.device.type, enabled=False):
-        cosine = torch.einsum("pd,pd->p", left.float(), right.float())
-        return F.binary_cross_entropy_with_logits(scale * cosine + bias, label.float())
+        return torch.einsum("pd,pd->p", left.float(), right.float())
 
 
 def draw_pairs(similar: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
