@@ -115,7 +115,7 @@ def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Pope
     bench = Bench(suite, suite.bank, tmp_path / "new", ROOT, ENCODING, [tmp_path / "out" / "scores"])
     *_, again = bench.run(1)
     assert {result.row.name: result.to_dict() for result in again} == rows
-    assert not (tmp_path / "new").exists()
+    assert [folder.name for folder in (tmp_path / "new").iterdir()] == ["scores"]
 
 
 @pytest.mark.slow
