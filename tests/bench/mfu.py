@@ -4,7 +4,7 @@
         model.start=runs/mlm/model run.out=OUT run.max_steps=20
 
 Runs the recipe twice with the same batches: counting the operations of its matrix products, convolutions and attention,
-those of the momentum encoder too; then by the clock, loader and optimizer included.
+those of the momentum encoder too, but not those of a QuesNet's LSTMs; then by the clock, loader and optimizer included.
 """
 
 from __future__ import annotations
