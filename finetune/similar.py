@@ -38,7 +38,8 @@ class SimilarConfig(RecipeConfig):
     Attributes:
         augment: By default questions are seen as they are: the paper augments in pre-training alone.
         objective: ``scl`` (Eq. 3) or ``pair``.
-        bias: Where the learnt bias of ``pair`` starts; null for even odds in the first batch. Its scale starts at 10.
+        bias: Where the learnt bias of ``pair`` starts; null for even odds in the first
+            micro-batch. Its scale starts at 10.
         denominator: ``negatives`` (Eq. 3) or ``all`` (Khosla et al. 2020).
         temperature: tau of Eq. 3.
         members, lone: A batch is made of clusters of ``members`` similar questions, and a share ``lone`` of
@@ -79,6 +80,8 @@ class SimilarConfig(RecipeConfig):
             at_least(1, name, getattr(self, name))
         at_least(0, "concept_weight", self.concept_weight)
         at_least(0, "chunk", self.chunk)
+        if self.bias is not None:
+            within(-math.inf, math.inf, "bias", self.bias, ends="()")
 
 
 class SimilarityModel(nn.Module):
@@ -89,7 +92,7 @@ class SimilarityModel(nn.Module):
         self.model, self.chunk = model, config.chunk
         if config.objective == "pair":
             self.scale = nn.Parameter(torch.tensor(10.0))
-            self.bias = nn.Parameter(torch.tensor(config.bias or 0.0))
+            self.bias = nn.Parameter(torch.tensor(float(config.bias or 0)))
 
     def forward(self, **batch: Tensor) -> Tensor:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tqnet.evaluation import LinearProbe, evaluate_probe, probe_splits
 from tqnet.evaluation.linear_probe import decide, indicators
-from tqnet.evaluation.probe_fit import L2_STRENGTHS, _path
+from tqnet.evaluation.probe_fit import L2_STRENGTHS, STEPS, _path
 from tqnet.questions import KnowledgeHierarchy, Question, QuestionBank
 
 
@@ -77,7 +77,7 @@ def test_weights_minimise_the_penalised_loss(multi_label: bool) -> None:
     truth = np.eye(60, dtype=bool)[classes]
     if multi_label:
         truth |= truth[rng.permutation(1000)]
-    for l2, *found in _path(features, truth, multi_label, L2_STRENGTHS, 30):
+    for l2, *found in _path(features, truth, multi_label, L2_STRENGTHS, STEPS):
         fitted, best = (_loss(features, truth, *weights, l2) for weights in (found, _best(features, truth, l2)))
         assert fitted == pytest.approx(best, abs=5e-4)
 

@@ -39,7 +39,8 @@ def test_even_odds_lie_between_the_two_kinds_of_pairs() -> None:
     cosine = (left * right).sum(1)
     logits = 10 * cosine + even_odds(left, right, label, 10.0)
     assert logits[label == 1].mean().item() == pytest.approx(-logits[label == 0].mean().item(), abs=1e-5)
-    assert even_odds(left, right, torch.ones(6), 10.0) == 0  # none of the other kind
+    assert even_odds(left, right, torch.ones(6), 10.0).item() == pytest.approx(-10 * cosine.mean().item(), abs=1e-5)
+    assert even_odds(left[:0], right[:0], label[:0], 10.0) == 0
 
 
 def test_gradients_of_vectors_scale_and_bias_are_those_of_the_formula() -> None:

@@ -100,11 +100,10 @@ class Bench:
         key = self._key(row, chain)
         if finished := Finished.find(key, self._measured):
             print(f"{row.name}: measured before ({key}.json)", file=sys.stderr)
-            finished.save(self._scores)
-            return finished
-        costs = [self.runner.run(training) for training in chain]
-        source = row.source or str(self.runner.model(chain[-1]))
-        finished = Finished(key, self._measure(row, source), costs, source_notes(source))
+        else:
+            costs = [self.runner.run(training) for training in chain]
+            source = row.source or str(self.runner.model(chain[-1]))
+            finished = Finished(key, self._measure(row, source), costs, source_notes(source))
         finished.save(self._scores)
         return finished
 

@@ -23,6 +23,9 @@ from tqnet.evaluation.metrics import BoolArray, micro_f1
 #: From strong to weak, so that each fit starts from a smoother one; per mean loss over questions.
 L2_STRENGTHS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
 
+#: Most L-BFGS iterations per strength: with more, F1 stays as it is (tests/evaluation/test_probe.py).
+STEPS = 30
+
 _THRESHOLDS = np.arange(0.05, 0.95, 0.05)
 
 
@@ -33,7 +36,7 @@ def fit_probe(
     *,
     multi_label: bool,
     strengths: Sequence[float] = L2_STRENGTHS,
-    steps: int = 30,
+    steps: int = STEPS,
 ) -> LinearProbe:
     """Fit with each L2 strength in turn and keep the one with the best micro F1 on ``valid``.
 
@@ -111,7 +114,9 @@ def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float,
     spread = chance * (1 - chance) / len(x)
     scales = (spread.t() @ x.square() + l2).sqrt(), (spread.sum(dim=0) + 1e-6).sqrt()
     moved = [(start * scale).requires_grad_() for start, scale in zip((weight, bias), scales, strict=True)]
-    optimizer = torch.optim.LBFGS(moved, max_iter=steps, tolerance_change=1e-7, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(
+        moved, max_iter=steps, max_eval=2 * steps, tolerance_change=1e-7, line_search_fn="strong_wolfe"
+    )
 
     def loss() -> Tensor:
         optimizer.zero_grad()

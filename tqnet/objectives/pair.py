@@ -22,11 +22,12 @@ def even_odds(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float)
     """The bias by which the mean similar and the mean dissimilar pair are equally far from even odds.
 
     Where all vectors point one way, as an untrained encoder's do, a bias of any other start has the loss push all
-    pairs apart, similar or not. The arguments are those of :func:`pair_logistic`; without pairs of either kind, 0.
+    pairs apart, similar or not. The arguments are those of :func:`pair_logistic`. Where all pairs are of one kind,
+    their mean is at even odds; without any pair, the bias is 0.
     """
     cosine = _cosine(left, right)
-    means = [cosine[label == kind].mean() for kind in (0, 1)]
-    return (-scale * torch.stack(means).mean()).nan_to_num()
+    means = torch.stack([cosine[label == kind].mean() for kind in (0, 1)])
+    return (-scale * means.nanmean()).nan_to_num()
 
 
 def _cosine(left: Tensor, right: Tensor) -> Tensor:
