@@ -33,6 +33,22 @@ def test_normalize(model_folder: str, write_bank, tmp_path: Path) -> None:
     assert np.linalg.norm(np.load(tmp_path / "vectors.npy"), axis=1) == pytest.approx(1, abs=1e-5)
 
 
+BROKEN = Path(__file__).parent.parent / "broken_banks" / "corrupt_image"
+
+
+def test_figures_are_decoded_before_the_first_question_is_encoded(
+    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["encode", "--model", model_folder, "--bank", str(BROKEN), "--out", str(tmp_path / "out")]
+    assert main(call) == 1
+    assert "questions.jsonl:1: images[0]: corrupt image: 'cut.png'" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+    assert main([*call, "--on-error", "skip"]) == 0
+    assert json.loads((tmp_path / "out" / "ids.json").read_text(encoding="utf-8")) == ["good"]
+    assert main([*call, "--no-verify-images"]) == 2
+    assert f"{BROKEN / 'cut.png'}: corrupt image" in capsys.readouterr().err
+
+
 def test_a_folder_without_a_model_is_one_line(write_bank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["encode", "--model", str(tmp_path), "--bank", write_bank(), "--out", str(tmp_path / "out")]) == 2
     assert capsys.readouterr().err == f"tqnet: error: {tmp_path}: no model here (config.json is missing)\n"

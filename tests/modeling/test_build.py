@@ -153,6 +153,11 @@ def test_a_size_out_of_its_range_is_named(name: str, value: int, least: int) -> 
         build_model(ModelConfig(**{name: value}), [])
 
 
+def test_figures_of_one_cell_are_refused(tiny_bank: QuestionBank) -> None:
+    with pytest.raises(ValueError, match=r"model.image_size: at 32, a figure is one cell"):
+        build_model(ModelConfig(**(SCRATCH | {"visual": "resnet10t", "image_size": 32})), texts_of(tiny_bank))
+
+
 @pytest.mark.parametrize("rate", [None, 0.0, 0.3])
 def test_dropout_is_that_of_all_layers(
     rate: float | None, build_tiny: Callable[..., TQNetModel], tmp_path: Path

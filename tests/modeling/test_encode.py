@@ -22,13 +22,21 @@ def test_a_question_may_be_a_record_a_dict_or_a_string_one_or_many(tiny_model: T
     wanted = tiny_model.encode([record])
     assert wanted.shape == (1, 48)
     assert wanted.dtype == np.float32
-    for same in (record, fields, [fields], {"id": "other", **fields}, "Find $x$.\n(A) $1$\n(B) $2$"):
+    for same in (
+        record,
+        dataclasses.asdict(record),
+        fields,
+        [fields],
+        {"id": "other", **fields},
+        "Find $x$.\n(A) $1$\n(B) $2$",
+    ):
         np.testing.assert_allclose(tiny_model.encode(same), wanted, atol=1e-6)
     mixed = tiny_model.encode([stem, record, fields, {"stem": stem}])
     np.testing.assert_allclose(mixed[[1, 2]], wanted[[0, 0]], atol=1e-5)
     np.testing.assert_allclose(mixed[0], mixed[3], atol=1e-6)
     assert np.abs(mixed[0] - mixed[1]).max() > 1e-3
     assert tiny_model.encode([]).shape == (0, 48)
+    assert tiny_model.encode({"options": ["$1$", "$2$"]}).shape == (1, 48)
 
 
 def test_a_bank_is_encoded_in_its_order(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import time
@@ -66,14 +67,14 @@ def test_killed_and_resumed_is_as_if_never_stopped(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_a_signal_saves_and_ends(
+def test_a_signal_to_all_processes_saves_and_ends(
     number: signal.Signals, code: int, train: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
     settings = ["run.max_steps=3000", "run.epochs=1000", "run.log_every=1", "data.workers=1"]
     process = start("pretrain.mlm", *settings)
     wait_for(process, lambda: (out / "metrics.jsonl").exists() and (out / "metrics.jsonl").stat().st_size > 0)
-    process.send_signal(number)
+    os.killpg(process.pid, number)  # with the worker, as a terminal, timeout and batch systems do
     _, errors = process.communicate(timeout=TIMEOUT)
     assert process.returncode == code, errors
     assert "Traceback" not in errors

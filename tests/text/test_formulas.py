@@ -86,6 +86,18 @@ def test_money_and_escaped_delimiters_are_prose(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "bodies"),
     [
+        ("A ticket costs $5; find $x$ tickets.", ["x"]),
+        ("每支铅笔 $3 元，共 $n$ 支", ["n"]),
+        (r"$2 \times 3 $ and $ 5 $, $4 x + $ more", [r"2 \times 3 ", " 5 ", "4 x + "]),
+    ],
+)
+def test_money_before_a_formula_does_not_turn_formulas_inside_out(text: str, bodies: list[str]) -> None:
+    assert [segment.body for segment in segments(text) if segment.is_formula] == bodies
+
+
+@pytest.mark.parametrize(
+    ("text", "bodies"),
+    [
         (r"(4※4)$\times$5-(5※5)", [r"\times"]),  # a digit right behind is no money
         (r"$\{$12, $x$, 14$\}$", [r"\{", "x", r"\}"]),
         (r"is $\$$13.20", [r"\$"]),

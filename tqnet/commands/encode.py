@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
+    from tqnet.questions import QuestionBank
 
 
 def add(subparsers: Subparsers) -> None:
@@ -18,8 +19,25 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--bank", required=True, help="a .jsonl or .parquet file, or a folder with questions.*")
     parser.add_argument("--out", required=True, metavar="DIR", help="gets vectors.npy [questions, width] and ids.json")
     parser.add_argument("--normalize", action="store_true", help="scale every vector to length 1")
-    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
+    add_error_arguments(parser)
     parser.set_defaults(run=run)
+
+
+def add_error_arguments(parser: argparse.ArgumentParser) -> None:
+    """What is looked for in a bank before its first question is encoded, and what then happens."""
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
+    parser.add_argument(
+        "--no-verify-images",
+        action="store_true",
+        help="do not decode every figure beforehand, for a bank that tqnet check has passed",
+    )
+
+
+def read_bank(args: argparse.Namespace) -> QuestionBank:
+    """The bank that the arguments name, with the faults that they say are looked for."""
+    from tqnet.questions import load_bank
+
+    return load_bank(args.bank, args.on_error, verify_images=not args.no_verify_images)
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,10 +84,9 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.build import load_model
-    from tqnet.questions import load_bank
 
     quiet()
-    bank = load_bank(args.bank, args.on_error)
+    bank = read_bank(args)
     model = load_model(args.model)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import add_model_arguments, whole_number
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -74,7 +74,7 @@ def _add_bank(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out questions of valid and test that have a double in train (see tqnet check)",
     )
-    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty records")
+    add_error_arguments(parser)
     add_model_arguments(parser)
 
 
@@ -92,13 +92,13 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
 
 
 def run_similar(args: argparse.Namespace) -> int:
-    bank = _bank(args)
+    bank = read_bank(args)
     baselines = {"TF-IDF": "tfidf", "BM25": "bm25", _START_NAME: args.start or _START}
     return _run_one_model(args, _tasks(args, bank, similarity=_similarity(args, bank)), baselines)
 
 
 def run_probe(args: argparse.Namespace) -> int:
-    bank = _bank(args)
+    bank = read_bank(args)
     baselines = {"TF-IDF": "tfidf", _START_NAME: args.start or _START}
     return _run_one_model(args, _tasks(args, bank, hierarchy=_hierarchy(bank)), baselines)
 
@@ -124,7 +124,7 @@ def run_stages(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
 
     stages = parse_stages(args.stages)
-    bank, logs, out = _bank(args), training_logs(stages), Path(args.out)
+    bank, logs, out = read_bank(args), training_logs(stages), Path(args.out)
     tasks = _what_there_is(_tasks(args, bank, similarity=_similarity(args, bank), hierarchy=_hierarchy(bank)))
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     results, vectors = _measure(args, stages, tasks, cache=out / "vectors")
@@ -224,12 +224,6 @@ def _doubles(bank: QuestionBank) -> Contamination:
     doubles = find_contamination(bank)
     print(f"doubles of questions in train left out: {len(doubles.doubles):,}", file=sys.stderr)
     return doubles
-
-
-def _bank(args: argparse.Namespace) -> QuestionBank:
-    from tqnet.questions import load_bank
-
-    return load_bank(args.bank, args.on_error)
 
 
 def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:

@@ -145,10 +145,19 @@ def training_logs(stages: Mapping[str, str]) -> dict[str, Path]:
 
 def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> dict[str, str]:
     """How results came about: the command, the data, and what each stage saw of it in training."""
-    series = {name: read_series(path).get("questions") for name, path in logs.items()}
-    seen = [f"{name} {points[1].max():,.0f}" for name, points in series.items() if points is not None]
     return {
         "command": command,
         "bank": f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}",
-        "questions seen in training": ", ".join(seen),
+        "training": "; ".join(f"{name}: {_training(path)}" for name, path in logs.items()),
     }
+
+
+def _training(log: Path) -> str:
+    """Questions that a training saw, its minutes of steps at their median pace, and what padding it computed."""
+    columns = {name: values for name, (_, values) in read_series(log).items()}
+    if not {"questions", "questions_per_second", "padding"} <= columns.keys():
+        return "no step logged"
+    seen = columns["questions"].max()
+    minutes = seen / np.median(columns["questions_per_second"]) / 60
+    padding = columns["padding"].mean()
+    return f"{seen:,.0f} questions, {minutes:,.0f} min, {padding:.2f} tokens computed for each real one"

@@ -219,6 +219,8 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrained
             max_images=config.max_images,
         )
     )
+    if model.config.reads_images and model.cells_per_image < 2:
+        raise ValueError(f"model.image_size: at {config.image_size}, a figure is one cell of the feature map")
     if encoder is not None:
         model.text.load_state_dict(encoder.state_dict())
     return model

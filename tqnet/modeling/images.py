@@ -15,19 +15,26 @@ from transformers.image_processing_utils import BaseImageProcessor
 
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.quesnet.configuration import QuesNetConfig
+from tqnet.questions.images import open_image
 
 
 def open_figure(path: str) -> np.ndarray:
-    """The figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
-    with Image.open(path) as file:
-        image: Image.Image = ImageOps.exif_transpose(file)  # as a photographed page is looked at
-        if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-            image = image.convert("RGBA")
-            paper = Image.new("RGBA", image.size, "white")
-            return np.array(Image.alpha_composite(paper, image).convert("RGB"))
-        if image.mode.startswith("I"):
-            return _from_16_bits(np.array(image))
-        return np.array(image.convert("RGB"))
+    """The figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish).
+
+    Raises:
+        OSError: No image that can be used; the message has the path and the reason.
+    """
+    image = open_image(path)
+    if isinstance(image, str):
+        raise OSError(f"{path}: {image}")
+    image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        paper = Image.new("RGBA", image.size, "white")
+        return np.array(Image.alpha_composite(paper, image).convert("RGB"))
+    if image.mode.startswith("I"):
+        return _from_16_bits(np.array(image))
+    return np.array(image.convert("RGB"))
 
 
 def _from_16_bits(grey: np.ndarray) -> np.ndarray:

@@ -26,13 +26,13 @@ QuestionLike = Question | Mapping[str, Any] | str
 
 
 def as_question(item: QuestionLike) -> Question:
-    """``item`` as a record; a dict needs no id."""
+    """``item`` as a record; a dict needs no id, and no stem beside figures or options."""
     if isinstance(item, Question):
         return item
     if isinstance(item, str):
         # As a bank's stem: HTML is cleaned, its figures count. An empty text is no fault here.
         return read_question({"id": "-", "stem": item}) if item.strip() else Question(id="-", stem=item)
-    return read_question({"id": "-", **item})
+    return read_question({"id": "-", "stem": "", **item})
 
 
 class TQNetProcessor(ProcessorMixin):

@@ -63,7 +63,7 @@ def knowledge(value: Any, field: str) -> tuple[KnowledgePath, ...]:
     """Paths of non-empty names; no path is empty."""
     paths = []
     for i, names in enumerate(_list(value, field)):
-        if not isinstance(names, list):
+        if not isinstance(names, list | tuple):
             raise FieldError(f"{field}[{i}]", f"expected a list of strings, got {kind(names)}")
         if not names:
             raise FieldError(f"{field}[{i}]", "empty path")
@@ -92,9 +92,9 @@ def split(value: Any, field: str) -> str | None:
     raise FieldError(field, f"expected one of {', '.join(SPLITS)} or null, got {shown}")
 
 
-def _list(value: Any, field: str) -> list[Any]:
+def _list(value: Any, field: str) -> list[Any] | tuple[Any, ...]:
     if value is None:
         return []
-    if not isinstance(value, list):
+    if not isinstance(value, list | tuple):  # dataclasses.asdict leaves a question's tuples as they are
         raise FieldError(field, f"expected a list, got {kind(value)}")
     return value

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What begins with a digit does not end before one, so that "$5 and $6" stays a matter of money.
+# What begins with a digit is a matter of money if it ends before one, as in "$5 and $6", or if it is words with white
+# space behind them, as in "costs $5 and $x$ is left"; many authors do write "$2 \times 3 $".
+_MONEY = r"(?=[^$\\]*\s\$)[^$\\]*?(?:\b[A-Za-z]{3,}\b|[\u3400-\u9fff])"
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
-    r"|(?<!\\)\$(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
+    rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
     r"|(?<!\\)\\\((?P<round>(?:\\.|[^\\])+?)\\\)"
     r"|(?<!\\)\\\[(?P<square>(?:\\.|[^\\])+?)\\\]",
     re.DOTALL,

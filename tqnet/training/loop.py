@@ -17,7 +17,6 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.model import PART
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
 from tqnet.training.config import ConfigError, RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
@@ -27,7 +26,7 @@ from tqnet.training.optim import build_optimizer, build_schedule
 from tqnet.training.pace import Pace, peak_memory, pooled
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
-from tqnet.training.signals import Interrupted, Signals
+from tqnet.training.signals import Interrupted, Signals, leave_signals_to_the_run
 
 log = logging.getLogger(__name__)
 
@@ -88,7 +87,6 @@ class TrainingLoop:
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
         self.state = {name: module.to(accelerator.device) for name, module in (state or {}).items()}
         self._evaluate = evaluate
-        self._part = PART if self.device.type == "cpu" else run.batch_size
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
         self.step_number, self.best, self.stepped = 0, float("-inf"), False
         self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate)
@@ -131,6 +129,7 @@ class TrainingLoop:
             batch_sampler=sampler,
             collate_fn=self.views.collate,
             num_workers=self.views.workers,
+            worker_init_fn=leave_signals_to_the_run,
             persistent_workers=self.views.workers > 0,
             pin_memory=self.device.type == "cuda",
             generator=torch.Generator(),  # else it draws from the one of dropout, once more in a resumed run
@@ -153,9 +152,8 @@ class TrainingLoop:
         self._micro += 1
         self._seen.append(self._batch.index)
         self.accelerator.backward(loss / self.run.accumulate)
-        self._pace.add(
-            {"loss": loss.detach(), **logged, "padding": self._batch.padding(self._part, self.model.cells_per_image)}
-        )
+        padding = self._batch.padding(self.model.cells_per_image)
+        self._pace.add({"loss": loss.detach(), **logged, "padding": padding})
         if not self.stepped:
             return
         norm = self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)

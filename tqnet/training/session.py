@@ -195,12 +195,15 @@ def settings_at_fault() -> Iterator[None]:
 
 @contextmanager
 def clear_errors() -> Iterator[None]:
-    """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower.
+    """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower; Ctrl-C
+    where there is no state to save, with code 130.
 
     Any other error is a fault of the program and keeps its traceback; TQNET_DEBUG=1 shows that of every error.
     """
     try:
         yield
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
     except (BankError, ConfigError, NonFiniteLossError, OSError, ImportError, RuntimeError, MemoryError) as error:
         if os.environ.get("TQNET_DEBUG", "0") not in ("", "0"):
             raise

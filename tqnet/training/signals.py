@@ -10,6 +10,15 @@ class Interrupted(SystemExit):
     """Ctrl-C or SIGTERM: the state is saved; exit code 130 or 143."""
 
 
+def leave_signals_to_the_run(worker: int) -> None:
+    """For a process that loads data: a signal that the whole group gets is the training's to answer.
+
+    A worker that died of it would take the training along before the state is saved.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
 class Signals:
     """Remembers the first SIGINT or SIGTERM within its block, for the loop to look at; the second ends at once.
 
