@@ -130,6 +130,7 @@ def main(config: KnowledgeConfig) -> Path:
             session.sort_lengths(bank, processor, model.cells_per_image), config.run.batch_size, config.run.seed
         ),
         views=session.question_views(config, bank, model, config.augment),
+        parts=model.parts,
         evaluate=validation if validation.levels else None,
     )
     for batch in loop:

@@ -125,6 +125,7 @@ def main(config: SimilarConfig) -> Path:
             config.block,
         ),
         views=session.question_views(config, bank, model, config.augment),
+        parts=model.parts,
         evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
     for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):

@@ -93,6 +93,7 @@ def main(config: CLIPConfig) -> Path:
         trained=encoder,
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
         views=session.question_views(config, pictured, model, config.augment),
+        parts=model.parts,
         evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
     hashes = {stream: of.to(loop.device) for stream, of in session.content_hashes(pictured).items()}

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from transformers import PreTrainedModel
 
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
@@ -79,6 +80,7 @@ def main(config: MLMConfig) -> Path:
         trained=MaskedLanguageModel(model.text),
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
         views=session.question_views(config, bank, model, prepare=mask, read_images=False),
+        parts=QuestionEncoder.parts,  # its text stream reads a batch at once
     )
     for batch in loop:
         loop.trained.train()

@@ -91,6 +91,7 @@ def main(config: MoCoConfig) -> Path:
         state={"key_encoder": key_encoder, "queues": nn.ModuleDict(queues)},
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
         views=session.question_views(config, bank, model, config.augment, views=2),
+        parts=model.parts,
         evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
     hashes = session.content_hashes(bank, model.config.reads_images)

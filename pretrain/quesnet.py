@@ -174,6 +174,7 @@ def main(config: QuesNetPretrainingConfig) -> Path:
         trained=pretraining,
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
         views=session.question_views(config, bank, model),
+        parts=model.parts,
     )
     for batch in loop:
         pretraining.train()

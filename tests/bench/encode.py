@@ -1,4 +1,4 @@
-"""Speed and memory of ``TQNetModel.encode``, as ratios measured in one run.
+"""Speed of ``TQNetModel.encode``, as ratios measured in one run.
 
     python -m tests.bench.encode --bank BANK --questions 600
 
@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from statistics import median
@@ -62,27 +59,15 @@ def speeds(texts: list[str], batch_size: int, rounds: int) -> dict[str, float]:
     return {name: len(texts) / median(of) for name, of in seconds.items()}
 
 
-def peak_memory(bank: str, questions: int) -> float:
-    """MiB at most in use by a process of its own that encodes ``questions`` of ``bank``."""
-    command = [sys.executable, "-m", "tests.bench.encode", "--bank", bank, "--questions", str(questions), "--memory"]
-    return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--questions", type=int, default=600)
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--memory", action="store_true", help="only encode, and print the peak memory in MiB")
     args = parser.parse_args()
     quiet()
     bank = QuestionBank.load(args.bank)
-    if args.memory:
-        model, _ = build_model(ModelConfig(vocabulary_min_count=0, max_length=_MAX_LENGTH), [])
-        model.encode(bank.select(range(args.questions)), batch_size=args.batch_size, precision="bf16")
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-        return
     texts = [bank[i].content for i in range(args.questions)]
     per_second = speeds(texts, args.batch_size, args.rounds)
     ratios = {
@@ -92,14 +77,11 @@ def main() -> None:
         "fused / sentence-transformers, bf16": ("tqnet fused bf16", "sentence-transformers bf16"),
         "bf16 / fp32, none": ("tqnet none bf16", "tqnet none fp32"),
     }
-    few, many = args.questions, min(len(bank), 4 * args.questions)
-    memory = {str(count): round(peak_memory(args.bank, count)) for count in (few, many)}
     print(
         json.dumps(
             {
                 "questions_per_second": {name: round(value, 1) for name, value in per_second.items()},
                 "ratios": {name: round(per_second[a] / per_second[b], 2) for name, (a, b) in ratios.items()},
-                "peak_memory_mib_by_questions": memory,
             },
             indent=2,
         )

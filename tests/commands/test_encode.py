@@ -12,6 +12,8 @@ from tqnet.cli import main
 from tqnet.modeling.build import load_model
 from tqnet.questions import QuestionBank
 
+BROKEN = Path(__file__).parent.parent / "broken_banks" / "corrupt_image"
+
 
 def test_vectors_and_ids(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "new" / "folder"
@@ -31,9 +33,6 @@ def test_normalize(model_folder: str, write_bank, tmp_path: Path) -> None:
     call = ["encode", "--model", model_folder, "--bank", write_bank(), "--out", str(tmp_path), "--normalize"]
     assert main(call) == 0
     assert np.linalg.norm(np.load(tmp_path / "vectors.npy"), axis=1) == pytest.approx(1, abs=1e-5)
-
-
-BROKEN = Path(__file__).parent.parent / "broken_banks" / "corrupt_image"
 
 
 def test_figures_are_decoded_before_the_first_question_is_encoded(

@@ -154,7 +154,7 @@ def test_a_size_out_of_its_range_is_named(name: str, value: int, least: int) -> 
 
 
 def test_figures_of_one_cell_are_refused(tiny_bank: QuestionBank) -> None:
-    with pytest.raises(ValueError, match=r"model.image_size: at 32, a figure is one cell"):
+    with pytest.raises(ValueError, match=r"model.image_size: at 32, a figure is a single cell"):
         build_model(ModelConfig(**(SCRATCH | {"visual": "resnet10t", "image_size": 32})), texts_of(tiny_bank))
 
 

@@ -99,6 +99,16 @@ def test_workers_change_nothing(train: Callable[..., Any]) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [("pretrain.mlm", []), ("pretrain.moco", ["queue=32", "bn_splits=1"]), ("finetune.similar", [])],
+)
+def test_bf16_loses_as_fp32_does(name: str, settings: list[str], train: Callable[..., Any]) -> None:
+    settings = [*settings, "run.max_steps=8", "run.log_every=1", "model.dropout=0"]
+    exact = train(name, *settings, "run.precision=fp32", out="fp32").losses
+    assert train(name, *settings, "run.precision=bf16", out="bf16").losses == pytest.approx(exact, rel=0.02)
+
+
 @pytest.mark.parametrize("objective", ["scl", "pair"])
 def test_one_chunk_changes_nothing(objective: str, train: Callable[..., Any]) -> None:
     """Encoded twice, with the same dropout, autocast and batch norm: the weights and statistics are as if once."""

@@ -87,8 +87,11 @@ def test_money_and_escaped_delimiters_are_prose(text: str) -> None:
     ("text", "bodies"),
     [
         ("A ticket costs $5; find $x$ tickets.", ["x"]),
-        ("每支铅笔 $3 元，共 $n$ 支", ["n"]),
+        ("He pays $20 per month and saves $x$.", ["x"]),
+        ("每支铅笔$3元，共$n$支", ["n"]),
         (r"$2 \times 3 $ and $ 5 $, $4 x + $ more", [r"2 \times 3 ", " 5 ", "4 x + "]),
+        ("$12 min $ and $3 sin x $ and $0 < x < max $, $y$", ["12 min ", "3 sin x ", "0 < x < max ", "y"]),
+        ("速度 $60 千米/时 $，时间 $t$", ["60 千米/时 ", "t"]),
     ],
 )
 def test_money_before_a_formula_does_not_turn_formulas_inside_out(text: str, bodies: list[str]) -> None:

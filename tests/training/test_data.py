@@ -8,7 +8,8 @@ import torch
 from torch.utils.data import DataLoader
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.model import TQNetModel, parts_alike
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.training.data import Batch, QuestionViews, split_questions
 from tqnet.training.sampler import LocalBatches, ShuffledBatches, key_permutation
@@ -125,14 +126,17 @@ def test_padding_counts_the_tokens_of_both_streams() -> None:
     masks = torch.tensor([[1, 1, 1, 1], [1, 1, 0, 0], [1, 0, 0, 0]])
     view = {"attention_mask": masks, "image_counts": torch.tensor([0, 1, 0])}
     batch = Batch(torch.arange(3), [view])
-    assert batch.padding(cells=3) == 3 * (4 + 3) / 10  # few rows pass together
+    assert batch.padding(QuestionEncoder.parts, cells=3) == 3 * (4 + 3) / 10
+    # By length 1, 4 and 2 + 3 tokens: alone nothing is padded.
+    assert batch.padding(lambda text, visual: torch.arange(3).split(1), cells=3) == 1
 
 
 def test_rows_with_figures_pass_apart_from_those_without() -> None:
-    """By length alone, texts of four tokens and a figure would stand beside texts of nine, and both be padded."""
+    """By length alone, texts of four tokens with a figure of five would stand beside texts of nine, all padded."""
     figures = torch.tensor([0, 1] * 16)
     masks = torch.ones(32, 9)
     masks[figures == 1, 4:] = 0
-    parts = parts_alike(masks.sum(1), 3 * figures)
+    parts = TQNetModel.parts(masks.sum(1), 5 * figures)
     assert [part.tolist() for part in parts] == [list(range(0, 32, 2)), list(range(1, 32, 2))]
-    assert Batch(torch.arange(32), [{"attention_mask": masks, "image_counts": figures}]).padding(cells=3) == 1
+    batch = Batch(torch.arange(32), [{"attention_mask": masks, "image_counts": figures}])
+    assert batch.padding(TQNetModel.parts, cells=5) == 1

@@ -220,7 +220,7 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrained
         )
     )
     if model.config.reads_images and model.cells_per_image < 2:
-        raise ValueError(f"model.image_size: at {config.image_size}, a figure is one cell of the feature map")
+        raise ValueError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
     if encoder is not None:
         model.text.load_state_dict(encoder.state_dict())
     return model

@@ -55,8 +55,10 @@ def encode(
 
     Raises:
         ValueError: Another precision; no processor, neither given nor with the model.
+        OSError: A figure that cannot be used; the message has its path.
 
-    A question gets the same vector whatever the batch around it (to 1e-5 in fp32).
+    A question gets the same vector whatever the batch around it (to 1e-5 in fp32). A figure that several questions
+    show is convolved once, as long as its cells are among the last :data:`CACHE_BYTES` used.
     """
     if precision not in ("fp32", "bf16"):
         raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")

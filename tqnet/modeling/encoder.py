@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -14,6 +15,9 @@ from transformers.utils import ModelOutput
 
 from tqnet.modeling.fusion import LastProjection
 from tqnet.modeling.visual import VisualStream
+
+#: Tokens of each row, text [b] and visual [b] -> row numbers of the parts that pass together, padded to their longest.
+Parts = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
 
 
 @dataclass
@@ -85,6 +89,11 @@ class QuestionEncoder(PreTrainedModel):
             cells = self.visual.eval().cells(torch.zeros(1, 3, size, size, device=self.device)).shape[1]
         self.visual.train(training)
         return cells
+
+    @staticmethod
+    def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
+        """Rows that pass together (`Parts`): all."""
+        return (torch.arange(len(text), device=text.device),)
 
     def encode(self, questions: Any, **options: Any) -> np.ndarray:
         """Vectors of questions, in order; see :func:`tqnet.modeling.encode.encode` for the options."""

@@ -15,20 +15,6 @@ from tqnet.modeling.pooling import masked_mean
 from tqnet.modeling.visual import VisualStream
 
 
-def parts_alike(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-    """Row numbers of a batch in parts that pass together, so that little is padded.
-
-    Rows with as many figures come together, and among them texts of like length. A processor computes padding at full
-    price, an accelerator wants to be kept busy: its parts are larger.
-
-    Args:
-        text, visual: [b], tokens of each row.
-    """
-    by_text = text.argsort(stable=True)
-    order = by_text[visual[by_text].argsort(stable=True)]
-    return order.split(16 if text.device.type == "cpu" else 32)
-
-
 class TQNetModel(QuestionEncoder):
     """Questions, text and figures, to vectors (TQ-Net, Figures 2 and 4).
 
@@ -80,7 +66,7 @@ class TQNetModel(QuestionEncoder):
         """
         mask = attention_mask.bool()
         visual, visual_mask = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
-        parts = parts_alike(mask.sum(1), visual_mask.sum(1))
+        parts = self.parts(mask.sum(1), visual_mask.sum(1))
         embeddings = [self._fuse(input_ids[p], mask[p], visual[p], visual_mask[p]) for p in parts]
         in_order = torch.cat(parts).argsort()
         embedding, text_embedding = (torch.cat(of)[in_order] for of in zip(*embeddings, strict=True))
@@ -89,6 +75,16 @@ class TQNetModel(QuestionEncoder):
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
         )
+
+    @staticmethod
+    def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
+        """Rows with as many figures pass together, and among them texts of like length: little is padded.
+
+        A processor computes padding at full price, an accelerator wants to be kept busy: its parts are larger.
+        """
+        by_text = text.argsort(stable=True)
+        order = by_text[visual[by_text].argsort(stable=True)]
+        return order.split(16 if text.device.type == "cpu" else 64)
 
     def _fuse(self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given."""

@@ -26,13 +26,13 @@ QuestionLike = Question | Mapping[str, Any] | str
 
 
 def as_question(item: QuestionLike) -> Question:
-    """``item`` as a record; a dict needs no id, and no stem beside figures or options."""
+    """``item`` as a record; a dict needs no id, and no stem beside figures."""
     if isinstance(item, Question):
         return item
     if isinstance(item, str):
         # As a bank's stem: HTML is cleaned, its figures count. An empty text is no fault here.
         return read_question({"id": "-", "stem": item}) if item.strip() else Question(id="-", stem=item)
-    return read_question({"id": "-", "stem": "", **item})
+    return read_question({"id": "-", **({"stem": ""} if item.get("images") else {}), **item})
 
 
 class TQNetProcessor(ProcessorMixin):

@@ -49,6 +49,10 @@ def open_image(path: str) -> Image.Image | str:
                 return image
     except Image.DecompressionBombError:
         return _GIGANTIC
+    except MemoryError:
+        raise
+    except OSError as error:  # Pillow's own have no number; others are of the file system, not of the file
+        return "corrupt image" if error.errno is None else str(error.strerror)
     except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
         return "corrupt image"
 

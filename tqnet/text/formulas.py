@@ -11,9 +11,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What begins with a digit is a matter of money if it ends before one, as in "$5 and $6", or if it is words with white
-# space behind them, as in "costs $5 and $x$ is left"; many authors do write "$2 \times 3 $".
-_MONEY = r"(?=[^$\\]*\s\$)[^$\\]*?(?:\b[A-Za-z]{3,}\b|[\u3400-\u9fff])"
+# What begins with a digit is a matter of money if it ends before one, as in "$5 and $6", or if it reads like a sentence
+# up to the next formula, as in "costs $5; find $x$" and "每支$3元，共$n$支"; many authors do write "$2 \times 3 $".
+_MONEY = (
+    r"(?:(?=[^$\\]*\s\$)[^$\\]*?(?:[.,;:?!]\s+[A-Za-z]{3,}|\b[A-Za-z]{3,}\b[^$\\]*?\b[A-Za-z]{3,}\b)"
+    r"|\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*[，。；：？！])"
+)
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"

@@ -12,8 +12,8 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from tqnet.augment.view import QuestionAugmentation
+from tqnet.modeling.encoder import Parts
 from tqnet.modeling.images import fit_square
-from tqnet.modeling.model import parts_alike
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
 
@@ -48,14 +48,19 @@ class Batch:
 
         return Batch(self.index.to(device), [move(v) for v in self.views], move(self.extras))
 
-    def padding(self, cells: int) -> float:
-        """Tokens that :class:`TQNetModel` computes for each real one; ``cells`` are the visual tokens of a figure."""
+    def padding(self, parts: Parts, cells: int) -> float:
+        """Tokens computed for each real one.
+
+        Args:
+            parts: Which rows pass together.
+            cells: Visual tokens of a figure.
+        """
         computed = real = 0
         for view in self.views:
             text = view["attention_mask"].sum(1)
             visual = cells * view["image_counts"]
             real += int((text + visual).sum())
-            for rows in parts_alike(text, visual):
+            for rows in parts(text, visual):
                 computed += len(rows) * int(text[rows].max() + visual[rows].max())
         return computed / max(1, real)
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.encoder import Parts, QuestionEncoder
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
 from tqnet.training.config import ConfigError, RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
@@ -52,6 +52,7 @@ class TrainingLoop:
         model: The model that the run is for; saved to ``out/model`` at the end, or its best state.
         trained: Everything with gradients, the model included; prepared (DDP) as ``loop.trained``.
         state: Further modules that belong into a checkpoint: a key encoder, a queue.
+        parts: Which rows of a batch pass together, for the log's padding; None where no text passes.
         evaluate: Gives a score of the model, higher is better, at every evaluation; the best is kept.
 
     Raises:
@@ -69,6 +70,7 @@ class TrainingLoop:
         views: QuestionViews,
         plan: BatchPlan,
         state: dict[str, nn.Module] | None = None,
+        parts: Parts | None = None,
         evaluate: Callable[[], dict[str, float]] | None = None,
     ):
         run, optim = config.run, config.optim
@@ -86,7 +88,7 @@ class TrainingLoop:
         self.clip = optim.clip or math.inf  # the norm is taken in any case
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
         self.state = {name: module.to(accelerator.device) for name, module in (state or {}).items()}
-        self._evaluate = evaluate
+        self._parts, self._evaluate = parts, evaluate
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
         self.step_number, self.best, self.stepped = 0, float("-inf"), False
         self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate)
@@ -152,8 +154,9 @@ class TrainingLoop:
         self._micro += 1
         self._seen.append(self._batch.index)
         self.accelerator.backward(loss / self.run.accumulate)
-        padding = self._batch.padding(self.model.cells_per_image)
-        self._pace.add({"loss": loss.detach(), **logged, "padding": padding})
+        self._pace.add({"loss": loss.detach(), **logged})
+        if self._parts:
+            self._pace.add({"padding": self._batch.padding(self._parts, self.model.cells_per_image)})
         if not self.stepped:
             return
         norm = self.accelerator.clip_grad_norm_(self.trained.parameters(), self.clip)

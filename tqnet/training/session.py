@@ -196,7 +196,7 @@ def settings_at_fault() -> Iterator[None]:
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower; Ctrl-C
-    where there is no state to save, with code 130.
+    before the first step, or a second one, ends it with code 130.
 
     Any other error is a fault of the program and keeps its traceback; TQNET_DEBUG=1 shows that of every error.
     """
