@@ -36,9 +36,9 @@ MLM and MoCo train on no label (which state of MoCo is kept is chosen by the gro
 `train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw its
 batches (`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
 
-Two things have changed since these three were measured. The probe's fit stopped short of the minimum where classes are
-many and rare, level 3 of opl and openstax; on geometry it did not. "Among labelled" also left out questions that are
-alone in their group, of geometry and openstax; now only those without a group.
+Two things have changed since geometry and openstax were measured. The probe's fit stopped short of the minimum where
+classes are many and rare, level 3 of openstax; on geometry it did not. "Among labelled" also left out questions that are
+alone in their group; now only those without a group.
 """
 
 TABLES = """# Tables
@@ -66,6 +66,12 @@ MEASURED = {
         "Encoding against sentence-transformers",
         "python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2",
         "With AMX; all-MiniLM-L6-v2; `none` reads text, `fused` has passed the fusion too.",
+    ),
+    "encode_memory": (
+        "Peak memory of encoding, by the number of questions",
+        "python -m tests.bench.encode_memory --bank data/opl --questions 4096 8192 16384",
+        "Questions are sorted by length in windows of 4,096; all-MiniLM-L6-v2, text alone. With figures, the cells of those "
+        "last used are kept beside, 256 MiB of them at most.",
     ),
     "train": (
         "A training step against the same model written the plain way",
