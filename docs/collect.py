@@ -37,8 +37,8 @@ MLM and MoCo train on no label (which state of MoCo is kept is chosen by the gro
 batches (`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
 
 Two things have changed since geometry and openstax were measured. The probe's fit stopped short of the minimum where
-classes are many and rare, level 3 of openstax; on geometry it did not. "Among labelled" also left out questions that are
-alone in their group; now only those without a group.
+classes are many and rare, level 3 of openstax; on geometry it did not. "Among labelled" also left out questions that
+are alone in their group; now only those without a group.
 """
 
 TABLES = """# Tables
@@ -70,8 +70,8 @@ MEASURED = {
     "encode_memory": (
         "Peak memory of encoding, by the number of questions",
         "python -m tests.bench.encode_memory --bank data/opl --questions 4096 8192 16384",
-        "Questions are sorted by length in windows of 4,096; all-MiniLM-L6-v2, text alone. With figures, the cells of those "
-        "last used are kept beside, 256 MiB of them at most.",
+        "Questions are sorted by length in windows of 4,096; all-MiniLM-L6-v2, text alone. With figures, the cells of "
+        "those last used are kept beside, 256 MiB of them at most.",
     ),
     "train": (
         "A training step against the same model written the plain way",
