@@ -98,6 +98,11 @@ class SimilarityModel(nn.Module):
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""
         return F.normalize(embed_in_chunks(self.model, batch, self.chunk).float(), dim=-1)
 
+    def parts(self, text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
+        """Rows that pass together (`tqnet.modeling.encoder.Parts`): of one chunk."""
+        chunks = torch.arange(len(text)).split(self.chunk or len(text))
+        return tuple(rows[part] for rows in chunks for part in self.model.parts(text[rows], visual[rows]))
+
 
 def main(config: SimilarConfig) -> Path:
     accelerator = session.start(config.run)
@@ -125,7 +130,7 @@ def main(config: SimilarConfig) -> Path:
             config.block,
         ),
         views=session.question_views(config, bank, model, config.augment),
-        parts=model.parts,
+        parts=similarity_model.parts,
         evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
     for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):

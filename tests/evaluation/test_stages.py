@@ -22,6 +22,6 @@ def test_what_each_training_saw_and_took(tiny_bank: QuestionBank, tmp_path: Path
     (tmp_path / "nothing").write_text(json.dumps(records[0]), encoding="utf-8")
     logs = {name: tmp_path / name for name in ("whole", "figures", "nothing")}
     assert provenance("tqnet", tiny_bank, logs)["training"] == (
-        "whole: 3,000 questions, 5 min, 1.10 tokens computed for each real one; figures: 3,000 questions, 5 min; "
-        "nothing: no step logged"
+        "whole: 3,000 questions, 5 min of steps, 1.10 tokens computed for each real one; "
+        "figures: 3,000 questions, 5 min of steps; nothing: no step logged"
     )

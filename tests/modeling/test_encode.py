@@ -38,6 +38,13 @@ def test_a_question_may_be_a_record_a_dict_or_a_string_one_or_many(tiny_model: T
     assert tiny_model.encode([]).shape == (0, 48)
 
 
+def test_a_question_may_be_figures_alone(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
+    figures = list(next(question.images for question in tiny_bank if question.images))
+    vector = tiny_model.encode({"images": figures})
+    np.testing.assert_allclose(vector, tiny_model.encode({"stem": "", "images": figures}), atol=1e-6)
+    assert np.abs(vector - tiny_model.encode("")).max() > 1e-3
+
+
 def test_a_bank_is_encoded_in_its_order(
     tiny_model: TQNetModel, tiny_bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,13 +1,16 @@
+import errno
 import os
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from tqnet.questions import BankError, Question, QuestionBank
+from tqnet.questions.images import decode_image
 
 Write = Callable[..., Path]
 Figure = Callable[..., str]
@@ -153,6 +156,21 @@ def test_verify_images_decodes(write: Write, tmp_path: Path) -> None:
     assert len(QuestionBank.load(file)) == 1
     with pytest.raises(BankError, match=r"images\[0\]: corrupt image: 'cut.png'"):
         QuestionBank.load(file, verify_images=True)
+
+
+def test_a_figure_that_cannot_be_opened_now_is_no_fault_of_the_bank(
+    write: Write, figure: Figure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write({"id": "a", "stem": "x", "images": [figure("a.png")]})
+    with monkeypatch.context() as patched:
+        patched.setattr("builtins.open", _too_many_open_files)
+        with pytest.raises(OSError, match=r"Too many open files: .*a\.png"):
+            decode_image(str(Path(file).parent / "a.png"))
+    assert len(QuestionBank.load(file, verify_images=True)) == 1  # not remembered
+
+
+def _too_many_open_files(path: str, *args: Any) -> None:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE), path)
 
 
 def test_repeated_ids_in_memory() -> None:

@@ -80,6 +80,19 @@ def test_clear_errors(
         raise error
 
 
+def test_an_interruption_before_the_first_step_ends_without_a_word(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TQNET_DEBUG", raising=False)
+    with pytest.raises(SystemExit) as caught, clear_errors():
+        raise KeyboardInterrupt
+    assert caught.value.code == 130
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("TQNET_DEBUG", "1")
+    with pytest.raises(KeyboardInterrupt), clear_errors():
+        raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("error", [KeyError(), ValueError("shapes (3,) (4,)"), RuntimeError("mat1 and mat2")])
 def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
     with pytest.raises(type(error)), clear_errors():

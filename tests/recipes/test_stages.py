@@ -190,7 +190,8 @@ def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
     options = ["run.max_steps=25", f"objective={objective}", f"chunk={chunk}", "concept_weight=0.1", "block=2"]
     run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
     check(run, 25)
-    assert run.losses[-1] < run.losses[0] - 0.05  # pairs begin at even odds, so with little to lose
+    least = 0.1 if objective == "scl" else 0.05  # pairs begin at even odds, so with little to lose
+    assert run.losses[-1] < run.losses[0] - least
     assert all(record["positives"] >= 4 for record in run.records if "positives" in record)
 
 

@@ -88,9 +88,15 @@ def test_money_and_escaped_delimiters_are_prose(text: str) -> None:
     [
         ("A ticket costs $5; find $x$ tickets.", ["x"]),
         ("He pays $20 per month and saves $x$.", ["x"]),
+        ("It costs $5 or $x$, then $10 and $y$.", ["x", "y"]),
+        ("Tickets (in $100). The cheapest is $ ____.", []),
         ("每支铅笔$3元，共$n$支", ["n"]),
+        ("每支铅笔$3元,共$n$支", ["n"]),
+        ("$3个，2个$", ["3个，2个"]),
         (r"$2 \times 3 $ and $ 5 $, $4 x + $ more", [r"2 \times 3 ", " 5 ", "4 x + "]),
         ("$12 min $ and $3 sin x $ and $0 < x < max $, $y$", ["12 min ", "3 sin x ", "0 < x < max ", "y"]),
+        ("$2 sin x + 3 cos x $ for $x$", ["2 sin x + 3 cos x ", "x"]),
+        ("$60 miles per hour $ and $1, 2, and 3 $, $12 $m", ["60 miles per hour ", "1, 2, and 3 ", "12 "]),
         ("速度 $60 千米/时 $，时间 $t$", ["60 千米/时 ", "t"]),
     ],
 )

@@ -74,6 +74,8 @@ def test_like_lengths_come_together() -> None:
     plan = GroupBatches(grouped(*[5] * 800, lone=1000), np.append(unlike.astype(int), lengths[4000:]), 128, 0)
     lengths = plan.lengths
     assert padding(plan.epoch(0), 16) < 1.15
+    at_random = np.random.default_rng(0).permutation(len(lengths) // 128 * 128).reshape(-1, 128)
+    assert padding(list(at_random), 16) > 1.2
 
 
 @pytest.mark.parametrize("members", [2, 3])

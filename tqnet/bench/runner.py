@@ -9,13 +9,12 @@ import sys
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-import numpy as np
 from filelock import FileLock, Timeout
 from omegaconf import OmegaConf
 from safetensors import safe_open
 
 from tqnet.bench.plan import Training
-from tqnet.evaluation.curves import read_series
+from tqnet.evaluation.curves import questions_and_pace, read_series
 from tqnet.files import atomic
 from tqnet.libraries import machine
 
@@ -36,7 +35,7 @@ class Cost:
     Attributes:
         training: Its folder, which has a name of its own for every training.
         questions: Seen in training, repeats counted.
-        pace: Questions per second, the median over the training: what else the machine did for a while is left out.
+        pace: Questions per second, the median over the training.
         peak_memory_mib: Of the process, or of the accelerator where there is one.
         parameters: Of the model that came out.
         machine: On which, in words.
@@ -139,11 +138,11 @@ def _kept(folder: Path) -> Cost:
 
 def _cost(folder: Path) -> Cost:
     series = read_series(folder / "metrics.jsonl")
-    questions, pace = series["questions"][1], series["questions_per_second"][1]
+    questions, pace = questions_and_pace(series)
     return Cost(
         training=folder.name,
-        questions=int(questions[-1]),
-        pace=float(np.median(pace)),
+        questions=questions,
+        pace=pace,
         peak_memory_mib=float(series["peak_memory_mib"][1].max()),
         parameters=_parameters(folder / "model"),
         machine=machine(),

@@ -39,6 +39,15 @@ def read_series(path: str | PathLike[str], over: str = "step") -> dict[str, Seri
     }
 
 
+def questions_and_pace(series: Mapping[str, Series]) -> tuple[int, float]:
+    """Questions seen in a training, and how many per second: the median, which leaves out what else a machine did.
+
+    Raises:
+        KeyError: No step was logged.
+    """
+    return int(series["questions"][1][-1]), float(np.median(series["questions_per_second"][1]))
+
+
 def training_curves(files: Mapping[str, str | PathLike[str]], *, theme: Theme = LIGHT, fmt: Format = "svg") -> bytes:
     """One row per stage: the loss with its running mean, and what was measured on ``valid``.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
-from tqnet.evaluation.curves import read_series
+from tqnet.evaluation.curves import questions_and_pace, read_series
 from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
 from tqnet.evaluation.ranking import Ranker
@@ -154,11 +154,11 @@ def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> di
 
 def _training(log: Path) -> str:
     """Questions that a training saw, its minutes of steps at their median pace, and what padding it computed."""
-    columns = {name: values for name, (_, values) in read_series(log).items()}
-    if "questions" not in columns:
+    series = read_series(log)
+    if "questions" not in series:
         return "no step logged"
-    seen = columns["questions"].max()
-    facts = [f"{seen:,.0f} questions", f"{seen / np.median(columns['questions_per_second']) / 60:,.0f} min"]
-    if "padding" in columns:
-        facts.append(f"{columns['padding'].mean():.2f} tokens computed for each real one")
+    questions, pace = questions_and_pace(series)
+    facts = [f"{questions:,} questions", f"{questions / pace / 60:,.0f} min of steps"]
+    if "padding" in series:
+        facts.append(f"{series['padding'][1].mean():.2f} tokens computed for each real one")
     return ", ".join(facts)

@@ -219,6 +219,7 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrained
             max_images=config.max_images,
         )
     )
+    # Batch norm takes no variance of one value, which a batch with one such figure would be.
     if model.config.reads_images and model.cells_per_image < 2:
         raise ValueError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
     if encoder is not None:

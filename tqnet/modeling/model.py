@@ -78,13 +78,15 @@ class TQNetModel(QuestionEncoder):
 
     @staticmethod
     def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-        """Rows with as many figures pass together, and among them texts of like length: little is padded.
+        """Rows with figures pass apart from those without, each by like numbers of tokens: little is padded.
 
         A processor computes padding at full price, an accelerator wants to be kept busy: its parts are larger.
         """
         by_text = text.argsort(stable=True)
         order = by_text[visual[by_text].argsort(stable=True)]
-        return order.split(16 if text.device.type == "cpu" else 64)
+        without_and_with = order.tensor_split([int((visual == 0).sum())])
+        size = 16 if text.device.type == "cpu" else 64
+        return tuple(part for rows in without_and_with if len(rows) for part in rows.split(size))
 
     def _fuse(self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
         """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given."""

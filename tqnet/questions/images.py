@@ -16,8 +16,10 @@ Inspect = Callable[[str], str | None]
 
 
 def stat_image(path: str) -> str | None:
-    """Whether the file is there."""
-    return None if os.path.isfile(path) else "missing file"
+    """Whether the file is there and may be read."""
+    if not os.path.isfile(path):
+        return "missing file"
+    return None if os.access(path, os.R_OK) else "no permission to read"
 
 
 def decode_image(path: str) -> str | None:
@@ -36,25 +38,27 @@ def _decode(path: str, size: int, mtime_ns: int) -> str | None:
 
 
 def open_image(path: str) -> Image.Image | str:
-    """The decoded image, or what is wrong with it."""
+    """The decoded image, or what is wrong with it.
+
+    Raises:
+        OSError: The file cannot be opened now, which says nothing of the image.
+    """
     if problem := stat_image(path):
         return problem
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
-            with Image.open(path) as image:
-                if image.width * image.height > MAX_PIXELS:
-                    return _GIGANTIC
-                image.load()
-                return image
-    except Image.DecompressionBombError:
-        return _GIGANTIC
-    except MemoryError:
-        raise
-    except OSError as error:  # Pillow's own have no number; others are of the file system, not of the file
-        return "corrupt image" if error.errno is None else str(error.strerror)
-    except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
-        return "corrupt image"
+    with open(path, "rb") as file, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
+        try:
+            image = Image.open(file)
+            if image.width * image.height > MAX_PIXELS:
+                return _GIGANTIC
+            image.load()
+            return image
+        except Image.DecompressionBombError:
+            return _GIGANTIC
+        except MemoryError:
+            raise
+        except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
+            return "corrupt image"
 
 
 _GIGANTIC = f"gigantic image, more than {MAX_PIXELS // 1_000_000} million pixels"

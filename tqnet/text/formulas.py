@@ -11,11 +11,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What begins with a digit is a matter of money if it ends before one, as in "$5 and $6", or if it reads like a sentence
-# up to the next formula, as in "costs $5; find $x$" and "每支$3元，共$n$支"; many authors do write "$2 \times 3 $".
+# What begins with a digit is a matter of money, not a formula, if it ends before a digit, as in "$5 and $6", or as one
+# of these ends; many authors do write "$2 \times 3 $".
 _MONEY = (
-    r"(?:(?=[^$\\]*\s\$)[^$\\]*?(?:[.,;:?!]\s+[A-Za-z]{3,}|\b[A-Za-z]{3,}\b[^$\\]*?\b[A-Za-z]{3,}\b)"
-    r"|\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*[，。；：？！])"
+    r"(?:"
+    r"(?=[^$\\]*\s\$[A-Za-z\d\\(+-])[^$\\]*?(?:[A-Za-z]{2}|[.,;:?!]\s)"  # where a formula begins: "$5 or $x$"
+    r"|(?=[^$\\]*\s\$)[^$\\]*?[.?!]\s+[A-Z][a-z]"  # in another sentence: "$5. She pays $ ____"
+    r"|(?=[^$\\]*\$[A-Za-z\\(])\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*?[，。；：？！,;:]"  # "每支$3元，共$n$支"
+    r")"
 )
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"

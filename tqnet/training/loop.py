@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -26,7 +27,7 @@ from tqnet.training.optim import build_optimizer, build_schedule
 from tqnet.training.pace import Pace, peak_memory, pooled
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
-from tqnet.training.signals import Interrupted, Signals, leave_signals_to_the_run
+from tqnet.training.signals import Interrupted, Signals, kill_workers, leave_signals_to_the_run
 
 log = logging.getLogger(__name__)
 
@@ -136,6 +137,8 @@ class TrainingLoop:
             pin_memory=self.device.type == "cuda",
             generator=torch.Generator(),  # else it draws from the one of dropout, once more in a resumed run
         )
+        if self.views.workers:
+            atexit.register(kill_workers)
         for batch in loader:
             yield batch.to(self.device)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -196,17 +197,18 @@ def settings_at_fault() -> Iterator[None]:
 @contextmanager
 def clear_errors() -> Iterator[None]:
     """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower; Ctrl-C
-    before the first step, or a second one, ends it with code 130.
+    before the first step ends it with code 130.
 
     Any other error is a fault of the program and keeps its traceback; TQNET_DEBUG=1 shows that of every error.
     """
+    expected = (BankError, ConfigError, NonFiniteLossError, OSError, ImportError, RuntimeError, MemoryError)
     try:
         yield
-    except KeyboardInterrupt:
-        raise SystemExit(130) from None
-    except (BankError, ConfigError, NonFiniteLossError, OSError, ImportError, RuntimeError, MemoryError) as error:
+    except (KeyboardInterrupt, *expected) as error:
         if os.environ.get("TQNET_DEBUG", "0") not in ("", "0"):
             raise
+        if isinstance(error, KeyboardInterrupt):
+            raise SystemExit(128 + signal.SIGINT) from None
         if out_of_memory(error):
             _end(
                 f"out of memory: lower run.batch_size, model.max_length, model.image_size or model.max_images ({error})"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
 from types import FrameType, TracebackType
 
 
 class Interrupted(SystemExit):
-    """Ctrl-C or SIGTERM: the state is saved; exit code 130 or 143."""
+    """Ctrl-C or SIGTERM; exit code 130 or 143. After the first of them the state is saved."""
 
 
 def leave_signals_to_the_run(worker: int) -> None:
@@ -17,6 +18,14 @@ def leave_signals_to_the_run(worker: int) -> None:
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
+
+
+def kill_workers() -> None:
+    """For the exit: after an error workers may be left, and SIGTERM, by which Python would end them, they ignore."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler raises when a worker is killed
+    for process in multiprocessing.active_children():
+        if process.daemon:
+            process.kill()
 
 
 class Signals:
@@ -46,5 +55,5 @@ class Signals:
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
         if self.number:  # asked twice: at once
-            raise KeyboardInterrupt
+            raise Interrupted(128 + number)
         self.number = number
