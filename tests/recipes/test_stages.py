@@ -47,10 +47,11 @@ def check(run: Any, steps: int) -> None:
 
 
 def test_mlm(train: Callable[..., Any]) -> None:
-    run = train("pretrain.mlm", *FAST, "run.max_steps=25")
-    check(run, 25)
+    run = train("pretrain.mlm", *FAST, "run.max_steps=100", "run.epochs=4")
+    check(run, 100)
     assert run.losses[-1] < run.losses[0] - 0.2
-    assert run.records[-1]["accuracy"] > run.records[0]["accuracy"]
+    assert run.records[-1]["accuracy"] > 2 * run.records[0]["accuracy"]
+    assert all(record["padding"] < 1.15 for record in run.records)
 
 
 def test_mlm_of_a_batch_without_words() -> None:

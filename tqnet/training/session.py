@@ -228,12 +228,13 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
     ``cells`` is the number of visual tokens of a figure, 0 where none is read. Says how many texts and figures are cut.
     """
+    # Where figures are read, texts within 16 tokens count as equal, so that figures keep to figures within them.
+    width = 16 if cells else 1
     keys: list[int] = []
     questions = _contents_and_images(bank)
     while chunk := list(islice(questions, 4096)):
         ids = processor.tokenize([content for content, _ in chunk])
         visual = [cells * len(processor.kept_images(images)) if cells else 0 for _, images in chunk]
-        # Texts within 16 tokens count as equal, so that figures keep to figures within them.
-        keys += [len(tokens) // 16 * 100_000 + of for tokens, of in zip(ids, visual, strict=True)]
+        keys += [len(tokens) // width * 100_000 + of for tokens, of in zip(ids, visual, strict=True)]
     processor.warn_of_cuts()
     return np.asarray(keys)
