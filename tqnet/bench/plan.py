@@ -16,7 +16,7 @@ from tqnet.training.provenance import flat, lasting
 from tqnet.version import __version__
 
 #: Raised when the same settings come to train other weights.
-_TRAIN = 1
+_TRAIN = 2
 
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
 _EPOCHS = 1_000_000
