@@ -54,8 +54,8 @@ MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-enco
 the last.
 
 All were measured by an earlier version, where figures were projected at random: visual tokens lay far from zero, and a
-question's figures outweighed its text. They now start around zero and as long as texts (`tqnet.modeling.projection`), and
-`tqnet bench` trains these rows anew.
+question's figures outweighed its text. They now start around zero and as long as texts (`tqnet.modeling.projection`),
+and `tqnet bench` trains these rows anew.
 """
 
 SPEED = """# Speed and memory
