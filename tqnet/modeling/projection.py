@@ -16,9 +16,8 @@ SAMPLE, BATCH = 256, 32
 def start_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
     """Move and scale the visual projection, so that figures lie around zero and are as long as texts.
 
-    Features of trained backbones are positive and alike: projected at random, all figures point nearly one way, and
-    further than texts do. Questions with figures would be close to one another and far from those without, whatever
-    they show.
+    Features of trained backbones are positive: projected at random, all figures share a direction, and outweigh texts.
+    Questions with figures would be close to one another and far from those without, whatever they show.
 
     Args:
         model: Its visual backbone is trained, its projection is not.
