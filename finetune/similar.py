@@ -100,7 +100,7 @@ class SimilarityModel(nn.Module):
 
     def parts(self, text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
         """Rows that pass together (`tqnet.modeling.encoder.Parts`): of one chunk."""
-        chunks = torch.arange(len(text)).split(self.chunk or len(text))
+        chunks = torch.arange(len(text), device=text.device).split(self.chunk or len(text))
         return tuple(rows[part] for rows in chunks for part in self.model.parts(text[rows], visual[rows]))
 
 

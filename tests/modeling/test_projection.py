@@ -26,8 +26,11 @@ def test_figures_lie_around_zero_and_are_as_long_as_what_they_join(
     torch.testing.assert_close(output.visual_embedding.norm(dim=1).mean(), texts.norm(dim=1).mean())
 
 
-def test_one_figure_alone_leaves_the_projection_as_it_is(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
+@pytest.mark.parametrize("count", [1, 3])
+def test_one_figure_alone_leaves_the_projection_as_it_is(
+    count: int, tiny_model: TQNetModel, tiny_bank: QuestionBank
+) -> None:
     before = tiny_model.visual.projection.weight.clone()
-    start_projection(tiny_model, [next(question for question in tiny_bank if len(question.images) == 1)])
+    start_projection(tiny_model, [next(question for question in tiny_bank if len(question.images) == 1)] * count)
     assert torch.equal(tiny_model.visual.projection.weight, before)
     assert not tiny_model.visual.projection.bias.any()

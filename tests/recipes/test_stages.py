@@ -13,10 +13,12 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
+from finetune import similar
 from pretrain import mlm, quesnet
 from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
-from tqnet.training.config import ConfigError
+from tqnet.training.config import ConfigError, load_config
 from tqnet.training.session import content_hashes
 from tqnet.training.validation import ValidationPrecision
 
@@ -62,7 +64,13 @@ def test_the_visual_projection_starts_once(train: Callable[..., Any]) -> None:
     assert projection.bias.any()
     second = train("pretrain.mlm", f"model.start={first.out / 'model'}", "run.max_steps=1", "run.seed=1", out="second")
     assert torch.equal(second.model.visual.projection.bias, projection.bias)
-    assert not train("pretrain.mlm", "run.max_steps=1", out="random").model.visual.projection.bias.any()
+    for norm in ("batch", "group"):
+        untrained = train("pretrain.mlm", f"model.visual_norm={norm}", "run.max_steps=1", out=norm)
+        assert not untrained.model.visual.projection.bias.any()
+    figures = train("pretrain.autoencoder", "model.visual=lite0", "target=32", "run.max_steps=1", out="figures")
+    assert not figures.model.visual.projection.bias.any()
+    third = train("pretrain.mlm", f"model.start={figures.out / 'model'}", "run.max_steps=1", out="third")
+    assert third.model.visual.projection.bias.any()
 
 
 def test_mlm_of_a_batch_without_words() -> None:
@@ -205,6 +213,14 @@ def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
     least = 0.1 if objective == "scl" else 0.05  # pairs begin at even odds, so with little to lose
     assert run.losses[-1] < run.losses[0] - least
     assert all(record["positives"] >= 4 for record in run.records if "positives" in record)
+
+
+def test_rows_that_pass_together_are_of_one_chunk(tiny_model: TQNetModel) -> None:
+    config = load_config(similar.SimilarConfig, [], ["chunk=24", "data.bank=bank", "run.out=out"])
+    parts = similar.SimilarityModel(tiny_model, config).parts(torch.arange(40).flip(0), torch.zeros(40))
+    assert [len(part) for part in parts] == [16, 8, 16]
+    assert torch.cat(parts).sort().values.tolist() == list(range(40))
+    assert max(map(max, parts[:2])) < 24 <= min(parts[2])
 
 
 def test_the_start_is_scored_and_never_kept(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:

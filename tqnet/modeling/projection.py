@@ -10,7 +10,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question
 
 #: Questions with figures that the visual projection is fitted to, and how many of them pass at a time.
-SAMPLE, BATCH = 256, 32
+SAMPLE, BATCH = 256, 8
 
 
 def start_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
@@ -34,8 +34,9 @@ def start_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
         if model.config.fusion == "joint":  # figures stand among words, not among what becomes of them
             texts = model.get_input_embeddings().weight
         centre = figures.mean(0)
-        scale = texts.norm(dim=1).mean() / (figures - centre).norm(dim=1).mean()
-        if torch.isfinite(scale):  # one figure alone lies at the centre
+        spread = (figures - centre).norm(dim=1).mean()
+        if spread > 1e-3 * figures.norm(dim=1).mean():  # else all show one figure, which lies at the centre
+            scale = texts.norm(dim=1).mean() / spread
             for weight in (projection.weight, model.visual.image_index.weight):
                 weight.mul_(scale)
             projection.bias.sub_(centre).mul_(scale)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,14 +42,16 @@ def open_image(path: str) -> Image.Image | str:
     """The decoded image, or what is wrong with it.
 
     Raises:
-        OSError: The file cannot be opened now, which says nothing of the image.
+        OSError: The file cannot be read now, which says nothing of the image.
     """
     if problem := stat_image(path):
         return problem
-    with open(path, "rb") as file, warnings.catch_warnings():
+    with open(path, "rb") as file:
+        content = io.BytesIO(file.read())
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
         try:
-            image = Image.open(file)
+            image = Image.open(content)
             if image.width * image.height > MAX_PIXELS:
                 return _GIGANTIC
             image.load()

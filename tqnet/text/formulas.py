@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 # What begins with a digit is a matter of money, not a formula, if it ends before a digit, as in "$5 and $6", or as one
 # of these ends; many authors do write "$2 \times 3 $".
+_OPENS = r"\$(?:[A-Za-z\\(+|\[{-]|\s[A-Za-z]\s?\$)"
 _MONEY = (
     r"(?:"
-    r"(?=[^$\\]*\s\$[A-Za-z\d\\(+-])[^$\\]*?(?:[A-Za-z]{2}|[.,;:?!]\s)"  # where a formula begins: "$5 or $x$"
+    rf"(?=[^$\\]*\s(?:{_OPENS}|\$\d))[^$\\]*?(?:[A-Za-z]{{2}}|[.,;:?!]\s)"  # where a formula begins: "$5 or $x$"
     r"|(?=[^$\\]*\s\$)[^$\\]*?[.?!]\s+[A-Z][a-z]"  # in another sentence: "$5. She pays $ ____"
-    r"|(?=[^$\\]*\$[A-Za-z\\(])\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*?[，。；：？！,;:]"  # "每支$3元，共$n$支"
+    rf"|(?=[^$\\]*{_OPENS})\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*?[，。；：？！,;:]"  # "每支$3元，共$n$支"
     r")"
 )
 _FORMULA = re.compile(

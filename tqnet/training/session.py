@@ -112,11 +112,16 @@ def questions_with_figures(bank: QuestionBank, data: DataConfig, least: int = 1)
     return pictured
 
 
-def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
+def build(
+    config: RecipeConfig, bank: QuestionBank, *, fits_projection: bool = True
+) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config.model`` describes, a vocabulary learnt from ``bank``.
 
     Its streams are frozen whose rate in ``config.optim`` is 0. Where ``bank`` has questions of valid or test
     (``data.transductive``), the model and all that are trained on from it carry the mark.
+
+    Args:
+        fits_projection: Fit the projection of a trained visual stream to the bank's figures, unless it is trained too.
 
     Raises:
         ConfigError: Settings that make no model.
@@ -124,7 +129,8 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
     """
     with settings_at_fault():
         model, processor = build_model(config.model, contents(bank))
-    _start_projection(config, model, bank)
+    if fits_projection and isinstance(model, TQNetModel) and _projects_at_random(config, model):
+        _fit_projection(config, model, bank)
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
     if freezes and has_no_statistics(model.visual.backbone):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
@@ -133,17 +139,22 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
     return model, processor
 
 
-def _start_projection(config: RecipeConfig, model: QuestionEncoder, bank: QuestionBank) -> None:
-    """Of a trained visual stream that no recipe has seen figures through: its bias is where it was made, at zero."""
-    if not isinstance(model, TQNetModel) or not model.config.reads_images or has_no_statistics(model.visual.backbone):
-        return
-    if model.visual.projection.bias.any() and not config.model.visual_start:
-        return
+def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
+    """Whether the visual stream is trained and its projection, whose bias is made as zero, is not."""
+    if not model.config.reads_images or model.visual.projection.bias.any():
+        return False
+    if model.config.visual_norm == "group":  # no weights that come along are of this kind
+        return config.model.visual_start is not None
+    return not has_no_statistics(model.visual.backbone)
+
+
+def _fit_projection(config: RecipeConfig, model: TQNetModel, bank: QuestionBank) -> None:
     order = np.random.default_rng(config.run.seed).permutation(len(bank))[: 100 * SAMPLE]
     with_figures = (question for i in order if (question := bank[int(i)]).images)
     if questions := list(islice(with_figures, SAMPLE)):
         start_projection(model, questions)
-        model.processor.left_out_images = model.processor.cut_texts = 0  # the bank's are counted later
+        model.processor.forget_cuts()  # they are counted over the whole bank
+        log.info("visual projection: fitted to the figures of %d questions", len(questions))
 
 
 def question_views(
