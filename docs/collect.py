@@ -35,10 +35,6 @@ Training reads the questions of split `train`. The state of MoCo and SCL that is
 MLM and MoCo train on no label (which state of MoCo is kept is chosen by the groups of `valid`). SCL uses the groups of
 `train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw its
 batches (`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
-
-Two things have changed since geometry and openstax were measured. The probe's fit stopped short of the minimum where
-classes are many and rare, level 3 of openstax; on geometry it did not. "Among labelled" also left out questions that
-are alone in their group; now only those without a group.
 """
 
 TABLES = """# Tables
@@ -52,10 +48,6 @@ The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
 MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's pre-training keep
 the last.
-
-All were measured by an earlier version, where figures were projected at random: visual tokens lay far from zero, and a
-question's figures outweighed its text. They now start around zero and as long as texts (`tqnet.modeling.projection`),
-and `tqnet bench` trains these rows anew.
 """
 
 SPEED = """# Speed and memory
@@ -74,8 +66,8 @@ MEASURED = {
     "encode_memory": (
         "Peak memory of encoding, by the number of questions",
         "python -m tests.bench.encode_memory --bank data/opl --questions 4096 8192 16384",
-        "Questions are sorted by length in windows of 4,096; all-MiniLM-L6-v2, text alone. With figures, the cells of "
-        "those last used are kept beside, 256 MiB of them at most.",
+        "Questions are sorted by length in windows of 4,096; all-MiniLM-L6-v2, text alone, fp32. Of the growth "
+        "1.5 KiB a question are its vectors. With figures, the cells of those last used are kept beside, 256 MiB at most.",
     ),
     "train": (
         "A training step against the same model written the plain way",
