@@ -67,7 +67,7 @@ MEASURED = {
         "Peak memory of encoding, by the number of questions",
         "python -m tests.bench.encode_memory --bank data/opl --questions 4096 8192 16384",
         "Questions are sorted by length in windows of 4,096; all-MiniLM-L6-v2, text alone, fp32. Of the growth "
-        "1.5 KiB a question are its vectors. With figures, the cells of those last used are kept beside, 256 MiB at most.",
+        "1.5 KiB a question are its vectors. With figures, the cells of those last used are kept too, 256 MiB at most.",
     ),
     "train": (
         "A training step against the same model written the plain way",
