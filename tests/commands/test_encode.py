@@ -42,7 +42,8 @@ def test_figures_are_decoded_before_the_first_question_is_encoded(
     assert main(call) == 1
     assert "questions.jsonl:1: images[0]: corrupt image: 'cut.png'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-    assert main([*call, "--on-error", "skip"]) == 0
+    with pytest.warns(UserWarning, match="2 of 3 records left out"):
+        assert main([*call, "--on-error", "skip"]) == 0
     assert json.loads((tmp_path / "out" / "ids.json").read_text(encoding="utf-8")) == ["good"]
     assert main([*call, "--no-verify-images"]) == 2
     assert f"{BROKEN / 'cut.png'}: corrupt image" in capsys.readouterr().err
