@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.projection import start_projection
+from tqnet.modeling.projection import fit_projection
 from tqnet.questions import QuestionBank
 
 
@@ -18,7 +18,7 @@ def test_figures_lie_around_zero_and_are_as_long_as_what_they_join(
 ) -> None:
     model = build_tiny(awake=True, fusion=fusion)
     questions = [question for question in tiny_bank if question.images]
-    start_projection(model, questions)
+    fit_projection(model, questions)
     with torch.no_grad():
         output = model(**model.processor(questions))
     texts = output.text_embedding if fusion == "coordinated" else model.get_input_embeddings().weight
@@ -31,6 +31,6 @@ def test_one_figure_alone_leaves_the_projection_as_it_is(
     count: int, tiny_model: TQNetModel, tiny_bank: QuestionBank
 ) -> None:
     before = tiny_model.visual.projection.weight.clone()
-    start_projection(tiny_model, [next(question for question in tiny_bank if len(question.images) == 1)] * count)
+    fit_projection(tiny_model, [next(question for question in tiny_bank if len(question.images) == 1)] * count)
     assert torch.equal(tiny_model.visual.projection.weight, before)
     assert not tiny_model.visual.projection.bias.any()

@@ -13,7 +13,7 @@ from tqnet.questions import Question
 SAMPLE, BATCH = 256, 8
 
 
-def start_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
+def fit_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
     """Move and scale the visual projection, so that figures lie around zero and are as long as texts.
 
     Features of trained backbones are positive: projected at random, all figures share a direction, and outweigh texts.
@@ -41,3 +41,4 @@ def start_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
                 weight.mul_(scale)
             projection.bias.sub_(centre).mul_(scale)
     model.train(training)
+    model.processor.forget_cuts()  # of this sample; a recipe counts those of its bank

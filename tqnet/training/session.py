@@ -26,7 +26,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.normalization import has_no_statistics
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.projection import SAMPLE, start_projection
+from tqnet.modeling.projection import SAMPLE, fit_projection
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
@@ -130,7 +130,9 @@ def build(
     with settings_at_fault():
         model, processor = build_model(config.model, contents(bank))
     if fits_projection and isinstance(model, TQNetModel) and _projects_at_random(config, model):
-        _fit_projection(config, model, bank)
+        if questions := _some_with_figures(bank, config.run.seed):
+            fit_projection(model, questions)
+        log.info("visual projection: fitted to the figures of %d questions", len(questions))
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
     if freezes and has_no_statistics(model.visual.backbone):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
@@ -148,13 +150,10 @@ def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
     return not has_no_statistics(model.visual.backbone)
 
 
-def _fit_projection(config: RecipeConfig, model: TQNetModel, bank: QuestionBank) -> None:
-    order = np.random.default_rng(config.run.seed).permutation(len(bank))[: 100 * SAMPLE]
-    with_figures = (question for i in order if (question := bank[int(i)]).images)
-    if questions := list(islice(with_figures, SAMPLE)):
-        start_projection(model, questions)
-        model.processor.forget_cuts()  # they are counted over the whole bank
-        log.info("visual projection: fitted to the figures of %d questions", len(questions))
+def _some_with_figures(bank: QuestionBank, seed: int) -> list[Question]:
+    """At random, without reading all of a large bank."""
+    order = np.random.default_rng(seed).permutation(len(bank))[: 100 * SAMPLE]
+    return list(islice((question for i in order if (question := bank[int(i)]).images), SAMPLE))
 
 
 def question_views(
