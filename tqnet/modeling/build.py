@@ -136,8 +136,7 @@ def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:
     beside = [
         f"model.{item.name}"
         for item in dataclasses.fields(config)
-        if item.name not in _BESIDE_START
-        and getattr(config, item.name) != item.default
+        if item.name not in _BESIDE_START and getattr(config, item.name) != item.default
     ]
     if beside:
         raise ValueError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")

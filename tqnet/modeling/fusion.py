@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.modeling.attention import attention
 from tqnet.modeling.configuration import TQNetConfig
 
 
@@ -16,7 +17,7 @@ def attend(query_key_value: Tensor, heads: int, mask: Tensor | None, dropout: fl
     """Multi-head self-attention of query_key_value [b, t, 3 h]; mask as for :class:`FusionBlock`. [b, t, h]."""
     b, t, _ = query_key_value.shape
     query, key, value = query_key_value.view(b, t, 3, heads, -1).permute(2, 0, 3, 1, 4)
-    attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    attended = attention(query, key, value, attn_mask=mask, dropout_p=dropout)
     return attended.transpose(1, 2).reshape(b, t, -1)
 
 

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import AutoModel
 
+from tqnet.modeling.attention import SDPA
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.fusion import CoordinatedFusion
@@ -32,6 +33,8 @@ class TQNetModel(QuestionEncoder):
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
         self.text = AutoModel.from_config(config.text_config, add_pooling_layer=False)
+        if self.text.config._attn_implementation == "sdpa":  # nothing else has been asked for
+            self.text.set_attn_implementation(SDPA)
         if config.reads_images:
             self.visual = VisualStream(config)
         if config.fusion == "coordinated":
