@@ -53,6 +53,12 @@ def _activate(norm: Any, normed: Tensor) -> Tensor:
     return norm.act(norm.drop(normed)) if hasattr(norm, "act") else normed
 
 
+def takes_batch_statistics(module: nn.Module) -> bool:
+    """Whether what ``module`` makes of an image depends on the others that it gets with it."""
+    norms = (child for child in module.modules() if isinstance(child, nn.BatchNorm2d))
+    return any(norm.training and not isinstance(norm, FrozenBatchNorm2d) for norm in norms)
+
+
 def has_no_statistics(module: nn.Module) -> bool:
     """Whether the batch norms inside ``module`` have never seen a batch, as where its weights are random."""
     norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]

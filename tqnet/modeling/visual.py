@@ -10,7 +10,10 @@ import torch
 from timm.layers import GroupNorm
 from torch import Tensor, nn
 
-from tqnet.modeling.normalization import FrozenBatchNorm2d, convert_batchnorm
+from tqnet.modeling.normalization import FrozenBatchNorm2d, convert_batchnorm, takes_batch_statistics
+
+#: Figures whose feature maps fit in a processor's caches.
+_AT_A_TIME = 16
 
 
 class VisualSettings(Protocol):
@@ -52,8 +55,14 @@ class VisualStream(nn.Module):
         self.image_index = nn.Embedding(config.max_images, config.hidden_size)
 
     def cells(self, pixel_values: Tensor) -> Tensor:
-        """Feature-map cells [n, c, features] of images [n, 3, H, W]; the only convolutions there are."""
-        cells = self.backbone.forward_features(pixel_values).flatten(2).transpose(1, 2)
+        """Feature-map cells [n, c, features] of images [n, 3, H, W]; the only convolutions there are.
+
+        Convolutions are faster with channels last, and on a processor with few figures at a time.
+        """
+        pixel_values = pixel_values.contiguous(memory_format=torch.channels_last)
+        together = pixel_values.device.type != "cpu" or takes_batch_statistics(self.backbone)
+        parts = [pixel_values] if together else pixel_values.split(_AT_A_TIME)
+        cells = torch.cat([self.backbone.forward_features(part).flatten(2).transpose(1, 2) for part in parts])
         return cells.mean(1, keepdim=True) if self.whole else cells
 
     def tokens(self, cells: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
