@@ -133,16 +133,16 @@ def test_padding_counts_the_tokens_of_both_streams() -> None:
 
 def test_rows_with_figures_pass_apart_from_those_without() -> None:
     """By length alone, texts of four tokens with a figure of five would stand beside texts of nine, all padded."""
-    figures = torch.tensor([0, 1, 0, 0] * 8)
-    masks = torch.ones(32, 9)
+    figures = torch.tensor([0, 1, 0, 0] * 16)
+    masks = torch.ones(64, 9)
     masks[figures == 1, 4:] = 0
     first, second, third = TQNetModel.parts(masks.sum(1), 5 * figures)
-    assert third.tolist() == list(range(1, 32, 4))
+    assert third.tolist() == list(range(1, 64, 4))
     assert torch.cat([first, second]).tolist() == figures.eq(0).nonzero().flatten().tolist()
-    batch = Batch(torch.arange(32), [{"attention_mask": masks, "image_counts": figures}])
+    batch = Batch(torch.arange(64), [{"attention_mask": masks, "image_counts": figures}])
     assert batch.padding(TQNetModel.parts, cells=5) == 1
 
 
 @pytest.mark.parametrize("figures", [0, 1])
 def test_rows_that_all_have_figures_or_none_pass_in_full_parts(figures: int) -> None:
-    assert [len(part) for part in TQNetModel.parts(torch.ones(40), torch.full((40,), figures))] == [16, 16, 8]
+    assert [len(part) for part in TQNetModel.parts(torch.ones(72), torch.full((72,), figures))] == [32, 32, 8]

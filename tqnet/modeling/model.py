@@ -88,7 +88,7 @@ class TQNetModel(QuestionEncoder):
         by_text = text.argsort(stable=True)
         order = by_text[visual[by_text].argsort(stable=True)]
         without_and_with = order.tensor_split([int((visual == 0).sum())])
-        size = 16 if text.device.type == "cpu" else 64
+        size = 32 if text.device.type == "cpu" else 64
         return tuple(part for rows in without_and_with if len(rows) for part in rows.split(size))
 
     def _fuse(self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
