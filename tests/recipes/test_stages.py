@@ -219,11 +219,11 @@ def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
 
 
 def test_rows_that_pass_together_are_of_one_chunk(tiny_model: TQNetModel) -> None:
-    config = load_config(similar.SimilarConfig, [], ["chunk=24", "data.bank=bank", "run.out=out"])
-    parts = similar.SimilarityModel(tiny_model, config).parts(torch.arange(40).flip(0), torch.zeros(40))
-    assert [len(part) for part in parts] == [16, 8, 16]
-    assert torch.cat(parts).sort().values.tolist() == list(range(40))
-    assert max(map(max, parts[:2])) < 24 <= min(parts[2])
+    config = load_config(similar.SimilarConfig, [], ["chunk=40", "data.bank=bank", "run.out=out"])
+    parts = similar.SimilarityModel(tiny_model, config).parts(torch.arange(72).flip(0), torch.zeros(72))
+    assert [len(part) for part in parts] == [32, 8, 32]
+    assert torch.cat(parts).sort().values.tolist() == list(range(72))
+    assert max(map(max, parts[:2])) < 40 <= min(parts[2])
 
 
 def test_the_start_is_scored_and_never_kept(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
