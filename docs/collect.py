@@ -42,7 +42,8 @@ TABLES = """# Tables
 `make table SUITE=table4 DATA=FOLDER` trains and measures all rows of a table, `make publish SUITE=table4` puts it here;
 where the command below a heading names rows, the others have not been run yet. `--scores docs/results/tables/scores` in
 a command takes the rows that are there from an earlier `tqnet bench`; without it all are trained. `configs/tables` has
-the rows and their budgets.
+the rows and their budgets. On one processor core each, two suites at a time (`taskset -c 0 tqnet bench ...`), two cores
+get more done than with both on one suite; questions/s are then those of one core.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
@@ -72,28 +73,34 @@ MEASURED = {
     "train": (
         "A training step against the same model written the plain way",
         "python -m tests.bench.train --bank data/openstax --compile",
-        "Without AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
+        "With AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
         "batch to its longest text and gives a question without a figure a blank one. `compiled` is ours with "
         "`torch.compile` of BERT, the compilation of shapes that are new to it counted: it does not pay here.",
+    ),
+    "attention": (
+        "Attention, forwards and backwards: in bf16, and in fp32 inside as here",
+        "python -m tests.bench.attention --length 80",
+        "With AMX; 64 questions, MiniLM's 12 heads of 32.",
     ),
     "moco": (
         "Where the time of a step goes: momentum contrast",
         "python -m tests.bench.shares pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
         "model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=20",
-        "Without AMX; every question has a figure, and its visual stream is frozen. `keys` is the momentum encoder.",
+        "With AMX; every question has a figure, and its visual stream is frozen. `keys` is the momentum encoder.",
     ),
     "similar": (
         "Where the time of a step goes: supervised contrast",
         "python -m tests.bench.shares finetune/similar.py --config configs/geometry/similar.yaml "
         "data.bank=data/geometry model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=20",
-        "Without AMX; every question has a figure, and its visual stream is frozen.",
+        "With AMX; every question has a figure, and its visual stream is frozen.",
     ),
     "mfu": (
         "How much of the machine's arithmetic a step uses: momentum contrast",
         "python -m tests.bench.mfu pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
         "model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=12 data.distractors=0",
-        "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. On a "
-        "GPU, where it is the data sheet's, the same command measures the paper's configuration "
+        "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. With "
+        "AMX such products are fast, and what is no product takes most of the time: convolutions by channel, norms, "
+        "augmentation. On a GPU, where it is the data sheet's, the same command measures the paper's configuration "
         "(`configs/paper/moco.yaml`); none was at hand.",
     ),
 }
