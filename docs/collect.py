@@ -42,8 +42,8 @@ TABLES = """# Tables
 `make table SUITE=table4 DATA=FOLDER` trains and measures all rows of a table, `make publish SUITE=table4` puts it here;
 where the command below a heading names rows, the others have not been run yet. `--scores docs/results/tables/scores` in
 a command takes the rows that are there from an earlier `tqnet bench`; without it all are trained. `configs/tables` has
-the rows and their budgets. On one processor core each, two suites at a time (`taskset -c 0 tqnet bench ...`), two cores
-get more done than with both on one suite; questions/s are then those of one core.
+the rows and their budgets. Where a machine is one processor core, two suites without a stage in common ran at a time,
+each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
@@ -74,8 +74,8 @@ MEASURED = {
         "A training step against the same model written the plain way",
         "python -m tests.bench.train --bank data/openstax --compile",
         "With AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
-        "batch to its longest text and gives a question without a figure a blank one. `compiled` is ours with "
-        "`torch.compile` of BERT, the compilation of shapes that are new to it counted: it does not pay here.",
+        "batch to its longest text and gives a question without a figure a blank one, in fp32, or as ours in bf16. "
+        "`compiled` is ours with `torch.compile` of BERT, the compilation of shapes that are new to it counted: it does not pay here.",
     ),
     "attention": (
         "Attention, forwards and backwards: in bf16, and in fp32 inside as here",
@@ -98,10 +98,9 @@ MEASURED = {
         "How much of the machine's arithmetic a step uses: momentum contrast",
         "python -m tests.bench.mfu pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
         "model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=12 data.distractors=0",
-        "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. With "
-        "AMX such products are fast, and what is no product takes most of the time: convolutions by channel, norms, "
-        "augmentation. On a GPU, where it is the data sheet's, the same command measures the paper's configuration "
-        "(`configs/paper/moco.yaml`); none was at hand.",
+        "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. "
+        "Padding is counted as work. On a GPU, where it is the data sheet's, the same command measures the paper's "
+        "configuration (`configs/paper/moco.yaml`); none was at hand.",
     ),
 }
 

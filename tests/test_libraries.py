@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import torch
 
@@ -33,4 +35,6 @@ def test_the_machine_is_what_one_process_computes_on(monkeypatch: pytest.MonkeyP
     monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
     assert machine() == "NVIDIA T4"
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
-    assert "processor cores" in machine()
+    for cores, said in ({0}, "1 processor core ("), ({0, 1}, "2 processor cores ("):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: cores, raising=False)
+        assert machine().startswith(said)

@@ -3,7 +3,8 @@
     python -m tests.bench.train --bank BANK --steps 20 --compile
 
 Compares with the same model written the plain way: batches at random, padded to the longest of their texts; a blank
-figure for every question without one; fp32. They take turns, so that whatever else the machine does falls on all.
+figure for every question without one; PyTorch's own attention; fp32, and bf16 where that is what ours computes in. They
+take turns, so that whatever else the machine does falls on all.
 """
 
 from __future__ import annotations
@@ -99,6 +100,10 @@ class Ours(Trainer):
 class Plain(Trainer):
     """The reference."""
 
+    def __init__(self, bank: QuestionBank, batch_size: int, dropout: float):
+        super().__init__(bank, batch_size, dropout)
+        self.model.text.set_attn_implementation("sdpa")
+
     def build_optimizer(self) -> torch.optim.Optimizer:
         return torch.optim.AdamW(self.model.parameters(), foreach=False)
 
@@ -122,13 +127,17 @@ class Plain(Trainer):
         return (tokens * joined[..., None]).sum(1) / joined.sum(1, keepdim=True)
 
 
+class PlainInBf16(Plain):
+    autocast = True
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--steps", type=int, default=20, help=f"of each, after {WARM_UP} that warm up")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--dropout", type=float, default=0.0, help="of all contestants")
-    parser.add_argument("--compile", action="store_true", help="a third contestant: ours with its BERT compiled")
+    parser.add_argument("--compile", action="store_true", help="one more contestant: ours with its BERT compiled")
     args = parser.parse_args()
     quiet()
     bank = QuestionBank.load(args.bank).split("train")
@@ -136,6 +145,8 @@ def main() -> None:
         "tqnet": Ours(bank, args.batch_size, args.dropout),
         "plain": Plain(bank, args.batch_size, args.dropout),
     }
+    if Ours.autocast:
+        contestants["plain, bf16"] = PlainInBf16(bank, args.batch_size, args.dropout)
     if args.compile:
         contestants["compiled"] = Ours(bank, args.batch_size, args.dropout, compiled=True)
     seconds: dict[str, float] = defaultdict(float)

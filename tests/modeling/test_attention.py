@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
+import pytest
 import torch
 from torch.nn import functional as F
+from transformers import BertConfig, BertModel
 
 from tqnet.modeling.attention import SDPA, attention
 from tqnet.modeling.model import TQNetModel
@@ -31,12 +34,55 @@ def test_with_gradients_in_fp32() -> None:
         torch.testing.assert_close(ours, theirs)
 
 
-def test_without_gradients_as_it_comes() -> None:
+def test_a_mask_that_is_added() -> None:
     queries, mask = inputs()
-    with torch.no_grad():
-        assert torch.equal(
-            attention(*queries, attn_mask=mask), F.scaled_dot_product_attention(*queries, attn_mask=mask)
-        )
+    added = torch.zeros(mask.shape, dtype=torch.bfloat16).masked_fill(~mask, -torch.inf)
+    assert torch.equal(attention(*queries, attn_mask=added), attention(*queries, attn_mask=mask))
+
+
+@pytest.mark.parametrize("change", ["no gradient wanted", "no gradient possible", "fp64"])
+def test_else_as_it_comes(change: str) -> None:
+    queries, mask = inputs()
+    if change == "no gradient possible":
+        queries = [query.detach() for query in queries]
+    if change == "fp64":
+        queries = [query.double() for query in queries]
+    with torch.set_grad_enabled(change != "no gradient wanted"):
+        expected = F.scaled_dot_product_attention(*queries, attn_mask=mask)
+        assert torch.equal(attention(*queries, attn_mask=mask), expected)
+
+
+def test_an_encoder_in_bf16_attends_in_fp32_where_gradients_are_wanted(tiny_model: TQNetModel) -> None:
+    batch = {"input_ids": torch.tensor([[5, 6, 7], [5, 6, 0]]), "attention_mask": torch.tensor([[1, 1, 1], [1, 1, 0]])}
+    tiny_model.eval()
+    passed: list[torch.dtype] = []
+    original = F.scaled_dot_product_attention
+
+    def watched(query: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        passed.append(query.dtype)
+        return original(query, *rest, **options)
+
+    with patch.object(F, "scaled_dot_product_attention", watched), torch.autocast("cpu", torch.bfloat16):
+        tiny_model.text(**batch)
+        with torch.no_grad():
+            tiny_model.text(**batch)
+    layers = tiny_model.config.text_config.num_hidden_layers
+    assert passed == [torch.float32] * layers + [torch.bfloat16] * layers
+
+
+def test_an_encoder_that_asks_for_more_gets_it() -> None:
+    """A decoder sees no later word."""
+    shape = BertConfig(
+        vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16, is_decoder=True
+    )
+    ids = torch.tensor([[5, 6, 7, 8]])
+    encoder = BertModel(shape, add_pooling_layer=False).eval()
+    expected = encoder(ids).last_hidden_state
+    encoder.set_attn_implementation(SDPA)
+    torch.testing.assert_close(encoder(ids).last_hidden_state, expected)
+    with torch.autocast("cpu", torch.bfloat16):
+        in_bf16 = encoder(ids).last_hidden_state.float()
+    torch.testing.assert_close(in_bf16, expected, atol=0.05, rtol=0.05)
 
 
 def test_the_text_encoder_attends_so_unless_told_otherwise(tiny_model: TQNetModel, tmp_path: Any) -> None:

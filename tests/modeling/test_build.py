@@ -153,6 +153,11 @@ def test_a_size_out_of_its_range_is_named(name: str, value: int, least: int) -> 
         build_model(ModelConfig(**{name: value}), [])
 
 
+def test_a_start_of_the_projection_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^model.visual_projection: 'zero' is neither 'fitted' nor 'random'$"):
+        build_model(ModelConfig(visual_projection="zero"), [])
+
+
 def test_figures_of_one_cell_are_refused(tiny_bank: QuestionBank) -> None:
     with pytest.raises(ValueError, match=r"model.image_size: at 32, a figure is a single cell"):
         build_model(ModelConfig(**(SCRATCH | {"visual": "resnet10t", "image_size": 32})), texts_of(tiny_bank))

@@ -15,7 +15,7 @@ from tqnet.training.config import RunConfig
 from tqnet.training.provenance import flat, lasting
 from tqnet.version import __version__
 
-#: Raised when the same settings come to train other weights.
+#: Raised when the same settings come to train other weights, by more than rounding.
 _TRAIN = 2
 
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.

@@ -45,7 +45,8 @@ class ModelConfig:
         visual_pretrained: Fetch timm's weights for a backbone (needs a network).
         visual_start: Folder of a model (an auto-encoder's, say) whose visual stream is taken over.
         visual_projection: Of a TQ-Net whose visual stream comes trained and its projection not: ``fitted`` to the
-            bank's figures (:mod:`tqnet.modeling.projection`); or ``random``, to be said until a stage trains it.
+            bank's figures (:mod:`tqnet.modeling.projection`); or ``random``, to be said again at every stage until
+            one has trained it: else that stage fits it.
         visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
         fusion_heads: Likewise; null takes as many as the text encoder has.
         content_layers, sentence_pooling: Of a QuesNet, as in
@@ -118,7 +119,7 @@ _LEAST = {
 }
 
 
-#: Settings that a trained folder leaves open.
+#: What may be said beside a trained folder.
 _BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
 
 

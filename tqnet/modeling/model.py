@@ -33,7 +33,8 @@ class TQNetModel(QuestionEncoder):
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
         self.text = AutoModel.from_config(config.text_config, add_pooling_layer=False)
-        if self.text.config._attn_implementation == "sdpa":  # nothing else has been asked for
+        # PyTorch's own is ours but for speed; set_attn_implementation("sdpa") brings it back.
+        if self.text.config._attn_implementation == "sdpa":
             self.text.set_attn_implementation(SDPA)
         if config.reads_images:
             self.visual = VisualStream(config)

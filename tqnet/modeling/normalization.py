@@ -55,8 +55,9 @@ def _activate(norm: Any, normed: Tensor) -> Tensor:
 
 def takes_batch_statistics(module: nn.Module) -> bool:
     """Whether what ``module`` makes of an image depends on the others that it gets with it."""
-    norms = (child for child in module.modules() if isinstance(child, nn.BatchNorm2d))
-    return any(norm.training and not isinstance(norm, FrozenBatchNorm2d) for norm in norms)
+    norms = [child for child in module.modules() if isinstance(child, nn.modules.batchnorm._BatchNorm)]
+    moving = [norm for norm in norms if not isinstance(norm, FrozenBatchNorm2d)]
+    return any(norm.training or norm.running_mean is None for norm in moving)
 
 
 def has_no_statistics(module: nn.Module) -> bool:

@@ -121,7 +121,7 @@ def build(
     (``data.transductive``), the model and all that are trained on from it carry the mark.
 
     Args:
-        fits_projection: As ``config.model.visual_projection`` has it; False leaves the projection as it was made.
+        fits_projection: False leaves the projection as it was made, whatever ``config.model.visual_projection`` says.
 
     Raises:
         ConfigError: Settings that make no model.
@@ -131,9 +131,10 @@ def build(
         model, processor = build_model(config.model, contents(bank))
     fits_projection &= config.model.visual_projection == "fitted"
     if fits_projection and isinstance(model, TQNetModel) and _projects_at_random(config, model):
-        if questions := _some_with_figures(bank, config.run.seed):
-            fit_projection(model, questions)
+        questions = _some_with_figures(bank, config.run.seed)
         log.info("visual projection: fitted to the figures of %d questions", len(questions))
+        if questions:
+            fit_projection(model, questions)
     freezes = not config.model.start and config.model.visual_norm == "frozen" and model.config.reads_images
     if freezes and has_no_statistics(model.visual.backbone):
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
@@ -143,7 +144,7 @@ def build(
 
 
 def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
-    """Whether the visual stream has come trained, and its projection, whose bias is made as zero, not."""
+    """Whether a trained visual stream is followed by a projection that is not; its bias is made as zero."""
     if not model.config.reads_images or model.visual.projection.bias.any():
         return False
     if model.config.visual_norm == "group":  # no weights that come along are of this kind
