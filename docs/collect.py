@@ -75,7 +75,8 @@ MEASURED = {
         "python -m tests.bench.train --bank data/openstax --compile",
         "With AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
         "batch to its longest text and gives a question without a figure a blank one, in fp32, or as ours in bf16. "
-        "`compiled` is ours with `torch.compile` of BERT, the compilation of shapes that are new to it counted: it does not pay here.",
+        "`compiled` is ours with `torch.compile` of BERT, the compilation of shapes that are new to it counted: it "
+        "does not pay here.",
     ),
     "attention": (
         "Attention, forwards and backwards: in bf16, and in fp32 inside as here",
