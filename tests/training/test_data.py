@@ -145,4 +145,7 @@ def test_rows_with_figures_pass_apart_from_those_without() -> None:
 
 @pytest.mark.parametrize("figures", [0, 1])
 def test_rows_that_all_have_figures_or_none_pass_in_full_parts(figures: int) -> None:
-    assert [len(part) for part in TQNetModel.parts(torch.ones(72), torch.full((72,), figures))] == [32, 32, 8]
+    lengths, visual = torch.ones(72), torch.full((72,), figures)
+    assert [len(part) for part in TQNetModel.parts(lengths, visual)] == [32, 32, 8]
+    with torch.inference_mode():
+        assert [len(part) for part in TQNetModel.parts(lengths, visual)] == [16, 16, 16, 16, 8]
