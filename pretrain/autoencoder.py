@@ -62,7 +62,8 @@ def main(config: AutoencoderConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     pictured = session.questions_with_figures(bank, config.data)
-    model, processor = session.build(config, bank, fits_projection=False)  # whose cells it changes
+    config.model.visual_projection = "random"  # fitted, it would be to cells that are about to change
+    model, processor = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
     if config.optim.visual_lr == 0:

@@ -57,7 +57,7 @@ class VisualStream(nn.Module):
     def cells(self, pixel_values: Tensor) -> Tensor:
         """Feature-map cells [n, c, features] of images [n, 3, H, W]; the only convolutions there are.
 
-        With channels last they are faster (on a processor, in bf16, twice), and there with few figures at a time too.
+        With channels last they are faster, and on a processor with few figures at a time.
         """
         pixel_values = pixel_values.contiguous(memory_format=torch.channels_last)
         together = pixel_values.device.type != "cpu" or takes_batch_statistics(self.backbone)

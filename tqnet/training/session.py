@@ -112,16 +112,11 @@ def questions_with_figures(bank: QuestionBank, data: DataConfig, least: int = 1)
     return pictured
 
 
-def build(
-    config: RecipeConfig, bank: QuestionBank, *, fits_projection: bool = True
-) -> tuple[QuestionEncoder, TQNetProcessor]:
+def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config.model`` describes, a vocabulary learnt from ``bank``.
 
     Its streams are frozen whose rate in ``config.optim`` is 0. Where ``bank`` has questions of valid or test
     (``data.transductive``), the model and all that are trained on from it carry the mark.
-
-    Args:
-        fits_projection: False leaves the projection as it was made, whatever ``config.model.visual_projection`` says.
 
     Raises:
         ConfigError: Settings that make no model.
@@ -129,8 +124,8 @@ def build(
     """
     with settings_at_fault():
         model, processor = build_model(config.model, contents(bank))
-    fits_projection &= config.model.visual_projection == "fitted"
-    if fits_projection and isinstance(model, TQNetModel) and _projects_at_random(config, model):
+    fitted = config.model.visual_projection == "fitted"
+    if fitted and isinstance(model, TQNetModel) and _projects_at_random(config, model):
         questions = _some_with_figures(bank, config.run.seed)
         log.info("visual projection: fitted to the figures of %d questions", len(questions))
         if questions:
