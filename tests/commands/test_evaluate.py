@@ -55,6 +55,21 @@ def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pyt
     assert "<title>A title</title>" in (out / "report.html").read_text(encoding="utf-8")
 
 
+def test_what_is_shown_of_a_question(model_folder: str, bank_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["evaluate", "similar", "--model", model_folder, "--bank", bank_folder, "--no-baselines", "--json", *FAST]
+    scores = {}
+    for shown in ("all", "text", "figures", "shuffled"):
+        assert main([*call, "--show", shown]) == 0
+        scores[shown] = json.loads(capsys.readouterr().out)["model"]["similar"]
+    assert len({str(score["overall"]) for score in scores.values()}) == 4
+    for score in scores.values():  # queries are told apart by what they have, not by what is shown
+        assert {name: part["queries"] for name, part in score["structures"].items()} == {
+            name: part["queries"] for name, part in scores["all"]["structures"].items()
+        }
+    assert main([*call, "--show", "sound"]) == 2
+    assert "'sound' is none of all, text, figures, shuffled" in capsys.readouterr().err
+
+
 @pytest.fixture
 def doubled_bank(bank_folder: str, tmp_path: Path) -> tuple[str, list[str]]:
     """The part of the sample bank with three questions of test that repeat some of train, and their ids."""

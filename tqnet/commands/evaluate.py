@@ -74,6 +74,12 @@ def _add_bank(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out questions of valid and test that have a double in train (see tqnet check)",
     )
+    parser.add_argument(
+        "--show",
+        default="all",
+        metavar="WHAT",
+        help="what is read of a question: all (the default), text, figures, or shuffled: with those of another one",
+    )
     add_error_arguments(parser)
     add_model_arguments(parser)
 
@@ -213,6 +219,7 @@ def _tasks(
     if similarity is not None:
         split = None if args.split == "all" else args.split
         tasks = replace(tasks, similarity=similarity, split=split, k=args.k)
+    tasks = tasks.showing(args.show)
     return tasks.without(_doubles(bank)) if args.without_doubles else tasks
 
 

@@ -13,10 +13,11 @@ from tqnet.evaluation.curves import questions_and_pace, read_series
 from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
 from tqnet.evaluation.ranking import Ranker
-from tqnet.evaluation.similar import evaluate_similar
+from tqnet.evaluation.similar import evaluate_similar, has_figures
 from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
 from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
+from tqnet.questions.modalities import show
 
 #: Names that stand for no model: word overlap.
 LEXICAL: dict[str, type[TfidfRanker] | type[Bm25Ranker]] = {"tfidf": TfidfRanker, "bm25": Bm25Ranker}
@@ -53,6 +54,11 @@ class Tasks:
         hierarchy = KnowledgeHierarchy.from_bank(bank) if self.hierarchy is not None else None
         pictured = self.pictured[doubles.clean] if self.pictured is not None else None
         return replace(self, bank=bank, similarity=similarity, hierarchy=hierarchy, left_out=doubles, pictured=pictured)
+
+    def showing(self, what: str) -> Tasks:
+        """The same tasks for a model that is shown only this of a question (`tqnet.questions.modalities`)."""
+        shown = show(self.bank, what)
+        return self if shown is self.bank else replace(self, bank=shown, pictured=has_figures(self.bank))
 
     def check(self) -> None:
         """Find out before anything is encoded whether there is something to measure.
