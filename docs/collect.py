@@ -30,7 +30,8 @@ in `configs/BANK`, then `tqnet evaluate stages`; `make publish BANK=opl` puts it
 processor cores.
 
 Training reads the questions of split `train`. The state of MoCo and SCL that is kept is the one with the best P@5 on
-`valid`, searched among `valid` and `data.distractors` questions of `train`; so are the settings chosen.
+`valid`, searched among `valid` and `data.distractors` questions of `train`; so are the settings chosen. Unlike in the
+tables, questions of `valid` and `test` with a double in `train` are measured with the others.
 
 MLM and MoCo train on no label (which state of MoCo is kept is chosen by the groups of `valid`). SCL uses the groups of
 `train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw its
@@ -44,6 +45,10 @@ where the command below a heading names rows, the others have not been run yet. 
 a command takes the rows that are there from an earlier `tqnet bench`; without it all are trained. `configs/tables` has
 the rows and their budgets. Where a machine is one processor core, two suites without a stage in common ran at a time,
 each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
+
+All tables are of one seed. Their intervals are over questions: a difference outside its interval holds for these two
+trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace, evaluations left out;
+as the machine was shared, paces do not compare rows.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
@@ -76,7 +81,7 @@ MEASURED = {
         "With AMX; MiniLM and ResNet-18 at 128 px, a third of the questions with figures. The plain way pads every "
         "batch to its longest text and gives a question without a figure a blank one, in fp32, or as ours in bf16. "
         "`compiled` is ours with `torch.compile` of BERT, the compilation of shapes that are new to it counted: it "
-        "does not pay here.",
+        "does not pay within 20 steps; longer trainings were not measured.",
     ),
     "attention": (
         "Attention, forwards and backwards: in bf16, and in fp32 inside as here",
@@ -100,8 +105,9 @@ MEASURED = {
         "python -m tests.bench.mfu pretrain/moco.py --config configs/geometry/moco.yaml data.bank=data/geometry "
         "model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=12 data.distractors=0",
         "Model FLOPs utilisation, loader and optimizer included; the peak is what a large matrix product reaches. "
-        "Padding is counted as work. On a GPU, where it is the data sheet's, the same command measures the paper's "
-        "configuration (`configs/paper/moco.yaml`); none was at hand.",
+        "Padding is counted as work. On a GPU the peak is the data sheet's, and `--config configs/paper/moco.yaml "
+        "model.text=bert-base-uncased model.visual=resnet50 model.image_size=224 queue=2048` measures the paper's "
+        "configuration; none was at hand, so nothing is said of it here.",
     ),
 }
 
