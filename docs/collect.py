@@ -47,8 +47,8 @@ the rows and their budgets. Where a machine is one processor core, two suites wi
 each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
 
 All tables are of one seed. Their intervals are over questions: a difference outside its interval holds for these two
-trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace, evaluations left out;
-as the machine was shared, paces do not compare rows.
+trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace, evaluations left
+out; as the machine was shared, paces do not compare rows.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.

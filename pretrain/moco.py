@@ -22,7 +22,7 @@ from tqnet.modeling.normalization import split_batchnorm
 from tqnet.objectives import infonce
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.contrast import Keys, ShuffledKeys, contrast_metrics
+from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
@@ -97,7 +97,7 @@ def main(config: MoCoConfig) -> Path:
     hashes = session.content_hashes(bank, model.config.reads_images)
     keys_of = ShuffledKeys(accelerator, key_encoder, hashes, config.run.seed)
     if not loop.resumed:
-        fill_queues(loop, keys_of, queues, config)
+        fill_queues(loop, keys_of, queues, config.run.batch_size)
 
     for step, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
         encoder.train()
@@ -118,12 +118,6 @@ def main(config: MoCoConfig) -> Path:
     return loop.finish()
 
 
-def check_queue(size: int, questions: int, of: str) -> None:
-    """A longer queue would hold keys of the questions that it is compared with, epoch after epoch."""
-    if size > questions // 2:
-        raise ConfigError(f"queue: {size} keys; {questions} {of} allow at most {questions // 2}")
-
-
 def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:
     """InfoNCE of the questions that have the stream: those without a figure have no visual one."""
     rows = keys.present
@@ -132,15 +126,6 @@ def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) 
     negatives, excluded = queue.negatives(keys.ids[rows], keys.hashes[rows])
     loss, logits = infonce(query[rows], keys.own[rows], negatives, temperature, excluded)
     return keys.weight * loss, contrast_metrics(query[rows], logits, temperature)
-
-
-def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue], config: MoCoConfig) -> None:
-    """Real keys, never random ones, before the first step; of batches that training will not see."""
-    needed = -(-config.queue // config.run.batch_size)
-    for number, batch in enumerate(loop.later_batches(needed)):
-        keys = keys_of(batch, loop.last_micro + number)
-        for stream, queue in queues.items():
-            queue.enqueue(*keys[stream].everyone)
 
 
 if __name__ == "__main__":

@@ -35,6 +35,26 @@ def test_probe_as_json(model_folder: str, bank_folder: str, capsys: pytest.Captu
     assert [level["level"] for level in results["model"]["probe"]["levels"]][:2] == [1, 2]
 
 
+def test_difficulty_as_json(model_folder: str, bank_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["evaluate", "difficulty", "--model", model_folder, "--bank", bank_folder, "--no-baselines", *FAST]
+    assert main([*call, "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)["model"]
+    assert result["similar"] is result["probe"] is None
+    assert 0 < result["difficulty"]["scores"]["mae"] < 1
+    assert main(call) == 0
+    assert "mean of train" in capsys.readouterr().out
+
+
+def test_agreement_as_json(model_folder: str, bank_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["evaluate", "agreement", "--model", model_folder, "--bank", bank_folder, "--no-baselines", *FAST]
+    assert main([*call, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["model"]["agreement"]
+    assert -1 <= found["spearman"] <= 1
+    assert {0, found["depth"] + 1} <= {rank["rank"] for rank in found["ranks"]}
+    assert main([*call, "--split", "all"]) == 0
+    assert "khd 1" in capsys.readouterr().out
+
+
 def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     call = ["evaluate", "stages", "words=tfidf", "bm25", f"scl={model_folder}", "--bank", bank_folder, *FAST]

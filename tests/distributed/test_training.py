@@ -74,6 +74,16 @@ def test_moco_trains_and_goes_on_after_a_kill(
 
 
 @pytest.mark.slow
+def test_quesco_trains_in_two_processes(launch: Launch, finish: Finish, tmp_path: Path) -> None:
+    """The queue and the ranks of its keys are those of all processes; it is as long as both fill it."""
+    finish(launch("pretrain/quesco.py", *TINY, "queue=32", "bn_splits=1", f"run.out={tmp_path}"))
+    queue = last_state(tmp_path)["state"]["queue"]
+    assert int(queue["valid"]) == 32
+    assert len(set(queue["ids"].tolist())) == 32
+    assert {f"similarity/rank {rank}" for rank in range(5)} <= next(r for r in records(tmp_path) if "loss" in r).keys()
+
+
+@pytest.mark.slow
 def test_accelerate_launch_starts_as_many_processes_as_it_is_asked_for(
     launch: Launch, finish: Finish, tmp_path: Path
 ) -> None:

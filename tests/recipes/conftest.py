@@ -29,6 +29,7 @@ CONFIGS = {
     "pretrain.mlm": "MLMConfig",
     "pretrain.autoencoder": "AutoencoderConfig",
     "pretrain.moco": "MoCoConfig",
+    "pretrain.quesco": "QuesCoConfig",
     "pretrain.clip": "CLIPConfig",
     "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",

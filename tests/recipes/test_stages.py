@@ -111,6 +111,7 @@ def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> No
         "pretrain.mlm": [],
         "pretrain.clip": [],
         "pretrain.moco": ["queue=32", "bn_splits=2"],
+        "pretrain.quesco": ["queue=32", "bn_splits=2"],
         "finetune.similar": ["chunk=8"],
         "finetune.knowledge": [],
     }.items():
@@ -141,6 +142,17 @@ def test_moco(mode: str, streams: set[str], train: Callable[..., Any]) -> None:
         filled = int(queues[f"{stream}.valid"])
         expected = hashes[stream][queues[f"{stream}.ids"][:filled]]
         assert torch.equal(queues[f"{stream}.hashes"][:filled], expected)
+
+
+def test_quesco(train: Callable[..., Any]) -> None:
+    run = train("pretrain.quesco", "queue=64", "bn_splits=1", "run.log_every=4", "run.max_steps=8", "run.eval_every=4")
+    check(run, 8)
+    logged = [record for record in run.records if "loss" in record]
+    for record in logged:  # the loss is the sum of its ranks, 0 to L
+        assert record["loss"] == pytest.approx(sum(record[f"loss/rank {rank}"] for rank in range(4)), rel=1e-4)
+        assert {f"similarity/rank {rank}" for rank in range(5)} <= record.keys()
+    assert logged[-1]["similarity/rank 0"] > logged[-1]["similarity/rank 4"]
+    assert int(run.state["state"]["queue"]["valid"]) == 64
 
 
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:

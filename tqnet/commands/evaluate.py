@@ -26,6 +26,8 @@ def add(subparsers: Subparsers) -> None:
     tasks = parser.add_subparsers(required=True, metavar="TASK")
     _add_similar(tasks)
     _add_probe(tasks)
+    _add_difficulty(tasks)
+    _add_agreement(tasks)
     _add_stages(tasks)
 
 
@@ -44,8 +46,23 @@ def _add_probe(tasks: Any) -> None:
     parser.set_defaults(run=run_probe)
 
 
+def _add_difficulty(tasks: Any) -> None:
+    parser = tasks.add_parser("difficulty", help="linear regression for difficulty: MAE, RMSE, PCC, DOA")
+    _add_one_model(parser, "TF-IDF and the start encoder")
+    _add_bank(parser)
+    parser.set_defaults(run=run_difficulty)
+
+
+def _add_agreement(tasks: Any) -> None:
+    parser = tasks.add_parser("agreement", help="correlation of similarities with groups and the knowledge hierarchy")
+    _add_one_model(parser, "TF-IDF and the start encoder")
+    _add_bank(parser)
+    parser.add_argument("--split", default="test", help="whose questions are paired (test); all: of every split")
+    parser.set_defaults(run=run_agreement)
+
+
 def _add_stages(tasks: Any) -> None:
-    parser = tasks.add_parser("stages", help="both tasks for several models: table, JSON and an HTML report")
+    parser = tasks.add_parser("stages", help="all tasks for several models: table, JSON and an HTML report")
     parser.add_argument(
         "stages",
         nargs="+",
@@ -109,6 +126,16 @@ def run_probe(args: argparse.Namespace) -> int:
     return _run_one_model(args, _tasks(args, bank, hierarchy=_hierarchy(bank)), baselines)
 
 
+def run_difficulty(args: argparse.Namespace) -> int:
+    baselines = {"TF-IDF": "tfidf", _START_NAME: args.start or _START}
+    return _run_one_model(args, _tasks(args, read_bank(args), difficulty=True), baselines)
+
+
+def run_agreement(args: argparse.Namespace) -> int:
+    baselines = {"TF-IDF": "tfidf", _START_NAME: args.start or _START}
+    return _run_one_model(args, _tasks(args, read_bank(args), agreement=True), baselines)
+
+
 def _run_one_model(args: argparse.Namespace, tasks: Tasks, baselines: dict[str, str]) -> int:
     import json
 
@@ -157,14 +184,20 @@ def run_stages(args: argparse.Namespace) -> int:
 
 
 def _what_there_is(tasks: Tasks) -> Tasks:
-    """Leave out, and say so, the one task that the bank is not labelled for; without any labels, fail."""
+    """Leave out, and say so, the tasks that the bank is not labelled for; without any labels, fail.
+
+    Difficulties, which few banks have, are left out without a word.
+    """
+    from tqnet.evaluation.difficulty import has_difficulties
+
+    tasks = replace(tasks, difficulty=has_difficulties(tasks.bank, tasks.seed))
     try:
         tasks.check_probe()
     except ValueError as error:
         print(f"tqnet: knowledge points left out: {error}", file=sys.stderr)
         tasks = replace(tasks, hierarchy=None)
     related = tasks.similarity is not None and tasks.similarity.has_similar.any()
-    if related or tasks.hierarchy is None:
+    if related or (tasks.hierarchy is None and not tasks.difficulty):
         tasks.check_similar()
         return tasks
     print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
@@ -212,13 +245,16 @@ def _tasks(
     bank: QuestionBank,
     similarity: Similarity | None = None,
     hierarchy: KnowledgeHierarchy | None = None,
+    difficulty: bool = False,
+    agreement: bool = False,
 ) -> Tasks:
     from tqnet.evaluation.stages import Tasks
 
-    tasks = Tasks(bank, hierarchy=hierarchy, seed=args.seed)
+    tasks = Tasks(bank, hierarchy=hierarchy, difficulty=difficulty, agreement=agreement, seed=args.seed)
+    if similarity is not None or agreement:
+        tasks = replace(tasks, split=None if args.split == "all" else args.split)
     if similarity is not None:
-        split = None if args.split == "all" else args.split
-        tasks = replace(tasks, similarity=similarity, split=split, k=args.k)
+        tasks = replace(tasks, similarity=similarity, k=args.k)
     tasks = tasks.showing(args.show)
     return tasks.without(_doubles(bank)) if args.without_doubles else tasks
 

@@ -153,6 +153,34 @@ def exact_match(truth: BoolArray, predicted: BoolArray) -> float:
     return float((truth == predicted).all(axis=1).mean()) if len(truth) else float("nan")
 
 
+def degree_of_agreement(truth: FloatArray, predicted: FloatArray) -> float:
+    """Share of the pairs with different truths that the predictions order alike (DOA; Huang et al. 2017)::
+
+        sum over i, j of [t_i > t_j] [p_i > p_j]  /  sum over i, j of [t_i > t_j]
+
+    A pair that is predicted to be equal is not ordered alike. In O(n log n), from Kendall's tau and the ties.
+
+    Shape:
+        - truth, predicted: ``[n]``; NaN where all truths are equal
+    """
+    from scipy.stats import kendalltau
+
+    def ties(values: npt.NDArray[Any]) -> int:
+        counts = np.unique(values, return_counts=True)[1].astype(np.int64)
+        return int((counts * (counts - 1) // 2).sum())
+
+    pairs = len(truth) * (len(truth) - 1) // 2
+    ordered = pairs - ties(truth)
+    if not ordered:
+        return float("nan")
+    distinct = pairs - ties(predicted)
+    tau = float(kendalltau(truth, predicted).statistic) if distinct else 0.0
+    ranks = [np.unique(values, return_inverse=True)[1] for values in (truth, predicted)]
+    ordered_by_both = ordered + distinct - pairs + ties(ranks[0] * len(truth) + ranks[1])
+    surplus = tau * np.sqrt(float(ordered) * float(distinct))  # pairs ordered alike less those ordered otherwise
+    return (ordered_by_both + round(surplus)) / 2 / ordered
+
+
 def bootstrap_interval(
     values: FloatArray,
     groups: Sequence[Any] | npt.NDArray[Any],

@@ -136,7 +136,7 @@ def evaluate_probe(
         raise ValueError("the vectors hold NaN or infinity")
     drawn = None if splits is not None or has_splits(bank) else seed
     splits = probe_splits(bank, seed=seed) if splits is None else splits
-    groups = np.unique(_units(bank), return_inverse=True)[1]
+    groups = np.unique(question_units(bank), return_inverse=True)[1]
     results = (
         _evaluate_level(vectors, hierarchy, level, splits, groups)
         for level in (levels or range(1, hierarchy.depth + 1))
@@ -169,7 +169,7 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     """
     given = np.array([split or "" for split in bank.column("split")])
     own = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
-    units = _units(bank)
+    units = question_units(bank)
     if not has_splits(bank):
         return _draw(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
     if not len(own["valid"]):
@@ -177,7 +177,7 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     return own
 
 
-def _units(bank: QuestionBank) -> list[str]:
+def question_units(bank: QuestionBank) -> list[str]:
     """What may be drawn independently: groups, and questions without one."""
     return [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
+from tqnet.evaluation.agreement import Pairs, draw_pairs, evaluate_agreement
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
 from tqnet.evaluation.curves import questions_and_pace, read_series
+from tqnet.evaluation.difficulty import evaluate_difficulty, has_difficulties
 from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
 from tqnet.evaluation.ranking import Ranker
@@ -33,6 +36,8 @@ class Tasks:
     Attributes:
         similarity: For similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
         hierarchy: For the linear probe.
+        difficulty: Whether difficulties are predicted.
+        agreement: Whether similarities are compared with groups and KH-distances, of pairs within ``split``.
         seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
         left_out: Doubles that are no longer in ``bank`` (see ``without``).
         pictured: Which questions count as having figures, where ``bank`` shows less than there is.
@@ -41,6 +46,8 @@ class Tasks:
     bank: QuestionBank
     similarity: Similarity | None = None
     hierarchy: KnowledgeHierarchy | None = None
+    difficulty: bool = False
+    agreement: bool = False
     split: str | None = "test"
     k: int = 5
     seed: int = 0
@@ -68,9 +75,10 @@ class Tasks:
         """
         self.check_similar()
         self.check_probe()
+        self.check_difficulty()
 
     def check_similar(self) -> None:
-        """The first half of ``check``."""
+        """The first part of ``check``."""
         if self.similarity is not None and not self._has_queries(self.similarity):
             found = {split for split in self.bank.column("split") if split}
             known = sorted(found, key=lambda split: ("train", "valid", "test", split).index(split))
@@ -80,7 +88,7 @@ class Tasks:
             raise ValueError(f"{who} has {self.k} similar ones (splits of the bank: {splits}{hint})")
 
     def check_probe(self) -> None:
-        """The second half of ``check``."""
+        """The second part of ``check``."""
         if self.hierarchy is None:
             return
         if not self.hierarchy.depth:
@@ -88,10 +96,15 @@ class Tasks:
         if not fittable_levels(self.hierarchy, probe_splits(self.bank, seed=self.seed)):
             raise ValueError("at no level of knowledge are there two concepts in train and a question in test")
 
+    def check_difficulty(self) -> None:
+        """The third part of ``check``."""
+        if self.difficulty and not has_difficulties(self.bank, self.seed):
+            raise ValueError("train and test have no questions of different difficulty")
+
     def measure_lexical(self, name: str) -> StageResult:
         """Word overlap. TF-IDF also gives vectors for the probe, by a truncated SVD of its matrix."""
         ranker = LEXICAL[name]([question.content for question in self.bank], self.bank.ids)
-        if self.hierarchy is None:
+        if self.hierarchy is None and not self.difficulty and not self.agreement:
             return self._measure(ranker, None)
         if isinstance(ranker, TfidfRanker):
             vectors = ranker.vectors(LEXICAL_WIDTH, seed=self.seed)
@@ -104,7 +117,7 @@ class Tasks:
         return self._measure(vectors, vectors, *notes)
 
     def _measure(self, ranker: Ranker | np.ndarray, vectors: np.ndarray | None, *notes: str) -> StageResult:
-        similar = probe = None
+        similar = probe = difficulty = agreement = None
         if self.similarity is not None:
             similar = evaluate_similar(
                 ranker,
@@ -118,7 +131,15 @@ class Tasks:
             )
         if self.hierarchy is not None and vectors is not None:
             probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)
-        return StageResult(similar, probe, notes, self.left_out)
+        if self.difficulty and vectors is not None:
+            difficulty = evaluate_difficulty(vectors, self.bank, seed=self.seed)
+        if self.agreement and vectors is not None:
+            agreement = evaluate_agreement(vectors, *self._pairs, seed=self.seed)
+        return StageResult(similar, probe, difficulty, agreement, notes, self.left_out)
+
+    @cached_property
+    def _pairs(self) -> tuple[Pairs, int]:
+        return draw_pairs(self.bank, Similarity.from_groups(self.bank), self.split, seed=self.seed)
 
     def _has_queries(self, similarity: Similarity) -> bool:
         splits = self.bank.column("split")

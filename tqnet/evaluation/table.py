@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 from unicodedata import east_asian_width
 
+from tqnet.evaluation.agreement import AgreementResult
+from tqnet.evaluation.difficulty import DifficultyResult
 from tqnet.evaluation.probe import ProbeResult
 from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
 from tqnet.questions.contamination import MEASURED, Contamination
@@ -25,6 +27,8 @@ class StageResult:
 
     similar: SimilarResult | None = None
     probe: ProbeResult | None = None
+    difficulty: DifficultyResult | None = None
+    agreement: AgreementResult | None = None
     notes: tuple[str, ...] = ()
     without: Contamination | None = None
 
@@ -124,6 +128,40 @@ def probe_table(results: Results) -> Table:
     return Table("Knowledge points by a linear probe", header, tuple(rows), _probe_notes(results))
 
 
+def difficulty_table(results: Results) -> Table:
+    """One row per stage, below that of always predicting the mean: MAE, RMSE, PCC and DOA with their intervals."""
+    found = {name: stage.difficulty for name, stage in results.items() if stage.difficulty}
+    one = next(iter(found.values()))
+    rows = [("mean of train", *(_number(value) for value in vars(one.mean).values()), "", f"{one.test:,}")]
+    for name, own in found.items():
+        cells = (f"{value:.3f} ({_interval(*own.intervals[score])})" for score, value in vars(own.scores).items())
+        rows.append((name, *cells, f"{own.penalty:g}", f"{own.test:,}"))
+    header = ("stage", "MAE", "RMSE", "PCC", "DOA", "penalty", "test questions")
+    notes = ("Difficulties of train span 0 to 1; 95 % intervals, resampled by group, in brackets.",)
+    return Table("Difficulty by a linear regression", header, tuple(rows), notes)
+
+
+def agreement_table(results: Results) -> Table:
+    """One row per stage: correlation of cosine and rank, and the mean cosine of each rank (QuesCo, Figure 5)."""
+    found = {name: stage.agreement for name, stage in results.items() if stage.agreement}
+    one = next(iter(found.values()))
+    rows = tuple(
+        (
+            name,
+            f"{own.spearman:.3f} ({_interval(*own.spearman_interval)})",
+            _number(own.pearson),
+            *(_number(rank.mean) for rank in own.ranks),
+        )
+        for name, own in found.items()
+    )
+    ranks = (f"{'similar' if not rank.rank else f'khd {rank.rank}'} ({rank.pairs:,})" for rank in one.ranks)
+    notes = (
+        "Correlations between the cosine and minus the rank of pairs: 0 for similar questions, then their KH-distance "
+        f"in a hierarchy of {one.depth} levels, the farther the more. Then the mean cosine by rank (pairs).",
+    )
+    return Table("Similarity and the knowledge hierarchy", ("stage", "Spearman", "Pearson", *ranks), rows, notes)
+
+
 def render(results: Results, *, markdown: bool = False) -> str:
     """All tables that have rows, one below the other."""
     tables = []
@@ -133,6 +171,10 @@ def render(results: Results, *, markdown: bool = False) -> str:
         tables.append(structure_table(results))
     if _levels(results):
         tables.append(probe_table(results))
+    if any(stage.difficulty for stage in results.values()):
+        tables.append(difficulty_table(results))
+    if any(stage.agreement for stage in results.values()):
+        tables.append(agreement_table(results))
     if markdown:
         return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
     return "\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables) + "\n"
@@ -144,6 +186,8 @@ def to_dict(results: Results) -> dict[str, Any]:
         name: {
             "similar": stage.similar.to_dict() if stage.similar else None,
             "probe": stage.probe.to_dict() if stage.probe else None,
+            "difficulty": stage.difficulty.to_dict() if stage.difficulty else None,
+            "agreement": stage.agreement.to_dict() if stage.agreement else None,
             "notes": list(stage.notes),
             "without_doubles": {s: stage.without.counts(s) for s in MEASURED} if stage.without else None,
         }

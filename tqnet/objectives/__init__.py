@@ -5,6 +5,7 @@ from tqnet.objectives.cross_modal import cross_modal_infonce
 from tqnet.objectives.infonce import infonce
 from tqnet.objectives.pair import draw_pairs, even_odds, pair_logistic
 from tqnet.objectives.reconstruction import figure_reconstruction
+from tqnet.objectives.rince import rince
 from tqnet.objectives.skip_gram import skip_gram
 from tqnet.objectives.supervised_contrastive import supervised_contrastive
 
@@ -16,6 +17,7 @@ __all__ = [
     "figure_reconstruction",
     "infonce",
     "pair_logistic",
+    "rince",
     "skip_gram",
     "supervised_contrastive",
 ]

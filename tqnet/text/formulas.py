@@ -75,6 +75,14 @@ def formula_tokens(formula: str) -> list[str]:
     return _TOKEN.findall(formula)
 
 
+def formula_spans(text: str) -> Iterator[list[tuple[str, int]]]:
+    """The tokens of each formula of ``text`` with their places in it."""
+    for segment in segments(text):
+        if segment.is_formula:
+            offset = segment.start + (segment.end - segment.start - len(segment.body)) // 2
+            yield [(match[0], offset + match.start()) for match in _TOKEN.finditer(segment.body)]
+
+
 def units(text: str) -> list[Unit]:
     """The smallest parts of a text that an augmentation may mask or cut between."""
     found: list[Unit] = []

@@ -8,8 +8,10 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor
 
-from tqnet.modeling.momentum import MomentumEncoder
+from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.training.config import ConfigError
 from tqnet.training.data import Batch
+from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import unshuffle
 
 
@@ -68,6 +70,21 @@ class ShuffledKeys:
             weight = present[own].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
             found[stream] = Keys(ordered[own], ids[own], hashes[own], present[own], weight, everyone)
         return found
+
+
+def check_queue(size: int, questions: int, of: str) -> None:
+    """A longer queue would hold keys of the questions that it is compared with, epoch after epoch."""
+    if size > questions // 2:
+        raise ConfigError(f"queue: {size} keys; {questions} {of} allow at most {questions // 2}")
+
+
+def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue], batch_size: int) -> None:
+    """Real keys, never random ones, before the first step; of batches that training will not see."""
+    needed = max(-(-queue.size // batch_size) for queue in queues.values())
+    for number, batch in enumerate(loop.later_batches(needed)):
+        keys = keys_of(batch, loop.last_micro + number)
+        for stream, queue in queues.items():
+            queue.enqueue(*keys[stream].everyone)
 
 
 @torch.no_grad()

@@ -104,7 +104,7 @@ class QuestionViews(Dataset[Any]):
     def __getitem__(self, item: Item) -> tuple[Item, Question, list[np.ndarray]]:
         epoch, index, view = item
         question = self.bank[index]
-        if self.augment is None:
+        if self.augment is None or (view == 0 and not self.augment.config.anchor):
             size = self.processor.image_processor.image_size
             return item, question, [fit_square(figure, size) for figure in self._figures(question)]
         rng = np.random.default_rng([self.seed, epoch, index, view])

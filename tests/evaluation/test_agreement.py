@@ -1,0 +1,75 @@
+"""Similarity against groups and KH-distances: which pairs are drawn, and what is said of their cosines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
+from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.questions.distance import KnowledgeDistance
+
+
+@pytest.fixture
+def bank() -> QuestionBank:
+    """2 areas of 2 topics of 2 concepts of 2 groups of 4 questions, half of each in ``test``; one without a concept."""
+    questions = [
+        Question(
+            id=f"{area}{topic}{concept}{group}{i}",
+            stem="?",
+            knowledge=((f"a{area}", f"t{area}{topic}", f"c{area}{topic}{concept}"),),
+            group=f"g{area}{topic}{concept}{group}",
+            split="test" if i % 2 else "train",
+        )
+        for area in range(2)
+        for topic in range(2)
+        for concept in range(2)
+        for group in range(2)
+        for i in range(4)
+    ]
+    return QuestionBank.from_questions([*questions, Question(id="lone", stem="?", split="test")])
+
+
+def test_pairs_of_every_rank(bank: QuestionBank) -> None:
+    pairs, depth = draw_pairs(bank, Similarity.from_groups(bank), "test", most=10)
+    assert depth == 3
+    assert np.bincount(pairs.ranks).tolist() == [10, 10, 10, 10, 10]
+    splits, groups = bank.column("split"), bank.column("group")
+    distance = KnowledgeDistance(bank.column("knowledge"))
+    for first, second, rank in zip(pairs.first, pairs.second, pairs.ranks, strict=True):
+        assert splits[first] == splits[second] == "test"
+        assert first != second
+        assert (groups[first] == groups[second]) == (rank == 0)
+        if rank:
+            assert distance(np.array([first]), np.array([second]))[0, 0] == rank
+    every, _ = draw_pairs(bank, Similarity.from_groups(bank), "test")
+    assert len({*zip(every.first.tolist(), every.second.tolist(), strict=True)}) == 32 * 31 // 2
+    assert bank.ids.index("lone") not in {*every.first.tolist(), *every.second.tolist()}
+
+
+def test_vectors_that_follow_the_hierarchy(bank: QuestionBank) -> None:
+    names = [
+        [*path, group]
+        for paths, group in zip(bank.column("knowledge"), bank.column("group"), strict=True)
+        for path in paths
+    ]
+    known = sorted({name for own in names for name in own})
+    vectors = np.zeros((len(bank), len(known)))
+    for row, own in enumerate(names):
+        vectors[row, [known.index(name) for name in own]] = 1
+    pairs, depth = draw_pairs(bank, Similarity.from_groups(bank), "test")
+    found = evaluate_agreement(vectors, pairs, depth)
+    assert [rank.mean for rank in found.ranks] == pytest.approx([1, 0.75, 0.5, 0.25, 0])
+    assert found.spearman == pytest.approx(1)
+    assert found.pearson == pytest.approx(1)
+    noise = np.random.default_rng(0).normal(size=vectors.shape)
+    blind = evaluate_agreement(noise, pairs, depth)
+    assert abs(blind.spearman) < 0.2
+    assert blind.spearman_interval.low < blind.spearman < blind.spearman_interval.high
+    assert found.to_dict()["ranks"][0]["pairs"] == found.ranks[0].pairs
+
+
+def test_one_rank_says_nothing(bank: QuestionBank) -> None:
+    pairs, depth = draw_pairs(bank.select([0, 1]), Similarity.from_groups(bank.select([0, 1])), None)
+    with pytest.raises(ValueError, match="pairs of two ranks at least"):
+        evaluate_agreement(np.ones((2, 3)), pairs, depth)

@@ -1,0 +1,359 @@
+r"""The tokens of a question's formulas with the parts they play, and edits of them by their places.
+
+What an augmentation may touch is decided here once: ``\max`` is one token and holds no variable x; the ``2`` of
+``a_2`` is part of a name; ``5cm``, ``\text{if}`` and ``\hspace{1cm}`` hold words, not products.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+from functools import lru_cache
+from itertools import pairwise
+
+import numpy as np
+
+from tqnet.questions import Question
+from tqnet.text.formulas import formula_spans, segments
+
+
+class Role(Enum):
+    """What a token is."""
+
+    VARIABLE = auto()
+    NUMBER = auto()
+    WORD = auto()
+    """Part of a word, a unit, a length, a set's name: no variable."""
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token of a formula: ``text[start:end]`` of the text that it stands in.
+
+    Attributes:
+        script: ``^`` or ``_`` where it is part of an exponent or a subscript, of the outermost of several.
+    """
+
+    text: str
+    start: int
+    end: int
+    role: Role = Role.OTHER
+    script: str = ""
+
+
+#: A formula, token by token.
+Formula = tuple[Token, ...]
+
+_GREEK = r"""
+    \alpha \beta \gamma \delta \epsilon \varepsilon \zeta \eta \theta \vartheta \iota \kappa \lambda \mu \nu \xi \rho
+    \sigma \tau \phi \varphi \chi \psi \omega
+"""
+#: Greek letters, but for \pi, which is a number.
+GREEK = frozenset(_GREEK.split())
+#: Letters that stand for numbers: Euler's and the imaginary unit.
+_CONSTANTS = frozenset("ei")
+
+_ACCENTS = r"""
+    \vec \hat \bar \dot \ddot \tilde \overline \underline \widehat \widetilde \overrightarrow \boldsymbol \bm
+"""
+#: Commands that make a name of their argument: \vec x, \overline{AB}.
+ACCENTS = frozenset(_ACCENTS.split())
+_FRACTIONS = (r"\frac", r"\dfrac", r"\tfrac", r"\cfrac", r"\binom", r"\dbinom")
+_WORDS = r"""
+    \text \textbf \textit \textrm \textsf \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathfrak \mathscr \mbox
+    \hbox \operatorname \color \hspace \vspace \label \ref \tag \begin \end \unit \si
+"""
+#: Commands with arguments that hold no variables, and with how many.
+_OPAQUE = dict.fromkeys(_WORDS.split(), 1) | {r"\textcolor": 2, r"\rule": 2, r"\SI": 2}
+#: How many arguments a command takes.
+ARITY = _OPAQUE | dict.fromkeys((*_FRACTIONS, r"\stackrel", r"\overset", r"\underset"), 2)
+ARITY |= dict.fromkeys((*ACCENTS, r"\sqrt", r"\boxed", r"\underbrace", r"\overbrace", r"\phantom"), 1)
+
+_STARTS = r"""
+    + - = < > ( [ { , ; : & \pm \mp \times \cdot \leq \le \geq \ge \leqslant \geqslant \lt \gt \neq \ne \equiv \approx
+    \sim \to \rightarrow \Rightarrow \iff \in \cup \cap \left \quad \qquad \, \; \\ \{ \lfloor \lceil \langle ^ _
+"""
+#: Tokens after which a term begins: a sign that follows one belongs to the term.
+TERM_STARTS = frozenset(_STARTS.split())
+
+_UNITS = """
+    m cm mm dm km g kg mg t s ms h min L mL ml A V W J N K C Hz kW kJ Pa mol ft in lb oz rad mph kph mi yd
+"""
+_UNIT_NAMES = frozenset(_UNITS.split())
+#: Functions that many spell without a backslash; "sinx" is one of them and a variable.
+_SPELT = (
+    "arcsin",
+    "arccos",
+    "arctan",
+    "sin",
+    "cos",
+    "tan",
+    "cot",
+    "sec",
+    "csc",
+    "log",
+    "ln",
+    "exp",
+    "max",
+    "min",
+    "lim",
+)
+_PRODUCTS = ("abcd", "xyzw", "uvw", "pqr", "mnp", "rst")
+_NUMBER = re.compile(r"\d*\.?\d+")
+_SIZES = re.compile(r"\\(?:left|right|[bB]igg?[lr]?)")
+
+
+@lru_cache(maxsize=256)  # several strategies ask for the same text
+def parse_formulas(text: str) -> tuple[Formula, ...]:
+    """The formulas of ``text`` in order, their tokens with roles and places."""
+    if "$" not in text and "\\" not in text:
+        return ()
+    return tuple(_with_roles(spans) for spans in formula_spans(text))
+
+
+@lru_cache(maxsize=256)
+def prose(text: str) -> tuple[tuple[int, int], ...]:
+    """Where ``text`` is no formula, as spans (start, end)."""
+    return tuple((segment.start, segment.end) for segment in segments(text) if not segment.is_formula)
+
+
+def texts_of(question: Question) -> list[str]:
+    """The stem and the options."""
+    return [question.stem, *question.options]
+
+
+def with_texts(question: Question, texts: Sequence[str]) -> Question:
+    """``question`` with another stem and other options."""
+    return replace(question, stem=texts[0], options=tuple(texts[1:]))
+
+
+def edit(text: str, changes: Mapping[tuple[int, int], str]) -> str:
+    """``text`` with each span (start, end) replaced; a command stays apart from a letter that comes to follow it."""
+    pieces, position = [], 0
+    for (start, end), new in sorted(changes.items()):
+        pieces += [text[position:start], new]
+        position = end
+        if re.search(r"\\[A-Za-z]+$", new) and text[position : position + 1].isalpha():
+            pieces.append(" ")
+    return "".join((*pieces, text[position:]))
+
+
+def replace_one(
+    question: Question,
+    rng: np.random.Generator,
+    eligible: Callable[[Formula], Iterable[int]],
+    other: Callable[[str, np.random.Generator], str],
+) -> Question:
+    """``question`` with one token, at a place that is ``eligible`` in its formula, made an ``other``."""
+    texts = texts_of(question)
+    found = [
+        (number, formula[at])
+        for number, text in enumerate(texts)
+        for formula in parse_formulas(text)
+        for at in eligible(formula)
+    ]
+    if not found:
+        return question
+    number, token = found[rng.integers(len(found))]
+    texts[number] = edit(texts[number], {(token.start, token.end): other(token.text, rng)})
+    return with_texts(question, texts)
+
+
+def text_at(formula: Formula, at: int) -> str:
+    """The token at place ``at``, nothing outside of the formula."""
+    return formula[at].text if 0 <= at < len(formula) else ""
+
+
+def argument_end(formula: Formula, at: int) -> int:
+    """The place after the argument that begins at token ``at``: a group, a command with its own, or a token."""
+    if at >= len(formula):
+        return at
+    if formula[at].text == "{":
+        return group_end(formula, at)
+    end = at + 1
+    for _ in range(ARITY.get(formula[at].text, 0)):
+        end = argument_end(formula, _after_option(formula, end))
+    return end
+
+
+def group_end(formula: Formula, at: int) -> int:
+    """The place after the bracket that closes the one at ``at``; of an open one, the end of the formula."""
+    opening = formula[at].text
+    closing = {"{": "}", "(": ")", "[": "]"}[opening]
+    depth = 0
+    for place in range(at, len(formula)):
+        depth += (formula[place].text == opening) - (formula[place].text == closing)
+        if not depth:
+            return place + 1
+    return len(formula)
+
+
+def bare_arguments(formula: Formula) -> set[int]:
+    """Places of tokens that are an argument without braces: of a command, an exponent, a subscript."""
+    found: set[int] = set()
+    for at, token in enumerate(formula):
+        end = at + 1
+        for _ in range(1 if token.text in ("^", "_") else ARITY.get(token.text, 0)):
+            end = _after_option(formula, end)
+            if text_at(formula, end) not in ("", "{"):
+                found.add(end)
+            end = argument_end(formula, end)
+    return found
+
+
+def call(formula: Formula, at: int) -> tuple[int, int] | None:
+    r"""The places of the arguments in parentheses behind the name at ``at``: of f(x), f''(x), f^{-1}\left(x\right)."""
+    opening = at + 1
+    while text_at(formula, opening) in ("'", "^"):
+        opening = argument_end(formula, opening + 1) if formula[opening].text == "^" else opening + 1
+    while _SIZES.fullmatch(text_at(formula, opening)):
+        opening += 1
+    return (opening + 1, group_end(formula, opening) - 1) if text_at(formula, opening) == "(" else None
+
+
+def is_part_of_number(formula: Formula, at: int) -> bool:
+    r"""Whether the number at ``at`` belongs with another one, as in 1,000 or 10{,}000, or begins with zeros: 007."""
+    digits = formula[at].text
+    return _continues(formula, at) or _continued(formula, at) or (digits[0] == "0" and digits[1:2] not in ("", "."))
+
+
+def _continued(formula: Formula, at: int) -> bool:
+    """Whether three digits and no more follow, behind a mark of thousands or a space."""
+    if not formula[at].text.isdecimal() or len(formula[at].text) > 3:
+        return False
+    place = at + 1
+    while text_at(formula, place) in ("{", ",", "}", r"\,", r"\!") and formula[place].start == formula[place - 1].end:
+        place += 1
+    if place >= len(formula) or formula[place].role is not Role.NUMBER:
+        return False
+    gap = formula[place].start - formula[place - 1].end
+    behind = formula[place]
+    return len(behind.text) == 3 and behind.script == formula[at].script and gap == (1 if place == at + 1 else 0)
+
+
+def _continues(formula: Formula, at: int) -> bool:
+    before = range(at - 1, max(-1, at - 5), -1)
+    number = next((place for place in before if formula[place].role is Role.NUMBER), None)
+    return number is not None and len(formula[at].text) == 3 and _continued(formula, number)
+
+
+def _after_option(formula: Formula, at: int) -> int:
+    r"""Past the [3] of \sqrt[3]{x}."""
+    if text_at(formula, at - 1) == r"\sqrt" and text_at(formula, at) == "[":
+        return group_end(formula, at)
+    return at
+
+
+def _with_roles(spans: list[tuple[str, int]]) -> Formula:
+    tokens = tuple(Token(text, start, start + len(text)) for text, start in _split_numbers(spans))
+    scripts = _scripts(tokens)
+    words = _words(tokens)
+    return tuple(
+        Token(token.text, token.start, token.end, Role.WORD if at in words else _role(token), scripts.get(at, ""))
+        for at, token in enumerate(tokens)
+    )
+
+
+def _split_numbers(spans: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    r"""The tokens with .5 as one number, and the digits of \frac12 as two."""
+    found: list[tuple[str, int]] = []
+    for text, start in spans:
+        if not text[0].isdecimal():
+            found.append((text, start))
+        elif found and found[-1][0] in _FRACTIONS and text.isdecimal() and len(text) > 1:
+            found += [(text[0], start), (text[1], start + 1)] + ([(text[2:], start + 2)] if text[2:] else [])
+        elif len(found) > 1 and found[-1] == (".", start - 1) and not found[-2][0].isdecimal():
+            found[-1] = ("." + text, start - 1)
+        else:
+            found.append((text, start))
+    return found
+
+
+def _role(token: Token) -> Role:
+    if _NUMBER.fullmatch(token.text):
+        return Role.NUMBER
+    is_name = token.text in GREEK or (_is_letter(token) and token.text not in _CONSTANTS)
+    return Role.VARIABLE if is_name else Role.OTHER
+
+
+def _is_letter(token: Token) -> bool:
+    return len(token.text) == 1 and token.text.isascii() and token.text.isalpha()
+
+
+def _scripts(tokens: Formula) -> dict[int, str]:
+    """Place -> ``^`` or ``_``."""
+    found: dict[int, str] = {}
+    covered = 0
+    for at, token in enumerate(tokens):
+        if token.text in ("^", "_") and at >= covered:  # within another script, that one counts
+            covered = argument_end(tokens, at + 1)
+            found.update(dict.fromkeys(range(at + 1, covered), token.text))
+    return found
+
+
+def _words(tokens: Formula) -> set[int]:
+    """Places of what is no mathematics: words, units, lengths, the columns of a table, the d of differentials."""
+    found: set[int] = set()
+    for at, token in enumerate(tokens):
+        arguments = 1 if token.text.startswith((r"\begin{array", r"\begin{tabular")) else _OPAQUE.get(token.text, 0)
+        end = at + 1
+        for _ in range(arguments):
+            end = argument_end(tokens, end)
+        found.update(range(at + 1, end))
+    runs = _letter_runs(tokens)
+    measures = _is_measure(tokens)
+    for start, end in runs:
+        letters = "".join(token.text for token in tokens[start:end])
+        if spelt := next((name for name in _SPELT if letters.startswith(name)), ""):
+            found.update(range(start, start + len(spelt)))
+        elif _is_unit(tokens, start, letters, measures, found) or _is_word(letters):
+            found.update(range(start, end))
+        elif _is_differential(tokens, start, letters):
+            found.add(start)
+    return found
+
+
+def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
+    """Stretches of letters that stand side by side without a space."""
+    cuts = [0]
+    for at, (before, after) in enumerate(pairwise(tokens), 1):
+        if not (_is_letter(before) and _is_letter(after) and before.end == after.start):
+            cuts.append(at)
+    return [(start, end) for start, end in pairwise([*cuts, len(tokens)]) if tokens and _is_letter(tokens[start])]
+
+
+def _is_measure(tokens: Formula) -> bool:
+    """Whether a formula says a quantity and nothing else: 9.8 m/s^2."""
+    return all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
+
+
+def _is_unit(tokens: Formula, start: int, letters: str, measures: bool, words: set[int]) -> bool:
+    """Whether letters are a unit: after a number, 5cm, or per another, km/h; one letter in a mere quantity alone."""
+    if not start or letters not in _UNIT_NAMES:
+        return False
+    if text_at(tokens, start - 1) == "/" and start - 2 in words:
+        return True
+    return _NUMBER.fullmatch(tokens[start - 1].text) is not None and (len(letters) > 1 or measures)
+
+
+def _is_word(letters: str) -> bool:
+    """Whether three letters and more are a word ("num", "Area") rather than a product ("xyz", "axy", "Bxy")."""
+    if len(letters) < 3 or letters.isupper():
+        return False
+    if any(letters in product for product in _PRODUCTS):
+        return False
+    small = letters[1:] if letters[0].isupper() else letters
+    ordered = all(first < second for first, second in pairwise(small))
+    return not (ordered and len(letters) < 5 and set("xyz") & set(small) and not set("eiou") & set(small))
+
+
+def _is_differential(tokens: Formula, start: int, letters: str) -> bool:
+    r"""Whether these are the dx of an integral, or the dy or d of \frac{dy}{dx} or \frac{d}{dx}."""
+    if letters[0] != "d" or len(letters) > 2:
+        return False
+    in_quotient = text_at(tokens, start - 1) == "{" and text_at(tokens, start + len(letters)) == "}"
+    integrates = any(token.text.endswith("int") and token.text.startswith("\\") for token in tokens)
+    return integrates or (in_quotient and any(token.text in _FRACTIONS for token in tokens))

@@ -1,0 +1,65 @@
+r"""Replacing a number of a question (QuesCo, "Formula Augmentation")."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+
+from tqnet.augment.latex import Formula, Role, argument_end, group_end, is_part_of_number, replace_one, text_at
+from tqnet.questions import Question
+
+#: Angles that are theorems: another number makes another figure.
+_SPECIAL_ANGLES = frozenset(("90", "180", "360"))
+
+
+def replace_number(question: Question, rng: np.random.Generator) -> Question:
+    """One number becomes another of its kind: as many digits, as many decimals, no zero that was none.
+
+    Not 0, which is rarely a quantity, nor exponents, subscripts, indices of roots, powers of 10, or right angles.
+    """
+    return replace_one(question, rng, _replaceable_numbers, _other_number)
+
+
+def _replaceable_numbers(formula: Formula) -> list[int]:
+    indices = {
+        place
+        for at, token in enumerate(formula)
+        if token.text == r"\sqrt" and text_at(formula, at + 1) == "["
+        for place in range(at + 1, group_end(formula, at + 1))
+    }
+    return [
+        at
+        for at, token in enumerate(formula)
+        if token.role is Role.NUMBER
+        and not token.script
+        and at not in indices
+        and Decimal(token.text) != 0
+        and not is_part_of_number(formula, at)
+        and not (token.text == "10" and text_at(formula, at + 1) == "^")
+        and not (token.text in _SPECIAL_ANGLES and _is_angle(formula, at))
+    ]
+
+
+def _is_angle(formula: Formula, at: int) -> bool:
+    return any(token.text in (r"\circ", r"\degree", "°") for token in formula[at + 1 : argument_end(formula, at + 2)])
+
+
+def _other_number(number: str, rng: np.random.Generator) -> str:
+    whole, point, decimals = number.partition(".")
+    while True:
+        drawn = whole if whole in ("", "0") else _digits(len(whole), rng)
+        drawn += point + (_decimals(len(decimals), rng) if decimals else "")
+        if drawn != number:
+            return drawn
+
+
+def _digits(count: int, rng: np.random.Generator) -> str:
+    """A whole number of ``count`` digits, not 0 or 1."""
+    first = int(rng.integers(2 if count == 1 else 1, 10))
+    return str(first) + "".join(str(digit) for digit in rng.integers(0, 10, count - 1))
+
+
+def _decimals(count: int, rng: np.random.Generator) -> str:
+    """``count`` decimals, the last no zero."""
+    return "".join(str(digit) for digit in rng.integers(0, 10, count - 1)) + str(rng.integers(1, 10))

@@ -1,0 +1,262 @@
+r"""Renaming and scaling a variable of a question (QuesCo, "Formula Augmentation")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from tqnet.augment.latex import (
+    ACCENTS,
+    GREEK,
+    TERM_STARTS,
+    Formula,
+    Role,
+    Token,
+    argument_end,
+    bare_arguments,
+    call,
+    edit,
+    is_part_of_number,
+    parse_formulas,
+    prose,
+    text_at,
+    texts_of,
+    with_texts,
+)
+from tqnet.augment.names import function_names, spared_names
+from tqnet.questions import Question
+
+#: Names that stand for the same kind of thing; a variable is given another one of its row if there is one.
+_KINDS = (
+    "xyzuvwstr",
+    "abcpq",
+    "kmnjl",
+    "ABCDMNPQRSTEFGHKLXYZUVW",
+    (r"\alpha", r"\beta", r"\gamma", r"\theta", r"\varphi", r"\delta", r"\phi"),
+    (r"\lambda", r"\mu", r"\nu", r"\rho", r"\sigma", r"\tau", r"\omega", r"\xi", r"\eta"),
+)
+_LETTER_IN_PROSE = re.compile(r"(?<![A-Za-z0-9\\'’<&/.-])[A-Za-z](?![A-Za-z0-9'’>;-]|\.[A-Za-z])")
+#: Letters side by side that are names: "triangle ABC", "the xy-plane".
+_RUN_IN_PROSE = re.compile(r"(?<![A-Za-z\\<&/.-])(?:[A-Z]{2,4}|[xyz]{2,3})(?![A-Za-z>;])")
+_FIGURE_BEFORE = re.compile(
+    r"(?:angle|segment|line|side|arc|chord|ray|diameter|radius|diagonal|square|parallelogram|trapezoid|rhombus|lateral)s?"
+    r"\s+$|[△∠⊙\u3400-\u9fff]\s*$"  # "angle" ends triangle and rectangle too
+)
+_CHINESE = re.compile(r"[\u3400-\u9fff]")
+#: Words of one letter.
+_ARTICLES = frozenset("aAI")
+
+#: After these a number and a variable are no product: 1/2x may be read either way.
+_DIVIDES = frozenset(("/", r"\div"))
+#: What makes a new name of the letter behind it: a difference, a differential.
+_PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
+
+
+def rename_variable(question: Question, rng: np.random.Generator) -> Question:
+    r"""One variable gets a name that is not used, wherever it stands: f(x) = \cos 2x becomes f(u) = \cos 2u.
+
+    Names that are no variables (`tqnet.augment.names`), e, i and \pi are spared, and the capitals of a question with a
+    figure, which bears them.
+    """
+    texts = texts_of(question)
+    parsed = [parse_formulas(text) for text in texts]
+    letters = _letters(parsed)
+    words = {match[0] for text in texts for start, end in prose(text) for match in _in_prose(text, start, end)}
+    chinese = any(_CHINESE.search(text) for text in texts)
+    spared = spared_names(formula for parts in parsed for formula in parts)
+    if not chinese:  # "a" of the prose may be the variable, or an article
+        spared |= words & _ARTICLES
+    names = sorted(name for name in letters - spared if not (question.images and name.isupper()))
+    if not names:
+        return question
+    old = names[rng.integers(len(names))]
+    if not (free := _free_names(old, {*_all_letters(parsed), *"".join(w for w in words if old not in GREEK)})):
+        return question
+    points = letters | {point for text in texts for point in _points(text)}
+    for new in rng.permutation(free).tolist():
+        renamed = [
+            edit(text, _renamed(parts, old, new) | _renamed_in_prose(text, old, new, points))
+            for text, parts in zip(texts, parsed, strict=True)
+        ]
+        if _roles(renamed) == _roles(texts):  # else the new name makes a word, a unit or a function of its neighbours
+            return with_texts(question, renamed)
+    return question
+
+
+def scale_variable(question: Question, rng: np.random.Generator) -> Question:
+    r"""One variable becomes k times itself, k from 2 to 5: x to 2x makes 4x of 2x, (2x)^2 of x^2, \sin (2x) of \sin x.
+
+    Small Latin letters only; not where the variable is a name or a mere mention: an index, the x of f(x), "find $x$".
+    """
+    texts = texts_of(question)
+    parsed = [parse_formulas(text) for text in texts]
+    functions = function_names(formula for parts in parsed for formula in parts)
+    places = [[_scalable(formula, functions) for formula in parts] for parts in parsed]
+    names = sorted({token.text for parts in places for found in parts for token in found.values()})
+    if not names:
+        return question
+    name, factor = names[rng.integers(len(names))], int(rng.integers(2, 6))
+    scaled = []
+    for text, parts, found in zip(texts, parsed, places, strict=True):
+        changes: dict[tuple[int, int], str] = {}
+        for formula, tokens in zip(parts, found, strict=True):
+            bare = bare_arguments(formula)
+            for at, token in tokens.items():
+                if token.text == name:
+                    changes |= _scaled(text, formula, at, factor, bare)
+        scaled.append(edit(text, changes))
+    return with_texts(question, scaled)
+
+
+def _letters(parsed: Iterable[Sequence[Formula]]) -> frozenset[str]:
+    return frozenset(
+        token.text for parts in parsed for formula in parts for token in formula if token.role is Role.VARIABLE
+    )
+
+
+def _all_letters(parsed: Iterable[Sequence[Formula]]) -> set[str]:
+    """Of any role: what a new name must not be."""
+    return {token.text for parts in parsed for formula in parts for token in formula}
+
+
+def _in_prose(text: str, start: int, end: int) -> list[re.Match[str]]:
+    return [*_LETTER_IN_PROSE.finditer(text, start, end), *_RUN_IN_PROSE.finditer(text, start, end)]
+
+
+def _free_names(old: str, taken: Iterable[str]) -> list[str]:
+    """Names of the kind of ``old`` that are not taken; else of its alphabet."""
+    row = next((row for row in _KINDS if old in row), ())
+    alphabet = [name for kind in _KINDS for name in kind if _alphabet(name) == _alphabet(old)]
+    return [name for name in row if name not in taken] or [name for name in alphabet if name not in taken]
+
+
+def _alphabet(name: str) -> str:
+    return "greek" if name in GREEK else "upper" if name.isupper() else "lower"
+
+
+def _renamed(parts: Sequence[Formula], old: str, new: str) -> dict[tuple[int, int], str]:
+    return {
+        (token.start, token.end): new
+        for formula in parts
+        for token in formula
+        if token.role is Role.VARIABLE and token.text == old
+    }
+
+
+def _renamed_in_prose(text: str, old: str, new: str, points: frozenset[str]) -> dict[tuple[int, int], str]:
+    """The variable named outside of formulas: "point A", "triangle ABC", where two of these are points."""
+    if old in GREEK:
+        return {}
+    return {
+        match.span(): match[0].replace(old, new)
+        for start, end in prose(text)
+        for match in _in_prose(text, start, end)
+        if old in match[0] and (len(match[0]) == 1 or len(points.intersection(match[0])) > 1)
+    }
+
+
+def _points(text: str) -> str:
+    """The points of figures that the prose names: the A, B and C of "triangle ABC"."""
+    return "".join(
+        match[0]
+        for start, end in prose(text)
+        for match in _RUN_IN_PROSE.finditer(text, start, end)
+        if _FIGURE_BEFORE.search(text[: match.start()][-16:])
+    )
+
+
+def _roles(texts: Sequence[str]) -> list[list[Role]]:
+    return [[token.role for formula in parse_formulas(text) for token in formula] for text in texts]
+
+
+def _scalable(formula: Formula, functions: frozenset[str]) -> dict[int, Token]:
+    """Place -> the variables of a formula that stand for a number there."""
+    if all(token.role is Role.VARIABLE or token.text in ",()" for token in formula) and _is_list(formula):
+        return {}  # a mere mention
+    names = _function_notation(formula, functions) | _accented(formula)
+    return {
+        at: token
+        for at, token in enumerate(formula)
+        if token.role is Role.VARIABLE
+        and _alphabet(token.text) == "lower"
+        and token.text not in functions
+        and token.script != "_"
+        and at not in names
+        and not _is_name(formula, at)
+    }
+
+
+def _is_list(formula: Formula) -> bool:
+    """Whether no two letters stand side by side: "x, y" is a list, "xy" a product."""
+    return all(text_at(formula, at + 1) in ("", ",", "(", ")") for at in range(len(formula)) if formula[at].text != ",")
+
+
+def _is_name(formula: Formula, at: int) -> bool:
+    r"""Whether the letter is part of a longer name: x', x^\prime, \Delta x, dx."""
+    behind = text_at(formula, at + 1) + text_at(formula, at + 2)
+    before = formula[at - 1] if at else None
+    prefixed = before is not None and (
+        before.text in _PREFIXES - {"d"} or (before.text, before.role) == ("d", Role.WORD)
+    )
+    return behind[:1] == "'" or behind == r"^\prime" or prefixed or _follows_d(formula, at)
+
+
+def _follows_d(formula: Formula, at: int) -> bool:
+    r"""Whether \mathrm{d}, one token of the lexer, stands before."""
+    return re.fullmatch(r"\\(?:mathrm|text|rm)\s*\{\s*d\s*\}", text_at(formula, at - 1)) is not None
+
+
+def _function_notation(formula: Formula, functions: frozenset[str]) -> set[int]:
+    """Places of f(x+h) for a function f, and of y(t) and the like: a letter and, in parentheses, letters alone."""
+    found: set[int] = set()
+    for at, name in enumerate(formula):
+        if name.role is not Role.VARIABLE or (arguments := call(formula, at)) is None:
+            continue
+        inside = [token for token in formula[slice(*arguments)] if not token.text.startswith((r"\left", r"\right"))]
+        alone = all(token.role is Role.VARIABLE or token.text == "," for token in inside)
+        if name.text in functions or (alone and _is_list(tuple(inside))):
+            found.update((at, *range(*arguments)))
+    return found
+
+
+def _accented(formula: Formula) -> set[int]:
+    found: set[int] = set()
+    for at, token in enumerate(formula):
+        if token.text in ACCENTS:
+            found.update(range(at, argument_end(formula, at + 1)))
+    return found
+
+
+def _scaled(text: str, formula: Formula, at: int, factor: int, bare: set[int]) -> dict[tuple[int, int], str]:
+    """The edits that make the variable at place ``at`` ``factor`` times itself."""
+    token = formula[at]
+    if at in bare:  # \frac xy, e^x
+        return {(token.start, token.end): f"{{{factor}{token.text}}}"}
+    end = argument_end(formula, at + 2) if text_at(formula, at + 1) == "_" else at + 1
+    powered = text_at(formula, end) in ("^", "!")
+    if not powered and _has_coefficient(formula, at, bare):
+        number = formula[at - 1]
+        return {(number.start, number.end): _times(number.text, factor)}
+    if not powered and (not at or text_at(formula, at - 1) in TERM_STARTS):
+        return {(token.start, token.start): str(factor)}
+    return {(token.start, formula[end - 1].end): f"({factor}{text[token.start : formula[end - 1].end]})"}
+
+
+def _has_coefficient(formula: Formula, at: int, bare: set[int]) -> bool:
+    """Whether a number before the variable multiplies it: not an exponent, nor what a fraction divides by."""
+    number = formula[at - 1] if at else None
+    return (
+        number is not None
+        and number.role is Role.NUMBER
+        and number.script == formula[at].script
+        and at - 1 not in bare
+        and not is_part_of_number(formula, at - 1)
+        and text_at(formula, at - 2) not in _DIVIDES
+    )
+
+
+def _times(number: str, factor: int) -> str:
+    return format(Decimal(number) * factor, "f")

@@ -1,0 +1,175 @@
+"""Difficulty estimation: a linear regression on frozen vectors (QuesCo, "Difficulty Estimation")."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tqnet.evaluation.linear_probe import feature_statistics, standardise
+from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, degree_of_agreement, percentiles
+from tqnet.evaluation.probe import Splits, has_splits, probe_splits, question_units
+
+if TYPE_CHECKING:
+    from tqnet.questions import QuestionBank
+
+#: Strengths of the penalty on the weights, of which the one is taken that errs least on ``valid``.
+PENALTIES = tuple(10.0**power for power in range(-1, 6))
+
+#: Draws of the bootstrap; each sorts the test questions.
+REPEATS = 1000
+
+
+@dataclass(frozen=True)
+class DifficultyScores:
+    """Figures on ``test``: mean absolute and root mean square error, Pearson correlation, degree of agreement."""
+
+    mae: float
+    rmse: float
+    pcc: float
+    doa: float
+
+    @classmethod
+    def of(cls, truth: FloatArray, predicted: FloatArray) -> DifficultyScores:
+        """Of ``[n]`` difficulties and their predictions; PCC is 0 where all of either are equal."""
+        error = predicted - truth
+        varies = np.ptp(predicted) > 0 and np.ptp(truth) > 0
+        return cls(
+            mae=float(np.abs(error).mean()),
+            rmse=float(np.sqrt((error**2).mean())),
+            pcc=float(np.corrcoef(truth, predicted)[0, 1]) if varies else 0.0,
+            doa=degree_of_agreement(truth, predicted),
+        )
+
+
+@dataclass(frozen=True)
+class DifficultyResult:
+    """Outcome of ``evaluate_difficulty``; difficulties are scaled so that those of ``train`` span 0 to 1.
+
+    Attributes:
+        scores, mean: Of the regression, and of always predicting the mean of ``train``.
+        intervals: 95 % bootstrap intervals of the scores, resampled by group.
+        train, valid, test: Questions with a difficulty.
+        penalty: The strength that was chosen.
+        truth, predicted, groups: Of each question of ``test``, for comparing models question by question.
+        drawn: The seed with which the splits were drawn by group, ``None`` if they are the bank's own or given.
+    """
+
+    scores: DifficultyScores
+    mean: DifficultyScores
+    intervals: dict[str, Interval]
+    train: int
+    valid: int
+    test: int
+    penalty: float
+    truth: FloatArray
+    predicted: FloatArray
+    groups: IntArray
+    drawn: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        left_out = ("scores", "mean", "intervals", "truth", "predicted", "groups")
+        plain = {name: value for name, value in vars(self).items() if name not in left_out}
+        intervals = {name: list(interval) for name, interval in self.intervals.items()}
+        return plain | {"scores": asdict(self.scores), "mean": asdict(self.mean), "intervals": intervals}
+
+
+def labelled_splits(bank: QuestionBank, *, splits: Splits | None = None, seed: int = 0) -> dict[str, IntArray]:
+    """The questions of each split that have a difficulty."""
+    splits = probe_splits(bank, seed=seed) if splits is None else splits
+    known = np.array([difficulty is not None for difficulty in bank.column("difficulty")], dtype=bool)
+    return {name: np.sort(splits[name])[known[np.sort(splits[name])]] for name in ("train", "valid", "test")}
+
+
+def has_difficulties(bank: QuestionBank, seed: int = 0) -> bool:
+    """Whether a regression can be fitted and measured: different difficulties in ``train``, and in ``test``."""
+    difficulty = bank.column("difficulty")
+    parts = labelled_splits(bank, seed=seed)
+    return all(len({difficulty[i] for i in parts[name]}) > 1 for name in ("train", "test"))
+
+
+def evaluate_difficulty(
+    vectors: npt.NDArray[np.floating], bank: QuestionBank, *, splits: Splits | None = None, seed: int = 0
+) -> DifficultyResult:
+    """Fit a ridge regression on ``train``, choose its penalty on ``valid``, score on ``test``.
+
+    Without a ``valid``, the penalty is chosen by leaving out questions of ``train`` one by one.
+
+    Args:
+        vectors: ``[questions, width]``, frozen.
+        splits: Indices of ``train``, ``valid`` and ``test``; by default ``probe_splits(bank, seed)``.
+
+    Raises:
+        ValueError: Not one finite vector per question, or ``train`` or ``test`` has but one difficulty.
+    """
+    if len(vectors) != len(bank):
+        raise ValueError(f"{len(vectors)} vectors for {len(bank)} questions")
+    if not np.isfinite(vectors).all():
+        raise ValueError("the vectors hold NaN or infinity")
+    parts = labelled_splits(bank, splits=splits, seed=seed)
+    known = {name: _difficulties(bank.column("difficulty"), part) for name, part in parts.items()}
+    if any(len(np.unique(known[name])) < 2 for name in ("train", "test")):
+        raise ValueError("train and test need questions of different difficulty")
+    low, high = known["train"].min(), known["train"].max()
+    truth = {name: (values - low) / (high - low) for name, values in known.items()}
+    statistics = feature_statistics(vectors[parts["train"]])
+    features = {name: standardise(vectors[part], *statistics) for name, part in parts.items()}
+
+    penalty, model = _fit(features, truth)
+    predicted = model.predict(features["test"]).astype(np.float64)
+    groups = np.unique(question_units(bank), return_inverse=True)[1][parts["test"]]
+    return DifficultyResult(
+        scores=DifficultyScores.of(truth["test"], predicted),
+        mean=DifficultyScores.of(truth["test"], np.full(len(predicted), truth["train"].mean())),
+        intervals=_intervals(truth["test"], predicted, groups),
+        train=len(parts["train"]),
+        valid=len(parts["valid"]),
+        test=len(parts["test"]),
+        penalty=penalty,
+        truth=truth["test"],
+        predicted=predicted,
+        groups=groups,
+        drawn=None if splits is not None or has_splits(bank) else seed,
+    )
+
+
+def _fit(features: dict[str, Any], truth: dict[str, FloatArray]) -> tuple[float, Any]:
+    """The penalty that errs least where it is chosen, and the regression with it."""
+    from sklearn.linear_model import Ridge, RidgeCV
+
+    if not len(truth["valid"]):
+        chosen = RidgeCV(alphas=PENALTIES).fit(features["train"], truth["train"])
+        return float(chosen.alpha_), chosen
+    fitted = [Ridge(alpha=penalty).fit(features["train"], truth["train"]) for penalty in PENALTIES]
+    errors = [float(((model.predict(features["valid"]) - truth["valid"]) ** 2).mean()) for model in fitted]
+    best = int(np.argmin(errors))
+    return PENALTIES[best], fitted[best]
+
+
+def resampled_scores(
+    truth: FloatArray, predicted: FloatArray, groups: IntArray, *, repeats: int = REPEATS, seed: int = 0
+) -> dict[str, FloatArray]:
+    """Score -> ``[draws]``, of bootstrap draws of whole groups; same seed and groups, same draws.
+
+    Draws of one difficulty alone, which have no degree of agreement, are drawn in vain.
+    """
+    members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
+    rng = np.random.default_rng(seed)
+    draws = []
+    for _ in range(repeats):
+        rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
+        if np.ptp(truth[rows]):
+            draws.append(asdict(DifficultyScores.of(truth[rows], predicted[rows])))
+    return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
+
+
+def _difficulties(column: Sequence[float | None], part: IntArray) -> FloatArray:
+    return np.array([column[i] for i in part], dtype=np.float64)
+
+
+def _intervals(truth: FloatArray, predicted: FloatArray, groups: IntArray) -> dict[str, Interval]:
+    return {name: percentiles(draws) for name, draws in resampled_scores(truth, predicted, groups).items()}
