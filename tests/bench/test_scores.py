@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,19 @@ import pytest
 from tqnet.bench.differences import differences
 from tqnet.bench.results import Finished, RowResult
 from tqnet.bench.runner import Cost
-from tqnet.bench.scores import ProbeTerms, QueryScores, RowScores, f1, f1_gain, precision, precision_gain
+from tqnet.bench.scores import (
+    AgreementScores,
+    DifficultyTerms,
+    ProbeTerms,
+    QueryScores,
+    RowScores,
+    difficulty,
+    difficulty_gain,
+    f1,
+    f1_gain,
+    precision,
+    precision_gain,
+)
 from tqnet.bench.suite import Row, Stage, Suite
 from tqnet.bench.table import difference_table, render
 
@@ -62,6 +75,37 @@ def test_what_is_finished_is_kept(tmp_path: Path) -> None:
     (tmp_path / "scores" / f"{kept.key}.json").write_text("{}")
     with pytest.raises(ValueError, match=rf"{kept.key}\.json: no scores that this version can read"):
         Finished.find(kept.key, [tmp_path / "scores"])
+
+
+def with_difficulty(noise: float) -> RowScores:
+    """A row that errs so much about difficulties."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 5, 100) / 4
+    predicted = truth + noise * rng.normal(size=100)
+    terms = DifficultyTerms(truth.tolist(), predicted.tolist(), (np.arange(100) // 2).tolist())
+    return replace(row(0.5, 0), difficulty=terms, agreement=AgreementScores(0.5, 0.4, {"0": 0.9, "1": 0.7, "4": 0.1}))
+
+
+def test_difficulty_and_agreement(tmp_path: Path) -> None:
+    good, bad = with_difficulty(0.1), with_difficulty(0.5)
+    found = difficulty_gain([bad], [good], "mae")
+    assert found is not None
+    gain, interval = found
+    assert gain == pytest.approx(difficulty([good], "mae").mean - difficulty([bad], "mae").mean)
+    assert interval.low < gain < interval.high < 0
+    assert difficulty_gain([row(0.5, 0)], [good], "doa") is None
+    (kept,) = finished(good)
+    kept.save(tmp_path)
+    assert Finished.find(kept.key, [tmp_path]) == kept
+    rows = [RowResult(Row(name, source="tfidf"), finished(of)) for name, of in (("bad", bad), ("good", good))]
+    text = render(
+        Suite("A table", "bank", difficulty=True, agreement=True), [*rows, RowResult(Row("none", source="a"))]
+    )
+    assert "Difficulty by a linear regression" in text
+    assert "khd 4" in text
+    (difference,) = differences(Suite("A table", "bank", difficulty=True), rows)
+    assert difference.gains["DOA"][0] > 0 > difference.gains["MAE"][0]
+    assert rows[1].to_dict()["agreement"][0]["spearman"] == 0.5
 
 
 def test_tables_of_rows_that_lack_something() -> None:

@@ -31,6 +31,7 @@ CONFIGS = {
     "pretrain.moco": "MoCoConfig",
     "pretrain.quesco": "QuesCoConfig",
     "pretrain.clip": "CLIPConfig",
+    "pretrain.consert": "ConSERTConfig",
     "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",
     "finetune.knowledge": "KnowledgeConfig",

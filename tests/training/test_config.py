@@ -194,6 +194,8 @@ def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
         ("pretrain/moco.py", "augment.mask=2", r"^augment\.mask: 2\.0"),
         ("pretrain/quesco.py", "augment.probability=2", r"^augment\.probability: 2\.0 is not in \[0, 1\]"),
         ("pretrain/quesco.py", "augment.strategies=[synonyms]", r"^augment\.strategies: 'synonyms' is none of"),
+        ("pretrain/consert.py", "augmentations=[noise]", "^augmentations: 'noise' is none of shuffle, token_cutoff"),
+        ("pretrain/consert.py", "rate=1", r"^rate: 1\.0 is not in \[0, 1\)"),
         ("pretrain/quesco.py", "form=inside", "^form: 'inside' is none of in, out, out-in"),
         ("pretrain/quesco.py", "temperatures=[0.1,-1]", r"^temperatures: -1\.0"),
         ("pretrain/clip.py", "temperature=0.005", r"^temperature: 0\.005 is not in \[0\.01, inf\)"),

@@ -111,6 +111,7 @@ class Bench:
         """12 hex digits of all that a row's scores depend on, wherever the bank and trained models lie."""
         by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
         of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
+        of += [name for name in ("difficulty", "agreement") if getattr(self.suite, name)]
         of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
         known = json.dumps([_MEASURE, __version__, by, of, self.encoding.precision])
         return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
@@ -131,7 +132,14 @@ class Bench:
     def _tasks(self, bank: QuestionBank) -> Tasks:
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         similarity = similar_questions(bank, self.data)
-        return Tasks(bank, similarity, hierarchy if hierarchy.depth else None, pictured=self._pictured)
+        return Tasks(
+            bank,
+            similarity,
+            hierarchy if hierarchy.depth else None,
+            difficulty=self.suite.difficulty,
+            agreement=self.suite.agreement,
+            pictured=self._pictured,
+        )
 
     @cached_property
     def _fingerprint(self) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tqnet.evaluation.metrics import Interval, bootstrap_interval, percentiles, resampled_ratio
+from tqnet.evaluation.agreement import AgreementResult
+from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
+from tqnet.evaluation.metrics import FloatArray, Interval, bootstrap_interval, percentiles, resampled_ratio
 from tqnet.evaluation.probe import LevelResult
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import StageResult
@@ -64,24 +66,67 @@ class ProbeTerms:
 
 
 @dataclass(frozen=True)
+class DifficultyTerms:
+    """Difficulties of the questions of ``test``, as they are and as predicted, for comparing question by question."""
+
+    truth: list[float]
+    predicted: list[float]
+    groups: list[int]
+
+    @classmethod
+    def of(cls, result: DifficultyResult) -> DifficultyTerms:
+        """From a regression that was measured; rounded, so that a file stays small."""
+        truth, predicted = (np.round(values, 5).tolist() for values in (result.truth, result.predicted))
+        return cls(truth, predicted, result.groups.tolist())
+
+    @property
+    def scores(self) -> DifficultyScores:
+        """MAE, RMSE, PCC, DOA."""
+        return DifficultyScores.of(np.array(self.truth), np.array(self.predicted))
+
+    def draws(self, score: str) -> FloatArray:
+        """Of one of them, by the bootstrap."""
+        return resampled_scores(np.array(self.truth), np.array(self.predicted), np.array(self.groups))[score]
+
+
+@dataclass(frozen=True)
+class AgreementScores:
+    """Correlation of similarities with groups and KH-distances, and the mean cosine by rank."""
+
+    spearman: float
+    pearson: float
+    ranks: dict[str, float]
+
+    @classmethod
+    def of(cls, result: AgreementResult) -> AgreementScores:
+        """From what was measured."""
+        return cls(result.spearman, result.pearson, {str(rank.rank): rank.mean for rank in result.ranks})
+
+
+@dataclass(frozen=True)
 class RowScores:
     """One row with one seed.
 
     Attributes:
         similar: ``overall``, and pair structures by name (TQ-Net, Table 6); those without a query are left out.
         probe: Of each level of the hierarchy that can be probed.
+        difficulty, agreement: Where the suite asks for them.
     """
 
     similar: dict[str, QueryScores]
     probe: list[ProbeTerms]
+    difficulty: DifficultyTerms | None = None
+    agreement: AgreementScores | None = None
 
     @classmethod
     def of(cls, result: StageResult) -> RowScores:
-        """From both tasks; one that was not measured has no scores."""
+        """From all tasks; one that was not measured has no scores."""
         cells = {"overall": result.similar.overall, **result.similar.structures} if result.similar else {}
         return cls(
             similar={name: QueryScores.of(scores) for name, scores in cells.items() if len(scores)},
             probe=[ProbeTerms.of(level) for level in result.probe.levels] if result.probe else [],
+            difficulty=DifficultyTerms.of(result.difficulty) if result.difficulty else None,
+            agreement=AgreementScores.of(result.agreement) if result.agreement else None,
         )
 
     @classmethod
@@ -90,6 +135,8 @@ class RowScores:
         return cls(
             similar={name: QueryScores(**scores) for name, scores in kept["similar"].items()},
             probe=[ProbeTerms(**level) for level in kept["probe"]],
+            difficulty=DifficultyTerms(**kept["difficulty"]) if kept.get("difficulty") else None,
+            agreement=AgreementScores(**kept["agreement"]) if kept.get("agreement") else None,
         )
 
 
@@ -149,4 +196,22 @@ def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int)
     terms = [[np.sum([getattr(of, name) for of in row], axis=0) for name in ("above", "below")] for row in rows]
     draws = [resampled_ratio(above, below, groups) for above, below in terms]
     means = [np.mean([of.f1 for of in row]) for row in rows]
+    return float(means[1] - means[0]), percentiles(draws[1] - draws[0])
+
+
+def difficulty(row: Sequence[RowScores], score: str) -> Spread | None:
+    """MAE, RMSE, PCC or DOA of a row."""
+    return Spread.of([getattr(scores.difficulty.scores, score) for scores in row if scores.difficulty])
+
+
+def difficulty_gain(first: Sequence[RowScores], second: Sequence[RowScores], score: str) -> Gain | None:
+    """How much a score of the second row is above the first's, resampled by group; means over seeds.
+
+    None where one was not measured, or on other questions.
+    """
+    rows = [[scores.difficulty for scores in row if scores.difficulty] for row in (first, second)]
+    if not all(rows) or rows[0][0].truth != rows[1][0].truth:
+        return None
+    means = [np.mean([getattr(terms.scores, score) for terms in row]) for row in rows]
+    draws = [np.mean([terms.draws(score) for terms in row], axis=0) for row in rows]
     return float(means[1] - means[0]), percentiles(draws[1] - draws[0])

@@ -130,6 +130,8 @@ class Suite:
         bank: Folder of the bank; `tqnet bench --bank` names another.
         similar_level: Questions are similar that share a concept of this level; null goes by their group.
         by_structure: Also P@5 by whether query and corpus have figures.
+        difficulty: Also difficulty by a linear regression.
+        agreement: Also the correlation of similarities with groups and KH-distances.
         model, data: Settings ``model.*`` and ``data.*`` of every row.
         questions: Name of a stage -> another budget than its own.
         paper_metric: What the rows' ``paper`` is, for the heading of its column.
@@ -144,6 +146,8 @@ class Suite:
     about: str = ""
     similar_level: int | None = None
     by_structure: bool = False
+    difficulty: bool = False
+    agreement: bool = False
     model: Settings = field(default_factory=dict)
     data: Settings = field(default_factory=dict)
     questions: dict[str, int] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tqnet.bench.differences import differences
 from tqnet.bench.results import RowResult, levels, structures
-from tqnet.bench.scores import Gain, Spread, f1, precision
+from tqnet.bench.scores import Gain, Spread, difficulty, f1, precision
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.table import NOTHING, Table
 
@@ -45,6 +45,40 @@ def difference_table(suite: Suite, results: Sequence[RowResult]) -> Table:
         f"trainings; what another seed would change is {another}.",
     )
     return Table("Differences between rows", header, rows, notes)
+
+
+def difficulty_table(results: Sequence[RowResult]) -> Table:
+    """MAE, RMSE, PCC and DOA with their spread over seeds (QuesCo, Table 2)."""
+    measures = ("MAE", "RMSE", "PCC", "DOA")
+    rows = tuple(
+        (result.row.name, *(_spread(difficulty(result.scores, score.lower())) for score in measures))
+        for result in results
+        if any(scores.difficulty for scores in result.scores)
+    )
+    notes = ("Difficulties of train span 0 to 1.",)
+    return Table("Difficulty by a linear regression", ("row", *measures), rows, notes)
+
+
+def agreement_table(results: Sequence[RowResult]) -> Table:
+    """Correlation of similarities with rank, and the mean cosine by rank (QuesCo, Figure 5)."""
+    measured = {result.row.name: [s.agreement for s in result.scores if s.agreement] for result in results}
+    ranks = sorted({rank for found in measured.values() for one in found for rank in one.ranks}, key=int)
+    rows = tuple(
+        (
+            name,
+            _spread(Spread.of([one.spearman for one in found])),
+            _spread(Spread.of([one.pearson for one in found])),
+            *(_spread(Spread.of([one.ranks[rank] for one in found if rank in one.ranks])) for rank in ranks),
+        )
+        for name, found in measured.items()
+        if found
+    )
+    named = ("similar" if rank == "0" else f"khd {rank}" for rank in ranks)
+    notes = (
+        "Between the cosine and minus the rank of pairs: 0 for similar questions, then their KH-distance. Then the "
+        "mean cosine of each rank.",
+    )
+    return Table("Similarity and the knowledge hierarchy", ("row", "Spearman", "Pearson", *named), rows, notes)
 
 
 def cost_table(results: Sequence[RowResult]) -> Table:
@@ -98,6 +132,10 @@ def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False
     tables = [score_table(suite, results), difference_table(suite, results)]
     if suite.by_structure:
         tables.append(structure_table(results))
+    if suite.difficulty:
+        tables.append(difficulty_table(results))
+    if suite.agreement:
+        tables.append(agreement_table(results))
     tables.append(cost_table(results))
     if markdown:
         return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables if table.rows) + "\n"

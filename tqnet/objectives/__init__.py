@@ -3,6 +3,7 @@
 from tqnet.objectives.classification import concept_classification
 from tqnet.objectives.cross_modal import cross_modal_infonce
 from tqnet.objectives.infonce import infonce
+from tqnet.objectives.nt_xent import nt_xent
 from tqnet.objectives.pair import draw_pairs, even_odds, pair_logistic
 from tqnet.objectives.reconstruction import figure_reconstruction
 from tqnet.objectives.rince import rince
@@ -16,6 +17,7 @@ __all__ = [
     "even_odds",
     "figure_reconstruction",
     "infonce",
+    "nt_xent",
     "pair_logistic",
     "rince",
     "skip_gram",
