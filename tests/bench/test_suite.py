@@ -119,13 +119,23 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
         (
             {"stages": ["mlm"], "settings": {"mlm": {"data": {"similar_level": None}}}},
             {},
-            r"settings: mlm: data\.similar_level: that is for the suite's similar_level to say",
+            r"settings: mlm: data\.similar_level: that is for similar_level of the suite or a stage to say",
         ),
     ],
 )
 def test_what_is_refused(row: dict[str, Any], suite: dict[str, Any], message: str, write: Any) -> None:
     with pytest.raises(SuiteError, match=message):
         load_suite(write(SUITE | suite, a={"name": "a"} | row))
+
+
+def test_a_stage_may_learn_another_similarity_than_the_suite_measures() -> None:
+    suite = load_suite(next(path for path in TABLES if path.stem == "quesco"))
+    leaf = next(row for row in suite.rows if row.stages == ["scl-leaf"])
+    (training,) = trainings(suite, leaf, 0, "BANK", "0")
+    assert training.settings["data"]["similar_level"] == 3
+    assert suite.similar_level is None
+    (other,) = trainings(suite, next(row for row in suite.rows if row.stages == ["quesco"]), 0, "BANK", "0")
+    assert other.settings["data"]["similar_level"] is None
 
 
 def test_names_are_unique_and_a_suite_has_rows(write: Any) -> None:

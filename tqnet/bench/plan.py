@@ -66,7 +66,8 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
         settings = _merged(
             {
                 "model": _model(suite, row, before),
-                "data": suite.data | {"show": _show(stage, row), "similar_level": suite.similar_level},
+                "data": suite.data
+                | {"show": _show(stage, row), "similar_level": stage.similar_level or suite.similar_level},
             },
             stage.settings,
             row.settings.get(name, {}),

@@ -31,7 +31,7 @@ Settings = dict[str, Any]
 _SAID_ELSEWHERE = {
     "data.bank": "the suite's bank",
     "data.show": "a row's show",
-    "data.similar_level": "the suite's similar_level",
+    "data.similar_level": "similar_level of the suite or a stage",
 }
 
 #: Likewise of a suite's ``data``.
@@ -61,6 +61,7 @@ class Stage:
         gives: What the stage after it takes over: ``start``, the whole model, or ``visual_start``, the visual stream.
         sees: What of a question the recipe reads at all: ``all``, ``text`` or ``figures``. Rows that differ in what
             it does not see share the stage.
+        similar_level: In this training, questions are similar that share a concept of this level; null: as in the suite.
         settings: The recipe's own, nested as in its configuration.
         name: Of the stage's file.
     """
@@ -69,6 +70,7 @@ class Stage:
     questions: int
     gives: str = "start"
     sees: str = "all"
+    similar_level: int | None = None
     settings: Settings = field(default_factory=dict)
     name: str = ""
 
