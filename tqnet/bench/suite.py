@@ -61,7 +61,7 @@ class Stage:
         gives: What the stage after it takes over: ``start``, the whole model, or ``visual_start``, the visual stream.
         sees: What of a question the recipe reads at all: ``all``, ``text`` or ``figures``. Rows that differ in what
             it does not see share the stage.
-        similar_level: In this training, questions are similar that share a concept of this level; null: as in the suite.
+        similar_level: Here, questions that share a concept of this level are similar; null: as in the suite.
         settings: The recipe's own, nested as in its configuration.
         name: Of the stage's file.
     """
