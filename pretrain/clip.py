@@ -22,6 +22,7 @@ from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.objectives import cross_modal_infonce
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.contrast import same
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
@@ -108,11 +109,6 @@ def main(config: CLIPConfig) -> Path:
         encoder.limit_scale()
         loop.after_step()
     return loop.finish()
-
-
-def same(hashes: Tensor) -> Tensor:
-    """bool [b, b], True where two questions of hashes [b] show the same."""
-    return hashes[:, None] == hashes[None, :]
 
 
 def retrieval_metrics(logits: Tensor, scale: Tensor) -> dict[str, Tensor]:

@@ -22,6 +22,7 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.objectives import nt_xent
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
+from tqnet.training.contrast import same
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
@@ -92,8 +93,8 @@ def main(config: ConSERTConfig) -> Path:
         twice = {name: torch.cat([value, value]) for name, value in batch.inputs.items()}
         views = loop.trained(**twice).chunk(2)
         first, second = (gather_with_own_gradient(accelerator, view) for view in views)
-        content = hashes[accelerator.gather(batch.index)]
-        loss, logits = nt_xent(first, second, config.temperature, content[:, None] == content[None, :])
+        excluded = same(hashes[accelerator.gather(batch.index)])
+        loss, logits = nt_xent(first, second, config.temperature, excluded)
         loop.step(loss, {"top1": _found(logits.detach())})
         loop.after_step()
     return loop.finish()

@@ -310,3 +310,13 @@ def test_probe_takes_no_option_that_it_does_not_use(option: str) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["evaluate", "probe", "--model", "m", "--bank", "b", option])
     assert caught.value.code == 2
+
+
+def test_agreement_without_pairs_is_found_out_before_encoding(
+    model_folder: str, write_bank, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "agreement", "--model", model_folder, "--bank", write_bank(split="test"), *FAST]
+    assert main(call) == 2
+    assert "split 'test' has no pairs of questions of two ranks" in capsys.readouterr().err
+    assert main([*call, "--split", "valid"]) == 2
+    assert "split 'valid' has no pairs" in capsys.readouterr().err

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 
 from finetune.knowledge import KnowledgeClassifier  # noqa: E402
 from finetune.similar import SimilarConfig, SimilarityModel  # noqa: E402
-from pretrain.clip import CrossModalEncoder, same  # noqa: E402
+from pretrain.clip import CrossModalEncoder  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
 from tqnet.modeling.build import load_model  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
@@ -37,7 +37,7 @@ from tqnet.objectives import (  # noqa: E402
 )
 from tqnet.questions import QuestionBank, Similarity  # noqa: E402
 from tqnet.training.concepts import ConceptLabels  # noqa: E402
-from tqnet.training.contrast import ShuffledKeys  # noqa: E402
+from tqnet.training.contrast import ShuffledKeys, same  # noqa: E402
 from tqnet.training.data import Batch, QuestionViews  # noqa: E402
 from tqnet.training.distributed import any_process, gather_with_own_gradient, weight_of_mean  # noqa: E402
 from tqnet.training.sampler import LocalBatches  # noqa: E402

@@ -133,7 +133,7 @@ def conditions(text: str) -> list[list[Clause]]:
 
 
 def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Clause], bool]) -> list[list[Clause]]:
-    """The stretches of clauses that fit, cut where one looks like no relation and unlike the one before."""
+    """Stretches of neighbours that fit, each looking like the one before it."""
     stretches: list[list[Clause]] = [[]]
     for clause in clauses:
         if not fits(text, clause):
@@ -146,6 +146,7 @@ def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Cla
 
 
 def _look_alike(text: str, first: Clause, second: Clause) -> bool:
+    """Whether two conditions are of one kind; of Chinese ones without relations, by the characters that they share."""
     if not _CHINESE.search(text, first.start, second.end) or (_relates(text, first) and _relates(text, second)):
         return True
     one, other = ({*text[clause.start : clause.end]} - {*"0123456789$. "} for clause in (first, second))
@@ -210,7 +211,9 @@ def _is_condition(text: str, clause: Clause) -> bool:
     """Whether a clause says something of its own."""
     if _BEGINS_OTHERWISE.match(text, clause.start, clause.end) or _LEADS_ON.search(text[clause.start : clause.end]):
         return False
-    return _relates(text, clause) or (_CHINESE.search(text, clause.start) is not None and _has_quantity(text, clause))
+    return _relates(text, clause) or (
+        _CHINESE.search(text, clause.start, clause.end) is not None and _has_quantity(text, clause)
+    )
 
 
 def _is_statement(text: str, sentence: Clause) -> bool:

@@ -2,8 +2,8 @@ r"""Replacing an operator of a question by one that is like it (QuesCo, "Formula
 
 A group holds operators that are defined alike, obey the same kind of laws and are taught together. What is left out,
 and why: ``\times`` and ``\div`` (one commutes, the other does not, and each is taught for itself), ``\perp`` and
-``\parallel`` (other theorems), ``\cdot`` and ``\times`` (of vectors, two
-products), ``=`` and inequalities (an equation is solved otherwise), ``\int`` and ``\sum``.
+``\parallel`` (other theorems), ``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (an equation
+is solved otherwise), ``\int`` and ``\sum``.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def draw_pairs(
     from tqnet.questions.distance import KnowledgeDistance
 
     distance = KnowledgeDistance(bank.column("knowledge"))
-    places = np.array([i for i, own in enumerate(bank.column("split")) if split is None or own == split])
+    places = np.array([i for i, own in enumerate(bank.column("split")) if split is None or own == split], dtype=int)
     rng = np.random.default_rng(seed)
     if len(places) > MOST_QUESTIONS:
         places = np.sort(rng.choice(places, MOST_QUESTIONS, replace=False))

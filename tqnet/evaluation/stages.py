@@ -76,6 +76,7 @@ class Tasks:
         self.check_similar()
         self.check_probe()
         self.check_difficulty()
+        self.check_agreement()
 
     def check_similar(self) -> None:
         """The first part of ``check``."""
@@ -100,6 +101,12 @@ class Tasks:
         """The third part of ``check``."""
         if self.difficulty and not has_difficulties(self.bank, self.seed):
             raise ValueError("train and test have no questions of different difficulty")
+
+    def check_agreement(self) -> None:
+        """The fourth part of ``check``."""
+        if self.agreement and len(np.unique(self._pairs[0].ranks)) < 2:
+            where = "the bank" if self.split is None else f"split {self.split!r}"
+            raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
 
     def measure_lexical(self, name: str) -> StageResult:
         """Word overlap. TF-IDF also gives vectors for the probe, by a truncated SVD of its matrix."""

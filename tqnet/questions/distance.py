@@ -47,7 +47,8 @@ class KnowledgeDistance:
 
     def rows(self, questions: IntArray) -> npt.NDArray[np.int16]:
         """[b, sets], from each of these questions to every set of concepts."""
-        return np.stack([self._row(number) for number in self.set_of[questions].tolist()])
+        rows = [self._row(number) for number in self.set_of[questions].tolist()]
+        return np.stack(rows) if rows else np.empty((0, len(self._above)), dtype=np.int16)
 
     def _compute_row(self, number: int) -> npt.NDArray[np.int16]:
         row = np.full(len(self._above), self.depth + 1 if number else self.depth + 2, dtype=np.int16)

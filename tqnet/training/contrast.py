@@ -87,6 +87,11 @@ def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, Key
             queue.enqueue(*keys[stream].everyone)
 
 
+def same(hashes: Tensor) -> Tensor:
+    """bool [b, b], True where two questions of hashes [b] show the same."""
+    return hashes[:, None] == hashes[None, :]
+
+
 @torch.no_grad()
 def contrast_metrics(query: Tensor, logits: Tensor, temperature: float) -> dict[str, Tensor]:
     """Top-1 against the queue, similarities, and the spread of the embeddings.
