@@ -48,7 +48,8 @@ each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
 
 All tables are of one seed. Their intervals are over questions: a difference outside its interval holds for these two
 trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace, evaluations left
-out; as the machine was shared, paces do not compare rows.
+out; "by the clock" is what the trainings took from start to end, loading, evaluating and saving counted. As the machine
+was shared, paces do not compare rows.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.

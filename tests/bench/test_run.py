@@ -108,6 +108,9 @@ def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Pope
     cost = rows["Pair"]["costs"][0]
     assert [stage["questions"] for stage in cost] == [64, 320]
     assert all(stage["pace"] > 0 and stage["peak_memory_mib"] > 50 for stage in cost)
+    assert all(stage["wall_seconds"] > 64 / stage["pace"] for stage in cost)
+    assert cost[0]["valid_precision"] is None
+    assert 0 < cost[1]["valid_precision"] <= 1
     assert cost[0]["parameters"] == cost[1]["parameters"] > 1e5
 
     # Elsewhere, with no more than what was measured, the same table comes out without a training.

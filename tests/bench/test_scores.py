@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tqnet.bench.differences import differences
-from tqnet.bench.results import Finished, RowResult
+from tqnet.bench.results import Finished, RowResult, clock
 from tqnet.bench.runner import Cost
 from tqnet.bench.scores import (
     AgreementScores,
@@ -26,6 +26,7 @@ from tqnet.bench.scores import (
 )
 from tqnet.bench.suite import Row, Stage, Suite
 from tqnet.bench.table import difference_table, render
+from tqnet.evaluation.table import NOTHING
 
 QUESTIONS = 400
 
@@ -75,6 +76,23 @@ def test_what_is_finished_is_kept(tmp_path: Path) -> None:
     (tmp_path / "scores" / f"{kept.key}.json").write_text("{}")
     with pytest.raises(ValueError, match=rf"{kept.key}\.json: no scores that this version can read"):
         Finished.find(kept.key, [tmp_path / "scores"])
+
+
+def test_what_was_not_timed_is_said(tmp_path: Path) -> None:
+    old = Cost("mlm-0", questions=60, pace=1.0, peak_memory_mib=100.0, parameters=7, machine="this")
+    new = replace(old, training="scl-0", wall_seconds=180.0)
+    (timed,), (part,) = finished(row(0.5, 0)), finished(row(0.5, 0))
+    rows = [
+        RowResult(Row("timed", stages=["scl"]), [replace(timed, costs=[new], measure_seconds=60.0)]),
+        RowResult(Row("part", stages=["mlm", "scl"]), [replace(part, costs=[old, new])]),
+    ]
+    suite = Suite("A table", "bank", stages={name: Stage("pretrain/mlm.py", 64) for name in ("mlm", "scl")})
+    costs = [line.split()[-4:-2] for line in render(suite, rows).splitlines()[-2:]]
+    assert costs == [["1.0", "3.0"], ["2.0", NOTHING]]
+    assert clock({"scl-0": new, "mlm-0": old}.values(), [60.0, None]) == (
+        "2 min of steps, each stage counted once; by the clock, training 3 min (1 of 2 were not timed), "
+        "measuring 1 min (1 of 2 were not timed)"
+    )
 
 
 def with_difficulty(noise: float) -> RowScores:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from tqnet.bench.plan import trainings
+from tqnet.bench.plan import Training, trainings
 from tqnet.bench.suite import SuiteError, load_suite
 
 TABLES = sorted((Path(__file__).parents[2] / "configs" / "tables").glob("*.yaml"))
@@ -91,6 +91,27 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
     assert scl["model"] == {"start": f"runs/{a[1].folder}/model", "visual_start": f"runs/{a[0].folder}/model"}
     assert scl["data"]["bank"] == "BANK"
     assert (mlm["run"]["max_steps"], scl["run"]["max_steps"]) == (4, 200 // 64)
+
+
+def test_the_precision_that_a_machine_chooses_is_no_part_of_a_method(write: Any, monkeypatch: Any) -> None:
+    """Scores of another machine are found here; a half-finished training of it is not gone on with."""
+    suite = load_suite(
+        write(
+            SUITE,
+            a={"name": "a", "stages": ["mlm"], "settings": {"mlm": {"run": {"precision": "auto"}}}},
+            b={"name": "b", "stages": ["mlm"], "settings": {"mlm": {"run": {"precision": "bf16"}}}},
+            c={"name": "c", "stages": ["mlm"]},
+        )
+    )
+
+    def plan(machine: str) -> list[Training]:
+        monkeypatch.setattr("tqnet.bench.plan.precision", lambda name: machine if name == "auto" else name)
+        return [trainings(suite, row, 0, "BANK", "0")[0] for row in suite.rows]
+
+    there, here = plan("bf16"), plan("fp32")
+    assert [training.key for training in here] == [training.key for training in there]
+    assert len({training.key for training in here}) == 2  # one of them asks for bf16
+    assert [training.folder.rpartition("-")[2] for training in here] == ["fp32", "bf16", "fp32"]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 from dataclasses import replace
@@ -53,6 +54,25 @@ def test_agreement_as_json(model_folder: str, bank_folder: str, capsys: pytest.C
     assert {0, found["depth"] + 1} <= {rank["rank"] for rank in found["ranks"]}
     assert main([*call, "--split", "all"]) == 0
     assert "khd 1" in capsys.readouterr().out
+
+
+def test_agreement_with_scores_of_a_judge(
+    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = QuestionBank.load(bank_folder)
+    ids = [name for name, split in zip(bank.ids, bank.column("split"), strict=True) if split == "test"]
+    pairs = [{"a": a, "b": b, "similar": i % 5} for i, (a, b) in enumerate(itertools.pairwise(ids))]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+    picture = tmp_path / "new" / "ranks.png"
+    call = ["evaluate", "agreement", "--model", model_folder, "--bank", bank_folder, "--no-baselines", *FAST]
+    assert main([*call, "--pairs", str(tmp_path / "pairs.jsonl"), "--plot", str(picture)]) == 0
+    printed = capsys.readouterr().out
+    assert f"scores of {len(pairs)} pairs" in printed
+    assert "\nscores " in printed
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(SystemExit):
+        main([*call, "--plot", "ranks.gif"])
+    assert "pictures are .svg or .png" in capsys.readouterr().err
 
 
 def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

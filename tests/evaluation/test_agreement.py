@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
+from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement, judged_pairs
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.distance import KnowledgeDistance
+from tqnet.questions.pairs import ScoredPairs
 
 
 @pytest.fixture
@@ -31,8 +32,9 @@ def bank() -> QuestionBank:
 
 
 def test_pairs_of_every_rank(bank: QuestionBank) -> None:
-    pairs, depth = draw_pairs(bank, Similarity.from_groups(bank), "test", most=10)
-    assert depth == 3
+    pairs = draw_pairs(bank, Similarity.from_groups(bank), "test", most=10)
+    assert pairs.depth == 3
+    assert (pairs.nearness == -pairs.ranks).all()
     assert np.bincount(pairs.ranks).tolist() == [10, 10, 10, 10, 10]
     splits, groups = bank.column("split"), bank.column("group")
     distance = KnowledgeDistance(bank.column("knowledge"))
@@ -42,7 +44,7 @@ def test_pairs_of_every_rank(bank: QuestionBank) -> None:
         assert (groups[first] == groups[second]) == (rank == 0)
         if rank:
             assert distance(np.array([first]), np.array([second]))[0, 0] == rank
-    every, _ = draw_pairs(bank, Similarity.from_groups(bank), "test")
+    every = draw_pairs(bank, Similarity.from_groups(bank), "test")
     assert len({*zip(every.first.tolist(), every.second.tolist(), strict=True)}) == 32 * 31 // 2
     assert bank.ids.index("lone") not in {*every.first.tolist(), *every.second.tolist()}
 
@@ -57,19 +59,59 @@ def test_vectors_that_follow_the_hierarchy(bank: QuestionBank) -> None:
     vectors = np.zeros((len(bank), len(known)))
     for row, own in enumerate(names):
         vectors[row, [known.index(name) for name in own]] = 1
-    pairs, depth = draw_pairs(bank, Similarity.from_groups(bank), "test")
-    found = evaluate_agreement(vectors, pairs, depth)
+    pairs = draw_pairs(bank, Similarity.from_groups(bank), "test")
+    found = evaluate_agreement(vectors, pairs)
     assert [rank.mean for rank in found.ranks] == pytest.approx([1, 0.75, 0.5, 0.25, 0])
     assert found.spearman == pytest.approx(1)
     assert found.pearson == pytest.approx(1)
     noise = np.random.default_rng(0).normal(size=vectors.shape)
-    blind = evaluate_agreement(noise, pairs, depth)
+    blind = evaluate_agreement(noise, pairs)
     assert abs(blind.spearman) < 0.2
     assert blind.spearman_interval.low < blind.spearman < blind.spearman_interval.high
     assert found.to_dict()["ranks"][0]["pairs"] == found.ranks[0].pairs
 
 
 def test_one_rank_says_nothing(bank: QuestionBank) -> None:
-    pairs, depth = draw_pairs(bank.select([0, 1]), Similarity.from_groups(bank.select([0, 1])), None)
-    with pytest.raises(ValueError, match="pairs of two ranks at least"):
-        evaluate_agreement(np.ones((2, 3)), pairs, depth)
+    pairs = draw_pairs(bank.select([0, 1]), Similarity.from_groups(bank.select([0, 1])), None)
+    with pytest.raises(ValueError, match="not all equally near"):
+        evaluate_agreement(np.ones((2, 3)), pairs)
+
+
+def test_scores_of_a_judge(bank: QuestionBank) -> None:
+    """Of a hundred pairs, those within the split count, against their scores and not their ranks."""
+    rng = np.random.default_rng(0)
+    ends = np.sort(np.array([rng.choice(len(bank), 2, replace=False) for _ in range(100)]), axis=1)
+    scored = ScoredPairs(ends[:, 0], ends[:, 1], rng.integers(0, 5, 100).astype(float))
+    groups = Similarity.from_groups(bank)
+    pairs = judged_pairs(bank, groups, scored, "test")
+    splits = bank.column("split")
+    within = [
+        (a, b, s) for (a, b), s in zip(ends.tolist(), scored.score, strict=True) if splits[a] == splits[b] == "test"
+    ]
+    assert list(zip(pairs.first.tolist(), pairs.second.tolist(), pairs.nearness, strict=True)) == within
+    assert len(within) > 10
+    distance = KnowledgeDistance(bank.column("knowledge"))
+    for first, second, rank in zip(pairs.first, pairs.second, pairs.ranks, strict=True):
+        expected = distance(np.array([first]), np.array([second]))[0, 0]
+        assert rank == (0 if groups.groups[first] == groups.groups[second] else expected)
+
+    # In a space of as many dimensions as questions, a Gram matrix with those scores gives vectors that agree.
+    gram = 10 * np.eye(len(bank))
+    gram[pairs.first, pairs.second] = gram[pairs.second, pairs.first] = pairs.nearness / 4
+    vectors = np.linalg.cholesky(gram)
+    found = evaluate_agreement(vectors, pairs)
+    assert found.judged
+    assert found.pairs == len(within)
+    assert found.pearson == pytest.approx(1)
+    known = [rank for rank in found.ranks if rank.rank]
+    assert {rank.rank for rank in found.ranks} <= set(range(found.depth + 2))  # L + 2 says nothing
+    assert known[-1].score == pytest.approx(pairs.nearness[pairs.ranks == known[-1].rank].mean())
+
+
+def test_a_part_of_scored_pairs() -> None:
+    scored = ScoredPairs(np.array([0, 1, 2]), np.array([3, 2, 3]), np.array([0.1, 0.2, 0.3]))
+    part = scored.select([3, 0, 2])
+    assert list(zip(part.first.tolist(), part.second.tolist(), part.score.tolist(), strict=True)) == [
+        (0, 1, 0.1),
+        (0, 2, 0.3),
+    ]

@@ -28,8 +28,11 @@ from tqnet.evaluation import (
     tsne,
     write_report,
 )
+from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
 from tqnet.evaluation.curves import running_mean
+from tqnet.evaluation.plots import similarity_by_rank
 from tqnet.evaluation.report import _table_html
+from tqnet.evaluation.report_examples import draw_case
 from tqnet.evaluation.report_text import figure_html, formula_html, text_html
 from tqnet.evaluation.table import Table
 from tqnet.questions import Question, QuestionBank, Similarity
@@ -42,7 +45,11 @@ def results(vectors, bank, similarity, hierarchy) -> dict[str, StageResult]:
     texts = [question.content for question in bank]
     return {
         "TF-IDF": StageResult(evaluate_similar(TfidfRanker(texts, bank.ids), bank, similarity)),
-        "对比学习": StageResult(evaluate_similar(vectors, bank, similarity), evaluate_probe(vectors, bank, hierarchy)),
+        "对比学习": StageResult(
+            evaluate_similar(vectors, bank, similarity),
+            evaluate_probe(vectors, bank, hierarchy),
+            agreement=evaluate_agreement(vectors, draw_pairs(bank, similarity)),
+        ),
     }
 
 
@@ -85,11 +92,28 @@ def test_report_is_self_contained_and_complete(results, bank, vectors, metrics_f
     assert all(reference.startswith("data:image/") for reference in found.loaded)
     assert not re.search(r"url\(|@import", page)
     assert found.tags.isdisjoint({"script", "link", "iframe", "object", "embed", "base", "form"})
-    for part in ("Stages", "By pair structure", "Maps", "Training", "Nearest neighbours", "How it was made"):
+    parts = ["Stages", "By pair structure", "Similarity by rank", "A case", "Maps", "Training", "Nearest neighbours"]
+    for part in (*parts, "How it was made"):
         assert f"<h2>{part}</h2>" in page
+    assert page.count("t-SNE map of each stage") == page.count("the same within Area ") == 1
     assert bank.fingerprint in page
     assert "<math" in page
     assert "✓ similar" in page
+
+
+def test_a_case_has_one_question_of_each_rank(bank) -> None:
+    case = draw_case(bank, seed=0)
+    assert case is not None
+    assert list(case[1]) == [0, 3]  # the groups of test are of three areas
+    assert {bank[i].split for i in (case[0], *case[1].values())} == {"test"}
+    whole = QuestionBank.from_questions(replace(question, split=None) for question in bank)
+    anchor, others = draw_case(whole, seed=0)
+    assert list(others) == [0, 1, 2, 3]
+    (area, topic), *_ = whole[anchor].knowledge
+    assert whole[others[0]].group == whole[anchor].group != whole[others[1]].group
+    assert whole[others[1]].knowledge == ((area, topic),)
+    assert whole[others[2]].knowledge[0][0] == area != whole[others[3]].knowledge[0][0]
+    assert draw_case(QuestionBank.from_questions([Question(id="lone", stem="?")]), seed=0) is None
 
 
 def test_report_escapes_questions_and_needs_no_extras(tmp_path: Path) -> None:
@@ -165,9 +189,11 @@ def test_pictures_are_reproducible(fmt, results, vectors, metrics_file) -> None:
     points = tsne(vectors)
     labels = [f"Area {i % 9}" if i % 10 else None for i in range(len(vectors))]
     scores = {name: stage.similar.overall for name, stage in results.items()}
+    ranks = {name: stage.agreement for name, stage in results.items() if stage.agreement}
     for draw in (
         lambda: knowledge_maps({"one": points, "two": points}, labels, fmt=fmt),
         lambda: stage_bars(scores, fmt=fmt),
+        lambda: similarity_by_rank(ranks, fmt=fmt),
         lambda: training_curves({"moco": metrics_file}, fmt=fmt),
     ):
         picture = draw()

@@ -11,6 +11,7 @@ from typing import Any
 from omegaconf import OmegaConf
 
 from tqnet.bench.suite import Row, Settings, Stage, Suite, typed
+from tqnet.libraries import precision
 from tqnet.training.config import RunConfig
 from tqnet.training.provenance import flat, lasting
 from tqnet.version import __version__
@@ -27,7 +28,8 @@ class Training:
     """A stage of a row with a seed.
 
     Attributes:
-        key: 12 hex digits of all that its weights depend on: settings, seed, bank, and the trainings before it.
+        key: 12 hex digits of all that its weights depend on: settings, seed, bank, and the trainings before it. Where
+            the settings leave the precision to the machine, it is not one of them: it changes no more than rounding.
         settings: All of the recipe's settings but for the folders of this run and of those before.
         before: What it goes on from: a whole model, a visual stream, or both.
     """
@@ -39,7 +41,8 @@ class Training:
 
     @property
     def folder(self) -> str:
-        return f"{self.stage.name}-{self.key}"
+        """Named by precision too: a machine with another cannot go on where this one has stopped."""
+        return f"{self.stage.name}-{self.key}-{precision(self.settings['run'].get('precision', 'auto'))}"
 
     def configuration(self, root: Path) -> Settings:
         """The recipe's configuration where trainings lie in folders of ``root``."""
@@ -99,7 +102,9 @@ def _merged(*parts: Settings) -> Settings:
 
 
 def _digest(recipe: str, settings: Settings, fingerprint: str, before: tuple[Training, ...]) -> str:
-    run = {"precision": RunConfig.precision, "eval_every": RunConfig.eval_every} | settings["run"]
+    run = {"eval_every": RunConfig.eval_every} | settings["run"]
+    if run.get("precision") == "auto":
+        del run["precision"]
     decides = lasting(flat(settings | {"run": run})) | {"run.eval_every": run["eval_every"]}  # which state is kept
     known = [_TRAIN, __version__, recipe, decides, fingerprint, [given.key for given in before]]
     return hashlib.blake2b(json.dumps(known, sort_keys=True).encode(), digest_size=6).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,14 @@ class Finished:
         scores: On each question, for comparing rows question by question.
         costs: What its trainings took, in order; those that rows share count in each.
         notes: What a reader of the scores has to know.
+        measure_seconds: From the trained model to the scores; None where an earlier version did not take it.
     """
 
     key: str
     scores: RowScores
     costs: list[Cost]
     notes: tuple[str, ...] = ()
+    measure_seconds: float | None = None
 
     def save(self, folder: Path) -> None:
         """To a file in ``folder``."""
@@ -51,7 +53,7 @@ class Finished:
             if kept["key"] != key:
                 raise ValueError(f"its key is {kept['key']}")
             scores, costs = RowScores.from_dict(kept["scores"]), [Cost(**cost) for cost in kept["costs"]]
-            return cls(key, scores, costs, tuple(kept["notes"]))
+            return cls(key, scores, costs, tuple(kept["notes"]), kept.get("measure_seconds"))
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file}: no scores that this version can read ({error})") from error
 
@@ -113,3 +115,21 @@ def structures(results: Sequence[RowResult]) -> dict[str, int]:
     """Pair structures that were measured in any row, and the queries of each."""
     scores = [scores.similar for result in results for scores in result.scores]
     return {name: len(of.queries) for similar in scores for name, of in similar.items() if name != "overall"}
+
+
+def clock(costs: Collection[Cost], measured: Collection[float | None]) -> str:
+    """How long it all took, in words: each stage once, and how many of them an earlier version has not timed."""
+    steps = sum(cost.step_seconds for cost in costs) / 60
+    walls = [cost.wall_seconds for cost in costs]
+    return (
+        f"{steps:,.0f} min of steps, each stage counted once; by the clock, training {_minutes(walls)}, "
+        f"measuring {_minutes(measured)}"
+    )
+
+
+def _minutes(seconds: Collection[float | None]) -> str:
+    known = [each for each in seconds if each is not None]
+    if seconds and not known:
+        return "was not timed"
+    missing = f" ({len(seconds) - len(known)} of {len(seconds)} were not timed)" if len(known) < len(seconds) else ""
+    return f"{sum(known) / 60:,.0f} min{missing}"

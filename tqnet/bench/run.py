@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from tqnet.bench.plan import Training, trainings
-from tqnet.bench.results import Finished, RowResult
+from tqnet.bench.results import Finished, RowResult, clock
 from tqnet.bench.runner import Runner, TrainingError
 from tqnet.bench.scores import RowScores
 from tqnet.bench.suite import Row, Suite, typed
@@ -72,7 +73,7 @@ class Bench:
         return {
             "bank": f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train",
             "machine": "; ".join(sorted({cost.machine for cost in costs})) or machine(),
-            "training": f"{sum(cost.seconds for cost in costs) / 60:,.0f} minutes of steps, each stage counted once",
+            "time": clock(costs, [finished.measure_seconds for result in results for finished in result.finished]),
         }
 
     def run(self, seeds: int) -> Iterator[list[RowResult]]:
@@ -103,17 +104,22 @@ class Bench:
         else:
             costs = [self.runner.run(training) for training in chain]
             source = row.source or str(self.runner.model(chain[-1]))
-            finished = Finished(key, self._measure(row, source), costs, source_notes(source))
+            started = time.monotonic()
+            scores = self._measure(row, source)
+            finished = Finished(key, scores, costs, source_notes(source), round(time.monotonic() - started, 1))
         finished.save(self._scores)
         return finished
 
     def _key(self, row: Row, chain: Sequence[Training]) -> str:
-        """12 hex digits of all that a row's scores depend on, wherever the bank and trained models lie."""
+        """12 hex digits of all that a row's scores depend on, wherever the bank and trained models lie.
+
+        But for the precision that the machine chooses: what was measured with AMX or on a GPU is found without it.
+        """
         by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
         of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
         of += [name for name in ("difficulty", "agreement") if getattr(self.suite, name)]
         of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
-        known = json.dumps([_MEASURE, __version__, by, of, self.encoding.precision])
+        known = json.dumps([_MEASURE, __version__, by, of])
         return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
 
     def _measure(self, row: Row, source: str) -> RowScores:

@@ -6,6 +6,9 @@ import json
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -17,8 +20,10 @@ from tqnet.bench.plan import Training
 from tqnet.evaluation.curves import questions_and_pace, read_series
 from tqnet.files import atomic
 from tqnet.libraries import machine
+from tqnet.training.validation import VALID
 
 _COST = "cost.json"
+_CLOCK = "wall_seconds.txt"
 
 #: What batch norm keeps beside its parameters.
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
@@ -39,6 +44,9 @@ class Cost:
         peak_memory_mib: Of the process, or of the accelerator where there is one.
         parameters: Of the model that came out.
         machine: On which, in words.
+        wall_seconds: From the process's start to its end: loading, evaluations and saving too, and what was lost
+            where it was stopped. None where an earlier version did not take it.
+        valid_precision: The best P@5 on ``valid``; None of a recipe that measures none.
     """
 
     training: str
@@ -47,9 +55,11 @@ class Cost:
     peak_memory_mib: float
     parameters: int
     machine: str
+    wall_seconds: float | None = None
+    valid_precision: float | None = None
 
     @property
-    def seconds(self) -> float:
+    def step_seconds(self) -> float:
         """Of steps at that pace, evaluations left out."""
         return self.questions / self.pace
 
@@ -93,7 +103,8 @@ class Runner:
         recipe = str(self.recipes / training.stage.recipe)
         print(f"{training.folder}: {training.stage.recipe} --config {settings}", file=sys.stderr)
         try:
-            _run([sys.executable, recipe, "--config", str(settings)], folder / "log.txt")
+            with _clocked(folder / _CLOCK):
+                _run([sys.executable, recipe, "--config", str(settings)], folder / "log.txt")
         except TrainingError as error:
             self._failed[training.key] = TrainingError(f"{training.folder}: {error}")
             raise self._failed[training.key] from None
@@ -101,6 +112,22 @@ class Runner:
         with atomic(folder / _COST) as temporary:
             temporary.write_text(json.dumps(asdict(cost)), encoding="utf-8")
         return cost
+
+
+@contextmanager
+def _clocked(file: Path) -> Iterator[None]:
+    """Adds the seconds that pass to those in ``file``, also where an error ends them."""
+    before = _seconds(file)
+    started = time.monotonic()
+    try:
+        yield
+    finally:
+        with atomic(file) as temporary:
+            temporary.write_text(f"{before + time.monotonic() - started:.1f}\n", encoding="utf-8")
+
+
+def _seconds(file: Path) -> float:
+    return float(file.read_text(encoding="utf-8")) if file.is_file() else 0.0
 
 
 def _run(command: list[str], log: Path) -> None:
@@ -146,6 +173,8 @@ def _cost(folder: Path) -> Cost:
         peak_memory_mib=float(series["peak_memory_mib"][1].max()),
         parameters=_parameters(folder / "model"),
         machine=machine(),
+        wall_seconds=_seconds(folder / _CLOCK),
+        valid_precision=float(series[VALID][1].max()) if VALID in series else None,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tqnet.bench.differences import differences
 from tqnet.bench.results import RowResult, levels, structures
+from tqnet.bench.runner import Cost
 from tqnet.bench.scores import Gain, Spread, difficulty, f1, precision
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.table import NOTHING, Table
@@ -90,14 +91,16 @@ def cost_table(results: Sequence[RowResult]) -> Table:
             continue
         seen = sum(cost.questions for cost in done[0])
         pace = Spread.of([costs[-1].pace for costs in done])
-        seconds = Spread.of([sum(cost.seconds for cost in costs) for costs in done])
+        steps = Spread.of([sum(cost.step_seconds for cost in costs) for costs in done])
+        walls = Spread.of([wall for costs in done if (wall := _wall(costs)) is not None])
         last = done[0][-1]
         rows.append(
             (
                 result.row.name,
                 f"{seen:,}",
                 _spread(pace, 1),
-                NOTHING if seconds is None else f"{seconds.mean / 60:.1f}",
+                NOTHING if steps is None else f"{steps.mean / 60:.1f}",
+                NOTHING if walls is None else f"{walls.mean / 60:.1f}",
                 f"{last.parameters / 1e6:.1f}",
                 f"{max(cost.peak_memory_mib for costs in done for cost in costs):,.0f}",
                 *(["; ".join(sorted({cost.machine for costs in done for cost in costs}))] if len(machines) > 1 else []),
@@ -108,11 +111,18 @@ def cost_table(results: Sequence[RowResult]) -> Table:
         "questions seen",
         "questions/s, last stage",
         "minutes of steps",
+        "by the clock",
         "parameters, M",
         "peak memory, MiB",
         *(["machine"] if len(machines) > 1 else []),
     )
     return Table("What the rows took", header, tuple(rows))
+
+
+def _wall(costs: Sequence[Cost]) -> float | None:
+    """Seconds of a row's trainings by the clock; None where one was not timed."""
+    walls = [cost.wall_seconds for cost in costs]
+    return None if None in walls else sum(wall for wall in walls if wall is not None)
 
 
 def structure_table(results: Sequence[RowResult]) -> Table:

@@ -36,7 +36,7 @@ def add(subparsers: Subparsers) -> None:
         default=[],
         metavar="DIR",
         help="what was measured before, beside OUT/scores: such rows are not trained (docs/results/tables/scores has "
-        "those of the published tables; known by settings, seed, bank, precision and version)",
+        "those of the published tables; known by settings, seed, bank and version)",
     )
     add_model_arguments(parser)
     parser.set_defaults(run=run)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tqnet.evaluation import StageResult
     from tqnet.evaluation.stages import Tasks
     from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
+    from tqnet.questions.pairs import ScoredPairs
 
 _START = "encoder:minilm"
 _START_NAME = "start encoder"
@@ -54,10 +55,14 @@ def _add_difficulty(tasks: Any) -> None:
 
 
 def _add_agreement(tasks: Any) -> None:
-    parser = tasks.add_parser("agreement", help="correlation of similarities with groups and the knowledge hierarchy")
+    parser = tasks.add_parser(
+        "agreement", help="correlation of similarities with a judge's, or with groups and the knowledge hierarchy"
+    )
     _add_one_model(parser, "TF-IDF and the start encoder")
     _add_bank(parser)
     parser.add_argument("--split", default="test", help="whose questions are paired (test); all: of every split")
+    parser.add_argument("--pairs", help="file of pairs with scores; by default their groups and concepts count")
+    parser.add_argument("--plot", type=_picture, metavar="FILE", help="draw similarity by rank: .svg or .png")
     parser.set_defaults(run=run_agreement)
 
 
@@ -114,6 +119,12 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--k", type=whole_number(1), default=5, help="the k of P@k (5)")
 
 
+def _picture(path: str) -> str:
+    if Path(path).suffix not in (".svg", ".png"):
+        raise argparse.ArgumentTypeError(f"{path}: pictures are .svg or .png")
+    return path
+
+
 def run_similar(args: argparse.Namespace) -> int:
     bank = read_bank(args)
     baselines = {"TF-IDF": "tfidf", "BM25": "bm25", _START_NAME: args.start or _START}
@@ -132,8 +143,12 @@ def run_difficulty(args: argparse.Namespace) -> int:
 
 
 def run_agreement(args: argparse.Namespace) -> int:
+    from tqnet.questions.pairs import read_pairs
+
+    bank = read_bank(args)
+    judged = read_pairs(args.pairs, bank, on_error=args.on_error) if args.pairs else None
     baselines = {"TF-IDF": "tfidf", _START_NAME: args.start or _START}
-    return _run_one_model(args, _tasks(args, read_bank(args), agreement=True), baselines)
+    return _run_one_model(args, _tasks(args, bank, agreement=True, judged=judged), baselines)
 
 
 def _run_one_model(args: argparse.Namespace, tasks: Tasks, baselines: dict[str, str]) -> int:
@@ -146,7 +161,20 @@ def _run_one_model(args: argparse.Namespace, tasks: Tasks, baselines: dict[str, 
     # The encoder that nobody asked for by name may be missing; one that was named may not.
     results, _ = _measure(args, stages, tasks, optional=None if args.start else _START_NAME)
     print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if args.json else render(results))
+    if getattr(args, "plot", None):
+        _plot(Path(args.plot), results)
     return 0
+
+
+def _plot(path: Path, results: dict[str, StageResult]) -> None:
+    from tqnet.evaluation.plots import similarity_by_rank
+    from tqnet.files import atomic
+
+    found = {name: stage.agreement for name, stage in results.items() if stage.agreement}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic(path) as temporary:
+        temporary.write_bytes(similarity_by_rank(found, fmt="png" if path.suffix == ".png" else "svg"))
+    print(f"picture: {path}", file=sys.stderr)
 
 
 def run_stages(args: argparse.Namespace) -> int:
@@ -186,11 +214,12 @@ def run_stages(args: argparse.Namespace) -> int:
 def _what_there_is(tasks: Tasks) -> Tasks:
     """Leave out, and say so, the tasks that the bank is not labelled for; without any labels, fail.
 
-    Difficulties, which few banks have, are left out without a word.
+    Difficulties, which few banks have, and ranks of pairs are left out without a word.
     """
     from tqnet.evaluation.difficulty import has_difficulties
 
-    tasks = replace(tasks, difficulty=has_difficulties(tasks.bank, tasks.seed))
+    tasks = replace(tasks, difficulty=has_difficulties(tasks.bank, tasks.seed), agreement=True)
+    tasks = replace(tasks, agreement=tasks.has_ranks)
     try:
         tasks.check_probe()
     except ValueError as error:
@@ -247,10 +276,11 @@ def _tasks(
     hierarchy: KnowledgeHierarchy | None = None,
     difficulty: bool = False,
     agreement: bool = False,
+    judged: ScoredPairs | None = None,
 ) -> Tasks:
     from tqnet.evaluation.stages import Tasks
 
-    tasks = Tasks(bank, hierarchy=hierarchy, difficulty=difficulty, agreement=agreement, seed=args.seed)
+    tasks = Tasks(bank, hierarchy=hierarchy, difficulty=difficulty, agreement=agreement, judged=judged, seed=args.seed)
     if similarity is not None or agreement:
         tasks = replace(tasks, split=None if args.split == "all" else args.split)
     if similarity is not None:

@@ -1,4 +1,4 @@
-"""How well similarities of vectors agree with groups and the knowledge hierarchy (QuesCo, Figures 3 and 5)."""
+"""How well similarities of vectors agree with judges, or with groups and the knowledge hierarchy (QuesCo, Figure 5)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, percentiles
+from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles
+from tqnet.questions.distance import KnowledgeDistance
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank, Similarity
+    from tqnet.questions.pairs import ScoredPairs
 
 #: Pairs that are drawn of each rank, where there are as many.
 PAIRS_PER_RANK = 2000
@@ -22,29 +24,42 @@ MOST_QUESTIONS = 5000
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of questions with the rank of each: 0 for similar ones, then KH-distances.
+    """Pairs of questions, and how near they are said to be.
 
     Attributes:
         first, second: Places in the bank, ``[p]``.
-        ranks: ``[p]``, 0 to L + 1.
+        nearness: What cosines are compared with, ``[p]``: minus the rank, or the score of a judge.
+        ranks: ``[p]``, 0 for questions of one group, then KH-distances: L + 1 without a concept in common, L + 2 where
+            one of them has none.
         groups: Of the first question, by which the bootstrap draws, ``[p]``.
+        depth: L of the hierarchy.
+        judged: Whether nearness is the score of a judge.
     """
 
     first: IntArray
     second: IntArray
+    nearness: FloatArray
     ranks: IntArray
     groups: IntArray
+    depth: int
+    judged: bool = False
 
 
 @dataclass(frozen=True)
 class RankSimilarity:
-    """Cosine of the pairs of one rank: mean and quartiles."""
+    """Cosine of the pairs of one rank, its mean and quartiles; and the mean score of a judge, where one was asked."""
 
     rank: int
     pairs: int
     mean: float
     low: float
     high: float
+    score: float | None = None
+
+    @property
+    def name(self) -> str:
+        """``similar``, ``khd 1`` and so on."""
+        return f"khd {self.rank}" if self.rank else "similar"
 
 
 @dataclass(frozen=True)
@@ -52,17 +67,21 @@ class AgreementResult:
     """Outcome of ``evaluate_agreement``.
 
     Attributes:
-        pearson, spearman: Between the cosine and minus the rank of a pair.
+        pearson, spearman: Between the cosine of a pair and its nearness.
         spearman_interval: 95 % bootstrap interval, resampled by the first question's group.
-        ranks: Similarity by rank, 0 first.
+        pairs: How many.
+        ranks: Similarity by rank, 0 first, of pairs whose rank is known.
         depth: L of the hierarchy.
+        judged: Whether nearness is the score of a judge, not minus the rank.
     """
 
     pearson: float
     spearman: float
     spearman_interval: Interval
+    pairs: int
     ranks: tuple[RankSimilarity, ...]
     depth: int
+    judged: bool
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
@@ -72,15 +91,13 @@ class AgreementResult:
 
 def draw_pairs(
     bank: QuestionBank, similarity: Similarity, split: str | None = "test", *, most: int = PAIRS_PER_RANK, seed: int = 0
-) -> tuple[Pairs, int]:
-    """As many pairs of each rank, within a split, and the depth of the hierarchy.
+) -> Pairs:
+    """As many pairs of each rank within a split; the nearer the smaller the rank.
 
     Most pairs of questions share nothing: drawn without regard to rank, they would be all that counts.
     """
-    from tqnet.questions.distance import KnowledgeDistance
-
     distance = KnowledgeDistance(bank.column("knowledge"))
-    places = np.array([i for i, own in enumerate(bank.column("split")) if split is None or own == split], dtype=int)
+    places = np.flatnonzero(_within(bank, split))
     rng = np.random.default_rng(seed)
     if len(places) > MOST_QUESTIONS:
         places = np.sort(rng.choice(places, MOST_QUESTIONS, replace=False))
@@ -92,44 +109,65 @@ def draw_pairs(
         pairs = np.flatnonzero(ranks == rank)
         found.append(rng.choice(pairs, min(most, len(pairs)), replace=False))
     chosen = np.concatenate(found)
-    first, second = np.unravel_index(chosen, ranks.shape)
-    groups = similarity.groups[places[first]]
-    return Pairs(places[first], places[second], ranks.ravel()[chosen].astype(np.int64), groups), distance.depth
+    first, second = (places[ends] for ends in np.unravel_index(chosen, ranks.shape))
+    of = ranks.ravel()[chosen].astype(np.int64)
+    return Pairs(first, second, -of.astype(np.float64), of, similarity.groups[first], distance.depth)
 
 
-def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, depth: int, seed: int = 0) -> AgreementResult:
-    """Correlate the cosine of each pair with its rank.
+def judged_pairs(bank: QuestionBank, similarity: Similarity, scored: ScoredPairs, split: str | None = "test") -> Pairs:
+    """Those within a split that somebody has judged; the nearer the higher the score."""
+    within = _within(bank, split)
+    chosen = within[scored.first] & within[scored.second]
+    first, second = scored.first[chosen], scored.second[chosen]
+    distance = KnowledgeDistance(bank.column("knowledge"))
+    ranks = np.array([distance(first[i : i + 1], second[i : i + 1])[0, 0] for i in range(len(first))], dtype=np.int64)
+    ranks[similarity.groups[first] == similarity.groups[second]] = 0
+    return Pairs(first, second, scored.score[chosen], ranks, similarity.groups[first], distance.depth, judged=True)
+
+
+def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: int = 0) -> AgreementResult:
+    """Correlate the cosine of each pair with its nearness.
 
     Args:
-        vectors: ``[questions, width]`` of the bank that the pairs were drawn of.
+        vectors: ``[questions, width]`` of the bank that the pairs are of.
 
     Raises:
-        ValueError: All pairs are of one rank.
+        ValueError: All pairs are equally near.
     """
     from scipy.stats import pearsonr, spearmanr
 
-    if len(np.unique(pairs.ranks)) < 2:
-        raise ValueError("pairs of two ranks at least are needed")
+    if len(np.unique(pairs.nearness)) < 2:
+        raise ValueError("pairs that are not all equally near are needed")
     cosine = _cosine(vectors, pairs)
-    nearness = -pairs.ranks.astype(np.float64)
     members = [np.flatnonzero(pairs.groups == group) for group in np.unique(pairs.groups)]
     rng = np.random.default_rng(seed)
     draws = []
     for _ in range(200):
         rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
-        if np.ptp(nearness[rows]):  # else no correlation is defined
-            draws.append(float(spearmanr(cosine[rows], nearness[rows]).statistic))
-    by_rank = [(int(rank), cosine[pairs.ranks == rank]) for rank in np.unique(pairs.ranks)]
+        if np.ptp(pairs.nearness[rows]):  # else no correlation is defined
+            draws.append(float(spearmanr(cosine[rows], pairs.nearness[rows]).statistic))
     return AgreementResult(
-        pearson=float(pearsonr(cosine, nearness).statistic),
-        spearman=float(spearmanr(cosine, nearness).statistic),
+        pearson=float(pearsonr(cosine, pairs.nearness).statistic),
+        spearman=float(spearmanr(cosine, pairs.nearness).statistic),
         spearman_interval=percentiles(np.array(draws)),
+        pairs=len(cosine),
         ranks=tuple(
-            RankSimilarity(rank, len(own), float(own.mean()), *np.quantile(own, [0.25, 0.75]).tolist())
-            for rank, own in by_rank
+            _of_rank(rank, cosine, pairs) for rank in np.unique(pairs.ranks).tolist() if rank <= pairs.depth + 1
         ),
-        depth=depth,
+        depth=pairs.depth,
+        judged=pairs.judged,
     )
+
+
+def _within(bank: QuestionBank, split: str | None) -> BoolArray:
+    return np.array([split is None or own == split for own in bank.column("split")], dtype=bool)
+
+
+def _of_rank(rank: int, cosine: FloatArray, pairs: Pairs) -> RankSimilarity:
+    chosen = pairs.ranks == rank
+    low, high = np.quantile(cosine[chosen], [0.25, 0.75]).tolist()
+    score = float(pairs.nearness[chosen].mean()) if pairs.judged else None
+    return RankSimilarity(rank, int(chosen.sum()), float(cosine[chosen].mean()), low, high, score)
 
 
 def _cosine(vectors: npt.NDArray[np.floating], pairs: Pairs) -> FloatArray:

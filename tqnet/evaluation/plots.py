@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from tqnet.evaluation.agreement import AgreementResult
     from tqnet.evaluation.similar import RankingScores
 
 log = logging.getLogger(__name__)
@@ -138,6 +139,28 @@ def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme 
         axes.tick_params(axis="y", length=0, labelsize=10)
         axes.grid(axis="x", color=theme.faint, linewidth=0.8)
         axes.set_axisbelow(True)
+    return buffer.getvalue()
+
+
+def similarity_by_rank(results: Mapping[str, AgreementResult], *, theme: Theme = LIGHT, fmt: Format = "svg") -> bytes:
+    """Mean cosine of each rank under each stage, with its quartiles (QuesCo, Figure 5); the last stage stands out."""
+    with canvas(7.2, 3.4, theme, fmt) as (figure, buffer):
+        axes = figure.add_subplot()
+        colors = [*(theme.other if len(results) == 2 else color for color in PALETTE[1:]), *PALETTE[1:]]
+        for number, (stage, result) in enumerate(results.items()):
+            last = number == len(results) - 1
+            color = theme.accent if last else colors[number]
+            x = np.array([rank.rank for rank in result.ranks])
+            mean, low, high = (np.array([getattr(rank, of) for rank in result.ranks]) for of in ("mean", "low", "high"))
+            axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
+            axes.plot(x, mean, color=color, linewidth=2.2 if last else 1.6, marker="o", markersize=4.5, label=stage)
+        first = next(iter(results.values()))
+        axes.set_xticks([rank.rank for rank in first.ranks], [rank.name for rank in first.ranks])
+        axes.tick_params(axis="x", labelsize=10)
+        axes.set_ylabel("cosine, mean and quartiles", fontsize=9)
+        axes.grid(axis="y", color=theme.faint, linewidth=0.8)
+        axes.set_axisbelow(True)
+        axes.legend(frameon=False, fontsize=10, labelcolor=theme.ink)
     return buffer.getvalue()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import platform
+from collections import Counter
 from collections.abc import Callable, Mapping
 from importlib import metadata
 from os import PathLike
@@ -15,11 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from tqnet.evaluation.curves import training_curves
-from tqnet.evaluation.plots import DARK, LIGHT, Format, Theme, knowledge_maps, sample, stage_bars, tsne
-from tqnet.evaluation.report_examples import examples_section
+from tqnet.evaluation.plots import (
+    DARK,
+    LIGHT,
+    Format,
+    Theme,
+    knowledge_maps,
+    sample,
+    similarity_by_rank,
+    stage_bars,
+    tsne,
+)
+from tqnet.evaluation.report_examples import case_section, examples_section
 from tqnet.evaluation.report_style import STYLE
 from tqnet.evaluation.report_text import data_uri
-from tqnet.evaluation.table import Results, Table, probe_table, stage_table, structure_table
+from tqnet.evaluation.table import Results, Table, agreement_table, probe_table, stage_table, structure_table
 from tqnet.files import atomic
 from tqnet.version import __version__
 
@@ -64,6 +75,8 @@ def write_report(
         _stages_section(results),
         _structure_section(results),
         _probe_section(results),
+        _agreement_section(results),
+        case_section(vectors or {}, bank, seed),
         _maps_section(vectors or {}, bank, seed),
         _curves_section(metrics_files or {}),
         examples_section(results, bank, examples, seed),
@@ -154,20 +167,43 @@ def _probe_section(results: Results) -> str:
     return _section("Knowledge points", words, _table_html(table))
 
 
+def _agreement_section(results: Results) -> str:
+    found = {name: stage.agreement for name, stage in results.items() if stage.agreement}
+    if not found:
+        return ""
+    words = (
+        "Are questions the more similar the nearer they are in the knowledge hierarchy? Pairs were drawn of each rank, "
+        "as many where there are as many: of one group (similar), then by KH-distance (khd). What counts is that the "
+        "line falls, not how high it lies."
+    )
+    lines = _picture(lambda theme: similarity_by_rank(found, theme=theme), "svg", "mean cosine of each rank")
+    table = agreement_table(results)
+    return _section("Similarity by rank", words, f'{_table_html(table)}<div class="card narrow">{lines}</div>')
+
+
 def _maps_section(vectors: Mapping[str, npt.NDArray[np.floating]], bank: QuestionBank, seed: int) -> str:
-    labels = [paths[0][0] if paths and paths[0] else None for paths in bank.column("knowledge")]
-    labelled = np.flatnonzero([label is not None for label in labels])
+    paths = [own[0] if own else () for own in bank.column("knowledge")]
+    labelled = np.flatnonzero([len(path) > 0 for path in paths])
     if not vectors or len(labelled) < 5:
         return ""
     drawn = labelled[sample(len(labelled), seed=seed)]
     maps = {stage: tsne(own[drawn], seed=seed) for stage, own in vectors.items()}
-    shown = [labels[i] for i in drawn]
-    picture = _picture(lambda theme: knowledge_maps(maps, shown, theme=theme), "png", "t-SNE map of each stage")
+    coarse = [paths[i][0] for i in drawn]
+    picture = _picture(lambda theme: knowledge_maps(maps, coarse, theme=theme), "png", "t-SNE map of each stage")
     words = (
         f"t-SNE of the vectors of the same {len(drawn):,} questions, coloured by knowledge at level 1. Near points "
         "are near vectors; distances between clusters and their sizes mean nothing."
     )
-    return _section("Maps", words, f'<div class="card">{picture}</div>')
+    cards = f'<div class="card">{picture}</div>'
+    largest, count = Counter(coarse).most_common(1)[0]
+    inside = [row for row, i in enumerate(drawn) if paths[i][0] == largest]
+    fine = [paths[drawn[row]][1] if len(paths[drawn[row]]) > 1 else None for row in inside]
+    if len(set(fine) - {None}) > 1:  # QuesCo, Figure 6
+        words += f" Below, the {count:,} of {largest} alone, at the same places, coloured by level 2."
+        parts = {stage: points[inside] for stage, points in maps.items()}
+        picture = _picture(lambda theme: knowledge_maps(parts, fine, theme=theme), "png", f"the same within {largest}")
+        cards += f'<div class="card">{picture}</div>'
+    return _section("Maps", words, cards)
 
 
 def _curves_section(files: Mapping[str, str | PathLike[str]]) -> str:

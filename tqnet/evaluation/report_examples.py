@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from tqnet.evaluation.metrics import BoolArray, IntArray
 from tqnet.evaluation.ranking import NOBODY
 from tqnet.evaluation.report_text import figure_html, text_html
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import Results
+from tqnet.questions import Similarity
+from tqnet.questions.distance import KnowledgeDistance
 
 if TYPE_CHECKING:
     from tqnet.questions import Question, QuestionBank
+
+
+#: Questions that are looked at for one with all ranks.
+_TRIED = 64
 
 
 def examples_section(results: Results, bank: QuestionBank, count: int, seed: int) -> str:
@@ -33,6 +41,51 @@ def examples_section(results: Results, bank: QuestionBank, count: int, seed: int
     return f"<section><h2>Nearest neighbours</h2><p>{words}</p>{cards}</section>"
 
 
+def case_section(vectors: Mapping[str, npt.NDArray[np.floating]], bank: QuestionBank, seed: int) -> str:
+    """A question with one of each rank, and their cosines under each stage (QuesCo, Figure 7)."""
+    case = draw_case(bank, seed) if vectors else None
+    if case is None:
+        return ""
+    anchor, others = case
+    items = []
+    for rank, other in others.items():
+        cosines = (f"{html.escape(name)} {_cosine(own[anchor], own[other]):.2f}" for name, own in vectors.items())
+        label = " · ".join(("similar" if not rank else f"khd {rank}", *cosines))
+        items.append(f'<li><div><p class="label">{label}</p>{_question_html(bank[other], 400, 200)}</div></li>')
+    words = (
+        "A question, one of its group, and one of each KH-distance (khd), the farthest last, with their cosines: drawn "
+        "at random, not picked."
+    )
+    query = f'<p class="label">Query · {_concept(bank[anchor])}</p>{_question_html(bank[anchor], 1200, 420)}'
+    body = (
+        f'<div class="query">{query}</div><div class="columns"><div><ol class="case">{"".join(items)}</ol></div></div>'
+    )
+    return f'<section><h2>A case</h2><p>{words}</p><article class="card example">{body}</article></section>'
+
+
+def draw_case(bank: QuestionBank, seed: int) -> tuple[int, dict[int, int]] | None:
+    """A question and, by rank, another one: 0 of its group, then KH-distances 1 to L + 1; None where there is none.
+
+    Preferably of ``test``, which no training has read; among the first questions that are tried, it is the one with
+    the most ranks.
+    """
+    distance = KnowledgeDistance(bank.column("knowledge"))
+    groups = Similarity.from_groups(bank).groups
+    splits = np.array([split or "" for split in bank.column("split")])
+    places = np.flatnonzero(splits == "test") if (splits == "test").any() else np.arange(len(bank))
+    rng = np.random.default_rng(seed)
+    best: tuple[int, dict[int, int]] | None = None
+    for anchor in rng.permutation(places)[:_TRIED].tolist():
+        ranks = distance(np.array([anchor]), places)[0]
+        ranks[groups[places] == groups[anchor]] = 0
+        ranks[places == anchor] = -1
+        found = {rank: places[ranks == rank] for rank in range(distance.depth + 2)}
+        others = {rank: int(rng.choice(those)) for rank, those in found.items() if len(those)}
+        if len(others) > (len(best[1]) if best else 1):
+            best = anchor, others
+    return best
+
+
 def draw_examples(scores: RankingScores, bank: QuestionBank, count: int, seed: int) -> IntArray:
     """Indices of at most ``count`` queries; see ``examples_section``."""
     order = np.random.default_rng(seed).permutation(len(scores))
@@ -45,12 +98,20 @@ def draw_examples(scores: RankingScores, bank: QuestionBank, count: int, seed: i
 
 def _example(query: int, stages: list[tuple[str, RankingScores]], bank: QuestionBank) -> str:
     question = bank[query]
-    label = " › ".join(question.knowledge[0]) if question.knowledge else question.id
     columns = "".join(_column(name, scores, query, bank) for name, scores in stages)
     return (
-        f'<article class="card example"><div class="query"><p class="label">Query · {html.escape(label)}</p>'
+        f'<article class="card example"><div class="query"><p class="label">Query · {_concept(question)}</p>'
         f'{_question_html(question, 1200, 420)}</div><div class="columns">{columns}</div></article>'
     )
+
+
+def _concept(question: Question) -> str:
+    return html.escape(" › ".join(question.knowledge[0]) if question.knowledge else question.id)
+
+
+def _cosine(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> float:
+    first, second = first.astype(np.float64), second.astype(np.float64)
+    return float(first @ second / max(np.linalg.norm(first) * np.linalg.norm(second), 1e-12))
 
 
 def _column(name: str, scores: RankingScores, query: int, bank: QuestionBank) -> str:

@@ -65,6 +65,7 @@ li { display: grid; grid-template-columns: auto 1fr; gap: 4px 12px; padding: 11p
   border-top: 1px solid var(--line); line-height: 1.45; }
 li:first-child { border-top: 0; }
 li .text { white-space: normal; }
+.case li { display: block; }
 li .figures img { max-height: 84px; padding: 3px; }
 .mark { font-size: 12px; font-weight: 600; border-radius: 99px; padding: 2px 9px; align-self: start;
   min-width: 112px; text-align: center; }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tqnet.evaluation.agreement import Pairs, draw_pairs, evaluate_agreement
+from tqnet.evaluation.agreement import Pairs, draw_pairs, evaluate_agreement, judged_pairs
 from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
 from tqnet.evaluation.curves import questions_and_pace, read_series
 from tqnet.evaluation.difficulty import evaluate_difficulty, has_difficulties
@@ -21,6 +21,7 @@ from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
 from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
 from tqnet.questions.modalities import show
+from tqnet.questions.pairs import ScoredPairs
 
 #: Names that stand for no model: word overlap.
 LEXICAL: dict[str, type[TfidfRanker] | type[Bm25Ranker]] = {"tfidf": TfidfRanker, "bm25": Bm25Ranker}
@@ -38,6 +39,7 @@ class Tasks:
         hierarchy: For the linear probe.
         difficulty: Whether difficulties are predicted.
         agreement: Whether similarities are compared with groups and KH-distances, of pairs within ``split``.
+        judged: Pairs with scores of a judge, which similarities are compared with instead, within ``split``.
         seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
         left_out: Doubles that are no longer in ``bank`` (see ``without``).
         pictured: Which questions count as having figures, where ``bank`` shows less than there is.
@@ -48,6 +50,7 @@ class Tasks:
     hierarchy: KnowledgeHierarchy | None = None
     difficulty: bool = False
     agreement: bool = False
+    judged: ScoredPairs | None = None
     split: str | None = "test"
     k: int = 5
     seed: int = 0
@@ -60,7 +63,16 @@ class Tasks:
         similarity = self.similarity.select(doubles.clean) if self.similarity is not None else None
         hierarchy = KnowledgeHierarchy.from_bank(bank) if self.hierarchy is not None else None
         pictured = self.pictured[doubles.clean] if self.pictured is not None else None
-        return replace(self, bank=bank, similarity=similarity, hierarchy=hierarchy, left_out=doubles, pictured=pictured)
+        judged = self.judged.select(doubles.clean) if self.judged is not None else None
+        return replace(
+            self,
+            bank=bank,
+            similarity=similarity,
+            hierarchy=hierarchy,
+            judged=judged,
+            left_out=doubles,
+            pictured=pictured,
+        )
 
     def showing(self, what: str) -> Tasks:
         """The same tasks for a model that is shown only this of a question (`tqnet.questions.modalities`)."""
@@ -104,9 +116,15 @@ class Tasks:
 
     def check_agreement(self) -> None:
         """The fourth part of ``check``."""
-        if self.agreement and len(np.unique(self._pairs[0].ranks)) < 2:
+        if self.agreement and not self.has_ranks:
             where = "the bank" if self.split is None else f"split {self.split!r}"
-            raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
+            of = "of two ranks (similar, and KH-distances)" if self.judged is None else "that were judged differently"
+            raise ValueError(f"{where} has no pairs of questions {of}")
+
+    @property
+    def has_ranks(self) -> bool:
+        """Whether there are pairs that are not all equally near."""
+        return len(np.unique(self._pairs.nearness)) > 1
 
     def measure_lexical(self, name: str) -> StageResult:
         """Word overlap. TF-IDF also gives vectors for the probe, by a truncated SVD of its matrix."""
@@ -141,12 +159,15 @@ class Tasks:
         if self.difficulty and vectors is not None:
             difficulty = evaluate_difficulty(vectors, self.bank, seed=self.seed)
         if self.agreement and vectors is not None:
-            agreement = evaluate_agreement(vectors, *self._pairs, seed=self.seed)
+            agreement = evaluate_agreement(vectors, self._pairs, seed=self.seed)
         return StageResult(similar, probe, difficulty, agreement, notes, self.left_out)
 
     @cached_property
-    def _pairs(self) -> tuple[Pairs, int]:
-        return draw_pairs(self.bank, Similarity.from_groups(self.bank), self.split, seed=self.seed)
+    def _pairs(self) -> Pairs:
+        groups = Similarity.from_groups(self.bank)
+        if self.judged is not None:
+            return judged_pairs(self.bank, groups, self.judged, self.split)
+        return draw_pairs(self.bank, groups, self.split, seed=self.seed)
 
     def _has_queries(self, similarity: Similarity) -> bool:
         splits = self.bank.column("split")

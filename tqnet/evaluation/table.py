@@ -142,24 +142,23 @@ def difficulty_table(results: Results) -> Table:
 
 
 def agreement_table(results: Results) -> Table:
-    """One row per stage: correlation of cosine and rank, and the mean cosine of each rank (QuesCo, Figure 5)."""
+    """One row per stage: correlation of cosine and nearness, and the mean cosine of each rank (QuesCo, Figure 5).
+
+    Where a judge gave scores, their mean by rank comes first (QuesCo, Figure 3).
+    """
     found = {name: stage.agreement for name, stage in results.items() if stage.agreement}
     one = next(iter(found.values()))
-    rows = tuple(
-        (
-            name,
-            f"{own.spearman:.3f} ({_interval(*own.spearman_interval)})",
-            _number(own.pearson),
-            *(_number(rank.mean) for rank in own.ranks),
-        )
-        for name, own in found.items()
-    )
-    ranks = (f"{'similar' if not rank.rank else f'khd {rank.rank}'} ({rank.pairs:,})" for rank in one.ranks)
+    rows = [("scores", NOTHING, NOTHING, *(_number(rank.score) for rank in one.ranks))] if one.judged else []
+    for name, own in found.items():
+        spearman = f"{own.spearman:.3f} ({_interval(*own.spearman_interval)})"
+        rows.append((name, spearman, _number(own.pearson), *(_number(rank.mean) for rank in own.ranks)))
+    ranks = (f"{rank.name} ({rank.pairs:,})" for rank in one.ranks)
+    compared = f"the scores of {one.pairs:,} pairs" if one.judged else "minus the rank of pairs"
     notes = (
-        "Correlations between the cosine and minus the rank of pairs: 0 for similar questions, then their KH-distance "
-        f"in a hierarchy of {one.depth} levels, the farther the more. Then the mean cosine by rank (pairs).",
+        f"Correlations between the cosine and {compared}; then the mean cosine by rank (pairs): questions of one "
+        f"group are similar, others have a KH-distance (khd) in a hierarchy of {one.depth} levels.",
     )
-    return Table("Similarity and the knowledge hierarchy", ("stage", "Spearman", "Pearson", *ranks), rows, notes)
+    return Table("Similarity and the knowledge hierarchy", ("stage", "Spearman", "Pearson", *ranks), tuple(rows), notes)
 
 
 def render(results: Results, *, markdown: bool = False) -> str:

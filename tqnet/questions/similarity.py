@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
-import json
-import math
 import os
-import warnings
 from abc import ABC, abstractmethod
-from array import array
-from collections.abc import Iterator, Sequence
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +14,8 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.knowledge import KnowledgeHierarchy
-from tqnet.questions.question import FieldError
+from tqnet.questions.pairs import read_pairs
 
 Indices = Sequence[int] | np.ndarray
 
@@ -92,17 +85,11 @@ class Similarity(ABC):
                 if no pair is left.
             ValueError: Neither .jsonl nor .csv.
         """
-        if on_error not in ("stop", "skip"):
-            raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
-        (first, second, similar), faults = _read_pairs(Path(path), bank, threshold)
-        if faults and (on_error == "stop" or not len(first)):
-            raise BankError(faults)
-        if faults:
-            message = f"{path}: {len(faults)} faulty pairs left out, {len(first)} read; the first fault: {faults[0]}"
-            warnings.warn(message, stacklevel=2)
+        judged = read_pairs(path, bank, threshold, on_error)
         labelled = np.zeros(len(bank), dtype=bool)
-        labelled[first] = labelled[second] = True
-        first, second = first[similar], second[similar]
+        labelled[judged.first] = labelled[judged.second] = True
+        similar = judged.score.astype(bool)
+        first, second = judged.first[similar], judged.second[similar]
         ones = np.ones(2 * len(first), dtype=bool)
         ends = (np.concatenate((first, second)), np.concatenate((second, first)))
         links = csr_array(coo_array((ones, ends), shape=(len(bank), len(bank))))
@@ -177,92 +164,3 @@ class _Pairs(Similarity):
     def matrix(self, indices: Indices) -> np.ndarray:
         indices = np.asarray(indices, dtype=np.int64)
         return self._links[indices][:, indices].toarray().astype(bool)
-
-
-def _read_pairs(
-    path: Path, bank: QuestionBank, threshold: float
-) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], list[Fault]]:
-    """The distinct pairs of a file (smaller index ``[p]``, larger index ``[p]``, whether similar ``[p]``); faults."""
-    index_of = {name: i for i, name in enumerate(bank.ids)}
-    lines, first, second, similar = array("q"), array("q"), array("q"), array("b")
-    faults = []
-    for line, record in _records(path):
-        try:
-            a, b, score = _read_pair(record, index_of)
-        except FieldError as error:
-            faults.append(Fault(str(path), line, error.field, error.message))
-            continue
-        lines.append(line)
-        first.append(min(a, b))
-        second.append(max(a, b))
-        similar.append(score >= threshold)
-    smaller, larger = (np.frombuffer(ends, dtype=np.int64) for ends in (first, second))
-    verdict = np.frombuffer(similar, dtype=np.int8).astype(bool)
-    order = np.lexsort((larger, smaller))  # stable: the same pair stands in the order of the file
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(smaller[order]) != 0) | (np.diff(larger[order]) != 0)
-    distinct = order[new]
-    earliest = distinct[np.cumsum(new) - 1]  # of each pair in ``order``, where it first stands
-    for k in np.flatnonzero(verdict[order] != verdict[earliest]):
-        message = f"contradicts line {lines[earliest[k]]}, which has the same pair"
-        faults.append(Fault(str(path), lines[order[k]], "similar", message))
-    return (smaller[distinct], larger[distinct], verdict[distinct]), sorted(faults, key=lambda fault: fault.line)
-
-
-def _records(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line, record or None if it is no JSON) of a pairs file."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            for row in reader:
-                yield reader.line_num, row | {"similar": _number(row.get("similar"))}
-    elif path.suffix == ".jsonl":
-        with path.open(encoding="utf-8-sig") as stream:
-            for line, text in enumerate(stream, 1):
-                if text.strip():
-                    yield line, _decode(text)
-    else:
-        raise ValueError(f"{path}: pairs are read from .jsonl or .csv")
-
-
-def _number(text: str | None) -> float | str | None:
-    """What a CSV cell would be in JSON; text that is no number stays text, for the message."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return text
-
-
-def _decode(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _read_pair(record: Any, index_of: dict[str, int]) -> tuple[int, int, float]:
-    if not isinstance(record, dict):
-        raise FieldError("record", "expected a JSON object with a, b and similar")
-    a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
-    if a == b:
-        raise FieldError("b", "the same question as a")
-    return a, b, _read_score(record.get("similar"))
-
-
-def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> int:
-    value = record.get(field)
-    if value is None:
-        raise FieldError(field, "missing")
-    if not isinstance(value, (str, int)) or isinstance(value, bool):
-        raise FieldError(field, "expected the id of a question")
-    if str(value) not in index_of:
-        raise FieldError(field, f"no question {str(value)!r:.80} in the bank")
-    return index_of[str(value)]
-
-
-def _read_score(value: Any) -> float:
-    if value is None:
-        raise FieldError("similar", "missing")
-    if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # nor NaN
-        raise FieldError("similar", f"expected 0, 1 or a score, got {value!r:.80}")
-    return value

@@ -15,6 +15,9 @@ from tqnet.training.session import settings_at_fault
 
 log = logging.getLogger(__name__)
 
+#: Its name in `metrics.jsonl`.
+VALID = "valid/p@5"
+
 
 def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
     """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file, concept, or group.
@@ -59,4 +62,4 @@ class ValidationPrecision:
     def __call__(self) -> dict[str, float]:
         vectors = self.model.encode(self.bank, device=self.model.device, precision=self.precision)
         result = evaluate_similar(vectors, self.bank, self.similarity, split="valid", parts=False)
-        return {"valid/p@5": float(result.overall.precision.mean())}
+        return {VALID: float(result.overall.precision.mean())}

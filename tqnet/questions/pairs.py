@@ -1,0 +1,163 @@
+"""Pairs of questions that somebody has judged, from a file."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import os
+import warnings
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from tqnet.questions.bank import QuestionBank
+from tqnet.questions.faults import BankError, Fault
+from tqnet.questions.question import FieldError
+
+
+@dataclass(frozen=True)
+class ScoredPairs:
+    """Distinct pairs of questions, each with a score.
+
+    Attributes:
+        first, second: Places in the bank, the smaller first, int64 ``[p]``.
+        score: How similar they were found, float64 ``[p]``.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    score: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def select(self, indices: Sequence[int] | np.ndarray) -> ScoredPairs:
+        """The pairs among the questions at ``indices``, as `QuestionBank.select` numbers them."""
+        place = {index: i for i, index in enumerate(np.asarray(indices, dtype=np.int64).tolist())}
+        ends = [np.array([place.get(end, -1) for end in own.tolist()], dtype=int) for own in (self.first, self.second)]
+        kept = (ends[0] >= 0) & (ends[1] >= 0)
+        first, second = (own[kept] for own in ends)
+        return ScoredPairs(np.minimum(first, second), np.maximum(first, second), self.score[kept])
+
+
+def read_pairs(
+    path: str | os.PathLike[str],
+    bank: QuestionBank,
+    threshold: float | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+) -> ScoredPairs:
+    """Pairs with ``a`` and ``b`` (ids) and ``similar`` (0/1 or a graded score), in no order.
+
+    Args:
+        path: A ``.jsonl`` file, or a ``.csv`` file with a header.
+        threshold: A score of at least this much is 1, any other 0; None leaves scores as they are.
+        on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty pairs out with a warning. Of two
+            scores of a pair, the first counts.
+
+    Raises:
+        BankError: Unknown ids, wrong types, a pair with two scores; with file and line. With ``skip`` only
+            if no pair is left.
+        ValueError: Neither .jsonl nor .csv.
+    """
+    if on_error not in ("stop", "skip"):
+        raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
+    pairs, faults = _read(Path(path), bank, threshold)
+    if faults and (on_error == "stop" or not len(pairs)):
+        raise BankError(faults)
+    if faults:
+        message = f"{path}: {len(faults)} faulty pairs left out, {len(pairs)} read; the first fault: {faults[0]}"
+        warnings.warn(message, stacklevel=3)
+    return pairs
+
+
+def _read(path: Path, bank: QuestionBank, threshold: float | None) -> tuple[ScoredPairs, list[Fault]]:
+    """The distinct pairs of a file, and its faults."""
+    index_of = {name: i for i, name in enumerate(bank.ids)}
+    lines, first, second, scores = array("q"), array("q"), array("q"), array("d")
+    faults = []
+    for line, record in _records(path):
+        try:
+            a, b, score = _read_pair(record, index_of)
+        except FieldError as error:
+            faults.append(Fault(str(path), line, error.field, error.message))
+            continue
+        lines.append(line)
+        first.append(min(a, b))
+        second.append(max(a, b))
+        scores.append(score if threshold is None else score >= threshold)
+    smaller, larger = (np.frombuffer(ends, dtype=np.int64) for ends in (first, second))
+    verdict = np.frombuffer(scores, dtype=np.float64)
+    order = np.lexsort((larger, smaller))  # stable: the same pair stands in the order of the file
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(smaller[order]) != 0) | (np.diff(larger[order]) != 0)
+    distinct = order[new]
+    earliest = distinct[np.cumsum(new) - 1]  # of each pair in ``order``, where it first stands
+    for k in np.flatnonzero(verdict[order] != verdict[earliest]):
+        message = f"contradicts line {lines[earliest[k]]}, which has the same pair"
+        faults.append(Fault(str(path), lines[order[k]], "similar", message))
+    pairs = ScoredPairs(smaller[distinct], larger[distinct], verdict[distinct])
+    return pairs, sorted(faults, key=lambda fault: fault.line)
+
+
+def _records(path: Path) -> Iterator[tuple[int, Any]]:
+    """(line, record or None if it is no JSON) of a pairs file."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8-sig", newline="") as stream:
+            reader = csv.DictReader(stream)
+            for row in reader:
+                yield reader.line_num, row | {"similar": _number(row.get("similar"))}
+    elif path.suffix == ".jsonl":
+        with path.open(encoding="utf-8-sig") as stream:
+            for line, text in enumerate(stream, 1):
+                if text.strip():
+                    yield line, _decode(text)
+    else:
+        raise ValueError(f"{path}: pairs are read from .jsonl or .csv")
+
+
+def _number(text: str | None) -> float | str | None:
+    """What a CSV cell would be in JSON; text that is no number stays text, for the message."""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return text
+
+
+def _decode(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _read_pair(record: Any, index_of: dict[str, int]) -> tuple[int, int, float]:
+    if not isinstance(record, dict):
+        raise FieldError("record", "expected a JSON object with a, b and similar")
+    a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
+    if a == b:
+        raise FieldError("b", "the same question as a")
+    return a, b, _read_score(record.get("similar"))
+
+
+def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> int:
+    value = record.get(field)
+    if value is None:
+        raise FieldError(field, "missing")
+    if not isinstance(value, (str, int)) or isinstance(value, bool):
+        raise FieldError(field, "expected the id of a question")
+    if str(value) not in index_of:
+        raise FieldError(field, f"no question {str(value)!r:.80} in the bank")
+    return index_of[str(value)]
+
+
+def _read_score(value: Any) -> float:
+    if value is None:
+        raise FieldError("similar", "missing")
+    if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # nor NaN
+        raise FieldError("similar", f"expected 0, 1 or a score, got {value!r:.80}")
+    return value
