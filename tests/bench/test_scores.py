@@ -25,7 +25,7 @@ from tqnet.bench.scores import (
     precision_gain,
 )
 from tqnet.bench.suite import Row, Stage, Suite
-from tqnet.bench.table import difference_table, render
+from tqnet.bench.table import concept_table, difference_table, render
 from tqnet.evaluation.table import NOTHING
 
 QUESTIONS = 400
@@ -93,6 +93,16 @@ def test_what_was_not_timed_is_said(tmp_path: Path) -> None:
         "2 min of steps, each stage counted once; by the clock, training 3 min (1 of 2 were not timed), "
         "measuring 1 min (1 of 2 were not timed)"
     )
+
+
+def test_accuracy_and_macro_f1_where_they_were_kept() -> None:
+    old, new = row(0.5, 0), row(0.5, 0)
+    new.probe[0] = replace(new.probe[0], accuracy=0.25, macro_f1=0.125)
+    rows = [RowResult(Row(name, source="tfidf"), finished(of)) for name, of in (("old", old), ("new", new))]
+    table = concept_table(rows)
+    assert table.header == ("row", "accuracy L1", "macro F1 L1")
+    assert table.rows == (("new", "0.250", "0.125"),)
+    assert rows[1].to_dict()["concepts"] == [{"L1": {"accuracy": 0.25, "macro_f1": 0.125}}]
 
 
 def with_difficulty(noise: float) -> RowScores:

@@ -74,13 +74,19 @@ def test_moco_trains_and_goes_on_after_a_kill(
 
 
 @pytest.mark.slow
-def test_quesco_trains_in_two_processes(launch: Launch, finish: Finish, tmp_path: Path) -> None:
-    """The queue and the ranks of its keys are those of all processes; it is as long as both fill it."""
-    finish(launch("pretrain/quesco.py", *TINY, "queue=32", "bn_splits=1", f"run.out={tmp_path}"))
-    queue = last_state(tmp_path)["state"]["queue"]
-    assert int(queue["valid"]) == 32
-    assert len(set(queue["ids"].tolist())) == 32
+@pytest.mark.parametrize("processes", [1, 2])
+def test_quesco_as_its_recipe_says(processes: int, launch: Launch, finish: Finish, tmp_path: Path) -> None:
+    """The command and the settings that a user has, for two steps."""
+    accelerate = ["accelerate.commands.launch", "--cpu", "--num_processes", str(processes)]
+    recipe = ["pretrain/quesco.py", "--config", "configs/quesco/sample.yaml", f"run.out={tmp_path}"]
+    few = ["run.max_steps=2", "queue=64", "run.log_every=1", "data.distractors=0"]
+    finish(launch(*recipe, *few, launcher=accelerate))
+    assert json.loads((tmp_path / "run.json").read_text())["processes"] == processes
+    assert [record["questions"] for record in records(tmp_path) if "loss" in record] == [32, 64]
     assert {f"similarity/rank {rank}" for rank in range(5)} <= next(r for r in records(tmp_path) if "loss" in r).keys()
+    queue = last_state(tmp_path)["state"]["queue"]  # of all processes, as long as they fill it
+    assert int(queue["valid"]) == len(set(queue["ids"].tolist())) == 64
+    assert load_model(tmp_path / "model").encode(["Find $x$."]).shape[0] == 1
 
 
 @pytest.mark.slow

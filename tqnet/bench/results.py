@@ -98,6 +98,10 @@ class RowResult:
                 for s in self.scores
             ],
             "f1": [{f"L{level.level}": level.f1 for level in s.probe} for s in self.scores],
+            "concepts": [
+                {f"L{level.level}": {"accuracy": level.accuracy, "macro_f1": level.macro_f1} for level in s.probe}
+                for s in self.scores
+            ],
             "difficulty": [asdict(s.difficulty.scores) for s in self.scores if s.difficulty],
             "agreement": [asdict(s.agreement) for s in self.scores if s.agreement],
             "costs": [[asdict(cost) for cost in costs] for costs in self.costs],

@@ -46,18 +46,21 @@ class ProbeTerms:
     Attributes:
         level: Of the hierarchy, 1 is the coarsest.
         above, below, groups: Of each question of ``test``.
+        accuracy, macro_f1: None where an earlier version did not keep them.
     """
 
     level: int
     above: list[int]
     below: list[int]
     groups: list[int]
+    accuracy: float | None = None
+    macro_f1: float | None = None
 
     @classmethod
     def of(cls, level: LevelResult) -> ProbeTerms:
         """From a probe that was measured."""
         above, below = level.f1_terms.tolist()
-        return cls(level.level, above, below, level.groups.tolist())
+        return cls(level.level, above, below, level.groups.tolist(), level.scores.accuracy, level.scores.macro_f1)
 
     @property
     def f1(self) -> float:
@@ -164,6 +167,11 @@ def precision(row: Sequence[RowScores], cell: str = "overall") -> Spread | None:
 def f1(row: Sequence[RowScores], level: int) -> Spread | None:
     """Probe F1 of a row."""
     return Spread.of([terms.f1 for terms in _terms(row, level)])
+
+
+def concepts(row: Sequence[RowScores], level: int, score: str) -> Spread | None:
+    """``accuracy`` or ``macro_f1`` of a row at a level."""
+    return Spread.of([value for terms in _terms(row, level) if (value := getattr(terms, score)) is not None])
 
 
 def _terms(row: Sequence[RowScores], level: int) -> list[ProbeTerms]:

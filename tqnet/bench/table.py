@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tqnet.bench.differences import differences
 from tqnet.bench.results import RowResult, levels, structures
 from tqnet.bench.runner import Cost
-from tqnet.bench.scores import Gain, Spread, difficulty, f1, precision
+from tqnet.bench.scores import Gain, Spread, concepts, difficulty, f1, precision
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.table import NOTHING, Table
 
@@ -46,6 +46,18 @@ def difference_table(suite: Suite, results: Sequence[RowResult]) -> Table:
         f"trainings; what another seed would change is {another}.",
     )
     return Table("Differences between rows", header, rows, notes)
+
+
+def concept_table(results: Sequence[RowResult]) -> Table:
+    """Accuracy and macro F1 of the probe by level, where they were kept (QuesCo, Table 2)."""
+    known = levels(results)
+    rows = []
+    for result in results:
+        spreads = [concepts(result.scores, level, score) for level in known for score in ("accuracy", "macro_f1")]
+        if any(spreads):
+            rows.append((result.row.name, *map(_spread, spreads)))
+    header = ("row", *(f"{score} L{level}" for level in known for score in ("accuracy", "macro F1")))
+    return Table("Knowledge points by the same probe", header, tuple(rows))
 
 
 def difficulty_table(results: Sequence[RowResult]) -> Table:
@@ -142,6 +154,7 @@ def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False
     tables = [score_table(suite, results), difference_table(suite, results)]
     if suite.by_structure:
         tables.append(structure_table(results))
+    tables.append(concept_table(results))
     if suite.difficulty:
         tables.append(difficulty_table(results))
     if suite.agreement:
