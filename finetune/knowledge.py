@@ -24,7 +24,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.objectives import concept_classification
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.concepts import ConceptLabels
+from tqnet.training.concepts import ConceptLabels, concept_head
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
 from tqnet.training.distributed import weight_of_mean
 from tqnet.training.loop import TrainingLoop
@@ -63,16 +63,7 @@ class KnowledgeClassifier(nn.Module):
     def __init__(self, model: QuestionEncoder, levels: list[ConceptLabels]):
         super().__init__()
         self.model = model
-        self.heads = nn.ModuleList(self._head(model.config.hidden_size, labels) for labels in levels)
-
-    @staticmethod
-    def _head(width: int, labels: ConceptLabels) -> nn.Linear:
-        """It starts at how frequent the concepts are, so that the first steps go into what tells them apart."""
-        head = nn.Linear(width, len(labels.names))
-        nn.init.normal_(head.weight, std=0.02)
-        frequency = labels.frequency.clamp(1e-6, 1 - 1e-6)
-        head.bias.data = frequency.logit() if labels.multi_label else frequency.log()
-        return head
+        self.heads = nn.ModuleList(concept_head(model.config.hidden_size, labels) for labels in levels)
 
     def forward(self, **batch: Tensor) -> list[Tensor]:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> logits [b, classes] of each level."""

@@ -32,6 +32,7 @@ CONFIGS = {
     "pretrain.quesco": "QuesCoConfig",
     "pretrain.clip": "CLIPConfig",
     "pretrain.consert": "ConSERTConfig",
+    "pretrain.disenqnet": "DisenQNetConfig",
     "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",
     "finetune.knowledge": "KnowledgeConfig",
@@ -73,16 +74,15 @@ class Run:
         return load_model(self.out / "model")
 
     def same_weights(self, other: Run) -> bool:
-        """Whether the last trained weights, key encoders and queues are equal to the bit."""
+        """Whether the last trained weights, and all other state, are equal to the bit."""
         mine, theirs = self.state, other.state
         return _equal(mine["trained"], theirs["trained"]) and _equal(mine["state"], theirs["state"])
 
 
-def _equal(first: dict[str, Any], second: dict[str, Any]) -> bool:
-    return first.keys() == second.keys() and all(
-        _equal(value, second[name]) if isinstance(value, dict) else torch.equal(value, second[name])
-        for name, value in first.items()
-    )
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, dict):
+        return first.keys() == second.keys() and all(_equal(value, second[name]) for name, value in first.items())
+    return torch.equal(first, second) if isinstance(first, torch.Tensor) else bool(first == second)
 
 
 @pytest.fixture(autouse=True)

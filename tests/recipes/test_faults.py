@@ -217,6 +217,8 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("pretrain.quesco", ["queue=32", "bn_splits=1"], ("valid", "test")),
         ("pretrain.quesco", ["queue=32", "bn_splits=1", "hierarchy=false"], ("train", "valid", "test")),
         ("pretrain.consert", [], ("train", "valid", "test")),
+        ("pretrain.disenqnet", [], ("valid", "test")),
+        ("pretrain.disenqnet", ["data.transductive=true"], ("valid", "test")),
         ("pretrain.clip", [], ("train", "valid", "test")),
         ("pretrain.quesnet", ["stage=embedding"], ("train", "valid", "test")),
         ("pretrain.quesnet", ["holes=0.5"], ("train", "valid", "test")),

@@ -15,6 +15,7 @@ GOLDEN = {
     ("pretrain.moco", "queue=64", "bn_splits=1", "mode=seq"): [5.016, 5.686],
     ("pretrain.quesco", "queue=64", "bn_splits=1"): [2.497, 3.059],
     ("pretrain.consert",): [3.023, 3.162],
+    ("pretrain.disenqnet",): [6.232, 6.355],
     ("pretrain.clip",): [2.792, 2.869],
     ("pretrain.quesnet", "stage=embedding", "target=32"): [5.856, 5.960],
     ("pretrain.quesnet", "stage=holes", "target=32"): [9.145, 9.187],

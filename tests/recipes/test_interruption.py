@@ -35,6 +35,7 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         ("pretrain.moco", [*MOCO, "run.precision=fp32", "data.workers=0"]),
         ("pretrain.quesco", ["queue=32", "bn_splits=1", "run.precision=fp32", "data.workers=2"]),
         ("pretrain.consert", ["run.precision=fp32", "data.workers=0"]),
+        ("pretrain.disenqnet", ["run.precision=fp32", "data.workers=0", "critic_steps=2"]),
         ("finetune.similar", ["run.precision=bf16", "data.workers=2"]),
         ("finetune.similar", ["chunk=6", "objective=pair", "run.batch_size=8", "run.accumulate=2"]),
         ("pretrain.mlm", ["run.precision=bf16", "data.workers=0", "optim.name=sgd"]),

@@ -2,6 +2,7 @@
 
 from tqnet.objectives.classification import concept_classification
 from tqnet.objectives.cross_modal import cross_modal_infonce
+from tqnet.objectives.disentangling import dependence, mutual_information
 from tqnet.objectives.infonce import infonce
 from tqnet.objectives.nt_xent import nt_xent
 from tqnet.objectives.pair import draw_pairs, even_odds, pair_logistic
@@ -13,10 +14,12 @@ from tqnet.objectives.supervised_contrastive import supervised_contrastive
 __all__ = [
     "concept_classification",
     "cross_modal_infonce",
+    "dependence",
     "draw_pairs",
     "even_odds",
     "figure_reconstruction",
     "infonce",
+    "mutual_information",
     "nt_xent",
     "pair_logistic",
     "rince",

@@ -6,11 +6,29 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from tqnet.evaluation.linear_probe import indicators
 from tqnet.questions import QuestionBank
-from tqnet.questions.knowledge import KnowledgeHierarchy, class_name
+from tqnet.questions.faults import BankError
+from tqnet.questions.knowledge import KnowledgeHierarchy, class_name, hierarchy_faults
+from tqnet.questions.question import KnowledgePath
+
+
+def training_knowledge(bank: QuestionBank) -> list[tuple[KnowledgePath, ...]]:
+    """The concepts of every question that a pre-training may read.
+
+    Questions of ``valid`` and ``test``, which are among them if it is transductive, keep theirs to themselves.
+
+    Raises:
+        BankError: The hierarchy has faults.
+    """
+    if faults := hierarchy_faults(bank):
+        raise BankError(faults)
+    return [
+        () if split in ("valid", "test") else own
+        for own, split in zip(bank.column("knowledge"), bank.column("split"), strict=True)
+    ]
 
 
 class ConceptLabels:
@@ -67,3 +85,15 @@ class ConceptLabels:
         known = {name: i for i, name in enumerate(self.names)}
         paths = [{class_name(path[: self.level]) for path in own} for own in bank.column("knowledge")]
         return indicators([[known[name] for name in own if name in known] for own in paths], len(self.names))
+
+
+def concept_head(width: int, labels: ConceptLabels) -> nn.Linear:
+    """[b, width] -> logits [b, classes].
+
+    It starts at how frequent the concepts are, so that the first steps go into what tells them apart.
+    """
+    head = nn.Linear(width, len(labels.names))
+    nn.init.normal_(head.weight, std=0.02)
+    frequency = labels.frequency.clamp(1e-6, 1 - 1e-6)
+    head.bias.data = frequency.logit() if labels.multi_label else frequency.log()
+    return head

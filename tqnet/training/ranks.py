@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from tqnet.questions import QuestionBank
 from tqnet.questions.distance import KnowledgeDistance
-from tqnet.questions.faults import BankError
-from tqnet.questions.knowledge import hierarchy_faults
+from tqnet.training.concepts import training_knowledge
 
 
 class KeyRanks:
@@ -29,17 +27,10 @@ class KeyRanks:
     def of(cls, bank: QuestionBank, hierarchy: bool = True) -> KeyRanks:
         """The ranks of the questions of ``bank``; without ``hierarchy``, nothing is known of any.
 
-        Questions of ``valid`` and ``test``, which are read if a training is transductive, keep their concepts to
-        themselves.
-
         Raises:
             BankError: The hierarchy has faults.
         """
-        knowledge = bank.column("knowledge")
-        if hierarchy and (faults := hierarchy_faults(bank)):
-            raise BankError(faults)
-        hidden = np.isin(bank.column("split"), ("valid", "test")) | (not hierarchy)
-        return cls(KnowledgeDistance([() if hide else own for own, hide in zip(knowledge, hidden, strict=True)]))
+        return cls(KnowledgeDistance(training_knowledge(bank) if hierarchy else [()] * len(bank)))
 
     def __call__(self, ids: Tensor, keys: Tensor, excluded: Tensor) -> Tensor:
         """[b, 1 + k], 0 for a question's own key and the ranks of the queue's ``keys`` [k], -1 where ``excluded``."""

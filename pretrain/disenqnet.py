@@ -1,0 +1,178 @@
+"""A baseline: a question's concepts and what is its own, in two halves of its vector (DisenQNet, Huang et al. 2021).
+
+    accelerate launch pretrain/disenqnet.py --config configs/small/disenqnet.yaml data.bank=BANK run.out=runs/disenqnet
+
+Three estimators share the encoder. The whole vector shall tell a question's words from those of another one; its first
+half, the concept part, predicts the concepts; and a critic that tries to tell the halves of one question from halves of
+two shall find nothing, so that the second half keeps what the concepts do not say.
+
+NOTE: the paper's encoder is an LSTM with an attention for each part; here both are halves of what the encoder gives, so
+that the baseline has the encoder of all others and its model folder is read as theirs is. The paper's words are the
+encoder's states, here they are its word embeddings, which a question brings along before it is encoded.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch.nn.utils.parametrizations import spectral_norm
+
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.objectives import concept_classification, dependence, mutual_information
+from tqnet.questions import KnowledgeHierarchy
+from tqnet.training import session
+from tqnet.training.concepts import ConceptLabels, concept_head, training_knowledge
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.distributed import weight_of_mean
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import ShuffledBatches
+from tqnet.training.validation import ValidationPrecision
+
+
+@dataclass
+class DisenQNetConfig(RecipeConfig):
+    """Settings of the stage.
+
+    Attributes:
+        level: Of the concepts that the first half predicts; null is the finest. The paper knows no hierarchy.
+        information_weight, concept_weight, dependence_weight: Of the three estimators' losses.
+        critic_steps, critic_lr: How often the critic is trained in a step, and at which rate.
+    """
+
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
+    level: int | None = None
+    information_weight: float = 1.0
+    concept_weight: float = 1.0
+    dependence_weight: float = 1.0
+    critic_steps: int = 5
+    critic_lr: float = 1e-3
+
+    def __post_init__(self) -> None:
+        for name in ("information_weight", "concept_weight", "dependence_weight"):
+            at_least(0, name, getattr(self, name))
+        at_least(1, "critic_steps", self.critic_steps)
+        within(0, math.inf, "critic_lr", self.critic_lr, ends="()")
+
+
+class DisentangledEncoder(nn.Module):
+    """The encoder with the estimators that are trained along with it."""
+
+    def __init__(self, model: QuestionEncoder, labels: ConceptLabels):
+        super().__init__()
+        width = model.config.hidden_size
+        self.model = model
+        self.words = nn.Linear(model.get_input_embeddings().embedding_dim, width, bias=False)
+        self.concepts = concept_head(width // 2, labels)
+
+    def forward(self, **batch: Tensor) -> dict[str, Tensor]:
+        """What the estimators read of a packed batch.
+
+        Returns:
+            ``concept`` and ``individual`` [b, h/2], the halves; ``logits`` [b, concepts]; ``own`` and ``other`` [b, t],
+            the scores T(w, v) of each word for its question and for the one before it in the batch.
+        """
+        vectors = F.normalize(self.model(**batch).embedding.float(), dim=-1) * math.sqrt(self.words.out_features)
+        concept, individual = vectors.chunk(2, dim=1)
+        words = self.words(self.model.get_input_embeddings()(batch["input_ids"])) / math.sqrt(self.words.out_features)
+        own, other = (torch.einsum("bth,bh->bt", words, of.to(words.dtype)) for of in (vectors, vectors.roll(1, 0)))
+        return {
+            "concept": concept,
+            "individual": individual,
+            "logits": self.concepts(concept),
+            "own": own,
+            "other": other,
+        }
+
+
+class Critic(nn.Module):
+    """D(v_k, v_i), of slope 1 at most by spectral norms (Miyato et al. 2018).
+
+    Brings its optimizer along, whose state is part of its own.
+    """
+
+    def __init__(self, width: int, lr: float):
+        super().__init__()
+        layers = (spectral_norm(nn.Linear(width, width)), nn.LeakyReLU(0.2), spectral_norm(nn.Linear(width, 1)))
+        self.layers = nn.Sequential(*layers)
+        self.optimizer = torch.optim.Adam(self.parameters(), lr=lr, betas=(0.5, 0.9))
+
+    def forward(self, concept: Tensor, individual: Tensor) -> Tensor:
+        """Two halves [b, h/2] -> [b]."""
+        return self.layers(torch.cat([concept, individual], 1)).squeeze(1)
+
+    def dependence(self, concept: Tensor, individual: Tensor) -> Tensor:
+        """Of the halves of a batch, each beside its own and beside the next question's."""
+        return dependence(self(concept, individual), self(concept, individual.roll(1, 0)))
+
+    def improve(self, concept: Tensor, individual: Tensor, steps: int, accelerator: Accelerator) -> None:
+        """Tell the halves better apart; on several processes, by the mean of their gradients."""
+        self.train().requires_grad_(True)
+        for _ in range(steps):
+            self.optimizer.zero_grad()
+            (-self.dependence(concept.detach(), individual.detach())).backward()
+            for parameter in self.parameters():
+                parameter.grad = accelerator.reduce(parameter.grad, "mean")
+            self.optimizer.step()
+        self.eval().requires_grad_(False)  # for the encoder's step it stands still
+
+    def get_extra_state(self) -> dict[str, Any]:
+        return self.optimizer.state_dict()
+
+    def set_extra_state(self, state: dict[str, Any]) -> None:
+        self.optimizer.load_state_dict(state)
+
+
+def main(config: DisenQNetConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=True)
+    hierarchy = KnowledgeHierarchy(training_knowledge(bank))
+    if not hierarchy.depth:
+        raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
+    with session.settings_at_fault():  # a level that the hierarchy does not have
+        labels = ConceptLabels(hierarchy, config.level or hierarchy.depth)
+    model, processor = session.build(config, bank)
+    if model.config.hidden_size % 2:
+        raise ConfigError(f"model: a vector of width {model.config.hidden_size} has no halves")
+
+    encoder = DisentangledEncoder(model, labels)
+    critic = Critic(model.config.hidden_size, config.critic_lr)
+    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    loop = TrainingLoop(
+        accelerator,
+        config,
+        model=model,
+        trained=encoder,
+        state={"critic": critic},
+        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        views=session.question_views(config, bank, model),
+        parts=model.parts,
+        evaluate=ValidationPrecision.of(model, config.data, config.run),
+    )
+    special = torch.tensor(processor.tokenizer.all_special_ids, device=loop.device)
+    for batch in loop:
+        encoder.train()
+        found = loop.trained(**batch.inputs)
+        critic.improve(found["concept"], found["individual"], config.critic_steps, accelerator)
+        is_word = ~torch.isin(batch.inputs["input_ids"], special)
+        concepts = torch.from_numpy(labels.indicators(batch.index.cpu().numpy())).to(loop.device)
+        of_concepts = concept_classification(found["logits"], concepts, labels.multi_label)
+        parts = {
+            "information": config.information_weight * mutual_information(found["own"], found["other"], is_word),
+            "concepts": config.concept_weight * weight_of_mean(accelerator, concepts.any(1).sum()) * of_concepts,
+            "dependence": config.dependence_weight * critic.dependence(found["concept"], found["individual"]),
+        }
+        loop.step(torch.stack(list(parts.values())).sum(), {f"loss/{name}": of.detach() for name, of in parts.items()})
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(DisenQNetConfig, __doc__))
