@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands import augment, bench, check, encode, evaluate
+from tqnet.commands import augment, bench, check, encode, evaluate, merge
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -28,7 +28,14 @@ def _is_fault(error: Exception) -> bool:
     return isinstance(error, BankError)
 
 
-COMMANDS: tuple[Callable[[Subparsers], None], ...] = (check.add, encode.add, evaluate.add, bench.add, augment.add)
+COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
+    check.add,
+    merge.add,
+    encode.add,
+    evaluate.add,
+    bench.add,
+    augment.add,
+)
 
 
 def make_parser() -> argparse.ArgumentParser:

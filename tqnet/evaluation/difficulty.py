@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from tqnet.evaluation.linear_probe import feature_statistics, standardise
 from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, degree_of_agreement, percentiles
-from tqnet.evaluation.probe import Splits, has_splits, probe_splits, question_units
+from tqnet.evaluation.probe import Splits, probe_splits
+from tqnet.questions.splits import has_splits, question_units
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank

@@ -21,6 +21,7 @@ from tqnet.evaluation.metrics import (
     percentiles,
     resampled_ratio,
 )
+from tqnet.questions.splits import has_splits, question_units
 
 if TYPE_CHECKING:
     from tqnet.questions import KnowledgeHierarchy, QuestionBank
@@ -144,11 +145,6 @@ def evaluate_probe(
     return ProbeResult(tuple(result for result in results if result is not None), drawn)
 
 
-def has_splits(bank: QuestionBank) -> bool:
-    """Whether the bank has ``train`` and ``test``, so that a probe need not draw them."""
-    return {"train", "test"} <= set(bank.column("split"))
-
-
 def fittable_levels(hierarchy: KnowledgeHierarchy, splits: Splits) -> list[int]:
     """Levels with several concepts in ``train`` and a question in ``test``; the others are skipped."""
 
@@ -175,11 +171,6 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     if not len(own["valid"]):
         own |= _draw(units, own["train"], {"valid": valid}, seed)
     return own
-
-
-def question_units(bank: QuestionBank) -> list[str]:
-    """What may be drawn independently: groups, and questions without one."""
-    return [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
 
 
 def _draw(units: Sequence[str], indices: IntArray, shares: Mapping[str, float], seed: int) -> dict[str, IntArray]:
