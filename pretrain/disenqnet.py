@@ -8,7 +8,8 @@ two shall find nothing, so that the second half keeps what the concepts do not s
 
 NOTE: the paper's encoder is an LSTM with an attention for each part; here both are halves of what the encoder gives, so
 that the baseline has the encoder of all others and its model folder is read as theirs is. The paper's words are the
-encoder's states, here they are its word embeddings, which a question brings along before it is encoded.
+encoder's states, here they are its word embeddings, which a question brings along before it is encoded. The other
+question is the one before it in the batch, of about its length.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class DisenQNetConfig(RecipeConfig):
     Attributes:
         level: Of the concepts that the first half predicts; null is the finest. The paper knows no hierarchy.
         information_weight, concept_weight, dependence_weight: Of the three estimators' losses.
-        critic_steps, critic_lr: How often the critic is trained in a step, and at which rate.
+        critic_steps, critic_lr: How often the critic is trained on a batch, and at which rate.
     """
 
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
@@ -57,6 +58,8 @@ class DisenQNetConfig(RecipeConfig):
     def __post_init__(self) -> None:
         for name in ("information_weight", "concept_weight", "dependence_weight"):
             at_least(0, name, getattr(self, name))
+        if self.level is not None:
+            at_least(1, "level", self.level)
         at_least(1, "critic_steps", self.critic_steps)
         within(0, math.inf, "critic_lr", self.critic_lr, ends="()")
 
@@ -132,11 +135,13 @@ class Critic(nn.Module):
 def main(config: DisenQNetConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
+    if config.run.batch_size < 2 * accelerator.num_processes:
+        raise ConfigError(f"run.batch_size: {config.run.batch_size} leaves a question no other one to be told from")
     hierarchy = KnowledgeHierarchy(training_knowledge(bank))
     if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
     with session.settings_at_fault():  # a level that the hierarchy does not have
-        labels = ConceptLabels(hierarchy, config.level or hierarchy.depth)
+        labels = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
     model, processor = session.build(config, bank)
     if model.config.hidden_size % 2:
         raise ConfigError(f"model: a vector of width {model.config.hidden_size} has no halves")
@@ -162,13 +167,15 @@ def main(config: DisenQNetConfig) -> Path:
         critic.improve(found["concept"], found["individual"], config.critic_steps, accelerator)
         is_word = ~torch.isin(batch.inputs["input_ids"], special)
         concepts = torch.from_numpy(labels.indicators(batch.index.cpu().numpy())).to(loop.device)
+        information = mutual_information(found["own"], found["other"], is_word)
         of_concepts = concept_classification(found["logits"], concepts, labels.multi_label)
-        parts = {
-            "information": config.information_weight * mutual_information(found["own"], found["other"], is_word),
-            "concepts": config.concept_weight * weight_of_mean(accelerator, concepts.any(1).sum()) * of_concepts,
-            "dependence": config.dependence_weight * critic.dependence(found["concept"], found["individual"]),
+        losses = {
+            "information": weight_of_mean(accelerator, is_word.sum()) * information,
+            "concept": weight_of_mean(accelerator, concepts.any(1).sum()) * of_concepts,
+            "dependence": critic.dependence(found["concept"], found["individual"]),
         }
-        loop.step(torch.stack(list(parts.values())).sum(), {f"loss/{name}": of.detach() for name, of in parts.items()})
+        loss = torch.stack([getattr(config, f"{name}_weight") * of for name, of in losses.items()]).sum()
+        loop.step(loss, {f"loss/{name}": of.detach() for name, of in losses.items()})
         loop.after_step()
     return loop.finish()
 

@@ -97,22 +97,20 @@ def main() -> None:
         recipe, config = open_recipe(parser, Path(quesco.__file__), settings)
         assert isinstance(config, quesco.QuesCoConfig)
         bank = session.training_questions(config.data, pretraining=True)
-        alone = loss(bank, config.run.batch_size, args.queue, config.dimension)
+        step = shares(recipe, config)  # which sets the threads too
+        long, short = (loss(bank, config.run.batch_size, size, config.dimension) for size in (args.queue, config.queue))
         augmented = augmentation(bank, config.augment.probability)
-        step = shares(recipe, config)
-    whole = 1e3 * config.run.batch_size / step["questions_per_second"]
-    of = (
-        step["shares_of_time"]["loss"] * whole
-    )  # against the queue of the recipe, which the long one takes the place of
+    # The long queue takes the place of the recipe's.
+    whole = 1e3 * config.run.batch_size / step["questions_per_second"] - short + long
     report = {
         "bank": bank.name,
         "augmentation": {"questions": min(QUESTIONS, len(bank)), "milliseconds_a_question": augmented},
         "loss": {
             "batch": config.run.batch_size,
             "queue": args.queue,
-            "milliseconds": round(alone, 1),
-            "step_milliseconds": round(whole - of + alone, 1),
-            "share": round(alone / (whole - of + alone), 3),
+            "milliseconds": round(long, 1),
+            "step_milliseconds": round(whole, 1),
+            "share": round(long / whole, 3),
         },
     }
     print(json.dumps(report, indent=2))

@@ -63,16 +63,19 @@ def test_agreement_with_scores_of_a_judge(
     ids = [name for name, split in zip(bank.ids, bank.column("split"), strict=True) if split == "test"]
     pairs = [{"a": a, "b": b, "similar": i % 5} for i, (a, b) in enumerate(itertools.pairwise(ids))]
     (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+    (tmp_path / "outside.jsonl").write_text(json.dumps({"a": bank.ids[0], "b": ids[0], "similar": 1}))
     picture = tmp_path / "new" / "ranks.png"
     call = ["evaluate", "agreement", "--model", model_folder, "--bank", bank_folder, "--no-baselines", *FAST]
     assert main([*call, "--pairs", str(tmp_path / "pairs.jsonl"), "--plot", str(picture)]) == 0
     printed = capsys.readouterr().out
     assert f"scores of {len(pairs)} pairs" in printed
-    assert "\nscores " in printed
+    assert "\n(mean score) " in printed
     assert picture.read_bytes().startswith(b"\x89PNG")
     with pytest.raises(SystemExit):
         main([*call, "--plot", "ranks.gif"])
     assert "pictures are .svg or .png" in capsys.readouterr().err
+    assert main([*call, "--pairs", str(tmp_path / "outside.jsonl")]) == 2
+    assert "0 of the 1 pairs lie within split 'test', and not two" in capsys.readouterr().err
 
 
 def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -115,3 +115,23 @@ def test_a_part_of_scored_pairs() -> None:
         (0, 1, 0.1),
         (0, 2, 0.3),
     ]
+
+
+def test_an_interval_knows_how_many_questions_there_are() -> None:
+    """5 queries with 20 candidates each: not 100 independent pairs, wherever in the bank the queries stand."""
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(105, 8))
+    leaning = np.repeat(rng.normal(size=5), 20)
+    found = []
+    for queries in (np.arange(5), np.arange(100, 105)):
+        others = np.setdiff1d(np.arange(105), queries)
+        placed = np.empty_like(vectors)
+        placed[queries], placed[others] = vectors[:5], vectors[5:]
+        ends = np.sort(np.stack([np.repeat(queries, 20), others]), axis=0)
+        score = leaning + 0.1 * np.arange(100) % 7
+        bank = QuestionBank.from_questions(Question(id=str(i), stem="?") for i in range(105))
+        scored = ScoredPairs(ends[0], ends[1], score)
+        result = evaluate_agreement(placed, judged_pairs(bank, Similarity.from_groups(bank), scored, None))
+        found.append(result.spearman_interval.high - result.spearman_interval.low)
+    assert found[0] == pytest.approx(found[1], rel=0.3)
+    assert min(found) > 0.2

@@ -30,7 +30,7 @@ from tqnet.evaluation import (
 )
 from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
 from tqnet.evaluation.curves import running_mean
-from tqnet.evaluation.plots import similarity_by_rank
+from tqnet.evaluation.plots import DARK, PALETTE, similarity_by_rank
 from tqnet.evaluation.report import _table_html
 from tqnet.evaluation.report_examples import draw_case
 from tqnet.evaluation.report_text import figure_html, formula_html, text_html
@@ -199,6 +199,18 @@ def test_pictures_are_reproducible(fmt, results, vectors, metrics_file) -> None:
         picture = draw()
         assert picture == draw()
         assert picture.startswith(b"\x89PNG") if fmt == "png" else b"<svg" in picture
+
+
+def test_similarity_by_rank_of_many_stages_and_of_none(results) -> None:
+    (one,) = (stage.agreement for stage in results.values() if stage.agreement)
+    picture = similarity_by_rank({f"stage {i}": one for i in range(20)}, theme=DARK)
+    assert picture.count(DARK.accent.lower().encode()) < picture.count(
+        PALETTE[1].lower().encode()
+    )  # the last one alone
+    with pytest.raises(ValueError, match="no similarity by rank to draw"):
+        similarity_by_rank({})
+    with pytest.raises(ValueError, match="no pair whose rank is known"):
+        similarity_by_rank({"stage": replace(one, ranks=())})
 
 
 @pytest.mark.filterwarnings("error")

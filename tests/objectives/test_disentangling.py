@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import copy
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
 from accelerate import Accelerator
+from torch import nn
 
-from pretrain.disenqnet import Critic
+from pretrain.disenqnet import Critic, DisentangledEncoder
 from tqnet.objectives import dependence, mutual_information
+from tqnet.questions import Question, QuestionBank
+from tqnet.training.concepts import ConceptLabels
 
 
 def test_mutual_information_term_by_term() -> None:
@@ -48,6 +52,47 @@ def test_a_critic_tells_halves_that_depend_from_halves_that_do_not() -> None:
     assert found["dependent"] > 0.3
     assert abs(found["independent"]) < 0.1
     assert float(dependence(torch.ones(3), torch.ones(5))) == 0
+
+
+class Fixed(nn.Module):
+    """An encoder whose vectors are parameters."""
+
+    def __init__(self, questions: int, width: int):
+        super().__init__()
+        self.config = SimpleNamespace(hidden_size=width)
+        self.vectors = nn.Parameter(torch.randn(questions, width))
+        self.embedding = nn.Embedding(10, 4)
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embedding
+
+    def forward(self, **_: torch.Tensor) -> SimpleNamespace:
+        return SimpleNamespace(embedding=self.vectors)
+
+
+def test_what_the_estimators_read_and_what_the_encoder_learns_of_the_critic() -> None:
+    torch.manual_seed(0)
+    bank = QuestionBank.from_questions(Question(id=str(i), stem="x", knowledge=((f"c{i}",),)) for i in range(3))
+    model = Fixed(3, 6)
+    encoder = DisentangledEncoder(model, ConceptLabels.from_bank(bank, 1))
+    ids = torch.tensor([[1, 2], [3, 4], [5, 6]])
+    found = encoder(input_ids=ids)
+    unit = nn.functional.normalize(model.vectors, dim=1) * math.sqrt(6)
+    words = encoder.words(model.embedding(ids)) / math.sqrt(6)
+    for row in range(3):
+        assert torch.allclose(found["own"][row], words[row] @ unit[row])
+        assert torch.allclose(found["other"][row], words[row] @ unit[row - 1])
+    assert torch.equal(torch.cat([found["concept"], found["individual"]], 1), unit)
+    assert found["logits"].shape == (3, 3)
+
+    critic = Critic(6, lr=1e-2)
+    critic.improve(found["concept"], found["individual"], 20, Accelerator(cpu=True))
+    held = critic.dependence(found["concept"], found["individual"])
+    held.backward()
+    assert model.vectors.grad is not None
+    model.vectors.data -= 0.1 * model.vectors.grad
+    less = encoder(input_ids=ids)
+    assert float(critic.dependence(less["concept"], less["individual"])) < float(held)
 
 
 def test_a_critic_is_kept_with_its_optimizer() -> None:

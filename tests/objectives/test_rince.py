@@ -16,18 +16,19 @@ UNKNOWN, LEFT_OUT = DEPTH + 2, -1
 
 def literal(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str) -> float:
     """Eq. 4, sum over i = 0 .. L, term by term."""
+    depth = len(temperatures) - 2
     losses = []
     for h, rank in zip(similarity.tolist(), ranks.tolist(), strict=True):
         by_rank = {
-            u: [math.exp(x / float(temperatures[min(u, DEPTH + 1)])) for x, r in zip(h, rank, strict=True) if r == u]
-            for u in range(DEPTH + 3)
+            u: [math.exp(x / float(temperatures[min(u, depth + 1)])) for x, r in zip(h, rank, strict=True) if r == u]
+            for u in range(depth + 3)
         }
         loss = 0.0
-        for i in range(DEPTH + 1):
+        for i in range(depth + 1):
             positives = by_rank[i]
-            if not positives or not any(by_rank[j] for j in range(i + 1, DEPTH + 2 + (i == 0))):
+            if not positives or not any(by_rank[j] for j in range(i + 1, depth + 2 + (i == 0))):
                 continue
-            denominator = sum(sum(by_rank[j]) for j in range(i, DEPTH + 2)) + (sum(by_rank[UNKNOWN]) if i == 0 else 0)
+            denominator = sum(sum(by_rank[j]) for j in range(i, depth + 2)) + (sum(by_rank[depth + 2]) if i == 0 else 0)
             if form == "out" or (form == "out-in" and i < 2):
                 loss += sum(-math.log(e / denominator) for e in positives) / len(positives)
             else:
@@ -58,6 +59,18 @@ def test_the_equation_term_by_term(seed: int, form: str) -> None:
     assert terms.shape == (5, DEPTH + 1)
     assert terms[1, 2] == 0
     assert (terms[2, 1:] == 0).all() and terms[2, 0] > 0  # noqa: PT018
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_hierarchies_of_other_depths(depth: int, form: str) -> None:
+    """Without one, all that is not the anchor's own is of one rank, or of none that is known."""
+    similarity, ranks = draw(0)
+    ranks = torch.where(ranks > depth + 1, depth + 2, ranks)
+    temperatures = temperatures_for(depth)
+    loss, terms = rince(similarity, ranks, temperatures, form)
+    assert float(loss) == pytest.approx(literal(similarity, ranks, temperatures, form), rel=1e-5)
+    assert terms.shape == (5, depth + 1)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -129,6 +129,8 @@ def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
         ),
         ("pretrain.quesco", ["queue=32", "temperatures=[0.3,0.1,0.3,0.4,0.6]"], r"^temperatures: .*none less than"),
         ("pretrain.consert", ["model.fusion=joint"], r"^model\.fusion: joint"),
+        ("pretrain.disenqnet", ["run.batch_size=1"], r"^run\.batch_size: 1 leaves a question no other one"),
+        ("pretrain.disenqnet", ["level=7"], r"^level: .*7"),
         ("pretrain.clip", ["run.batch_size=500"], r"^data\.bank: .* \d+ .* with a figure, too few .* 500"),
         ("pretrain.clip", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.clip", ["model.fusion=joint"], r"^model\.fusion: joint"),

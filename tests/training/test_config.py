@@ -199,6 +199,7 @@ def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
         ("pretrain/quesco.py", "form=inside", "^form: 'inside' is none of in, out, out-in"),
         ("pretrain/quesco.py", "temperatures=[0.1,-1]", r"^temperatures: -1\.0"),
         ("pretrain/disenqnet.py", "critic_steps=0", "^critic_steps: 0 is less than 1"),
+        ("pretrain/disenqnet.py", "level=0", "^level: 0 is less than 1"),
         ("pretrain/disenqnet.py", "critic_lr=0", r"^critic_lr: 0\.0 is not in \(0, inf\)"),
         ("pretrain/disenqnet.py", "concept_weight=-1", r"^concept_weight: -1\.0"),
         ("pretrain/clip.py", "temperature=0.005", r"^temperature: 0\.005 is not in \[0\.01, inf\)"),

@@ -40,12 +40,20 @@ class Bench:
         measured: Folders of what was measured before, beside ``out/scores``: such a row is not trained.
         recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
         encoding: How vectors are computed.
+        precision: That was asked for; what ``auto`` comes to is in ``encoding``.
     """
 
     def __init__(
-        self, suite: Suite, bank: str, out: Path, recipes: Path, encoding: Encoding, measured: Sequence[Path] = ()
+        self,
+        suite: Suite,
+        bank: str,
+        out: Path,
+        recipes: Path,
+        encoding: Encoding,
+        measured: Sequence[Path] = (),
+        precision: str = "auto",
     ):
-        self.suite, self.out, self.encoding = suite, out, encoding
+        self.suite, self.out, self.encoding, self.precision = suite, out, encoding, precision
         data = {"bank": bank, "similar_level": suite.similar_level}
         self.data = typed(DataConfig, suite.data | data, f"{suite.name}: data")
         self.bank = self.data.load()
@@ -113,12 +121,13 @@ class Bench:
     def _key(self, row: Row, chain: Sequence[Training]) -> str:
         """12 hex digits of all that a row's scores depend on, wherever the bank and trained models lie.
 
-        But for the precision that the machine chooses: what was measured with AMX or on a GPU is found without it.
+        But for the precision where the machine chooses it: what was measured with AMX or on a GPU is found without it.
         """
         by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
         of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
         of += [name for name in ("difficulty", "agreement") if getattr(self.suite, name)]
         of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
+        of += [self.precision] if self.precision != "auto" else []
         known = json.dumps([_MEASURE, __version__, by, of])
         return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
 

@@ -18,6 +18,7 @@ from safetensors import safe_open
 
 from tqnet.bench.plan import Training
 from tqnet.evaluation.curves import questions_and_pace, read_series
+from tqnet.evaluation.metrics import FloatArray
 from tqnet.files import atomic
 from tqnet.libraries import machine
 from tqnet.training.validation import VALID
@@ -45,8 +46,8 @@ class Cost:
         parameters: Of the model that came out.
         machine: On which, in words.
         wall_seconds: From the process's start to its end: loading, evaluations and saving too, and what was lost
-            where it was stopped. None where an earlier version did not take it.
-        valid_precision: The best P@5 on ``valid``; None of a recipe that measures none.
+            where it was stopped, unless this process was killed with it. None where an earlier version did not take it.
+        valid_precision: The best P@5 on ``valid`` after a step; None of a recipe that measures none.
     """
 
     training: str
@@ -174,8 +175,13 @@ def _cost(folder: Path) -> Cost:
         parameters=_parameters(folder / "model"),
         machine=machine(),
         wall_seconds=_seconds(folder / _CLOCK),
-        valid_precision=float(series[VALID][1].max()) if VALID in series else None,
+        valid_precision=_best(*series[VALID]) if VALID in series else None,
     )
+
+
+def _best(steps: FloatArray, values: FloatArray) -> float | None:
+    """The start, step 0, is measured for the log alone: it is no state that a training keeps."""
+    return float(values[steps > 0].max()) if (steps > 0).any() else None
 
 
 def _parameters(folder: Path) -> int:

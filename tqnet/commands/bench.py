@@ -36,7 +36,7 @@ def add(subparsers: Subparsers) -> None:
         default=[],
         metavar="DIR",
         help="what was measured before, beside OUT/scores: such rows are not trained (docs/results/tables/scores has "
-        "those of the published tables; known by settings, seed, bank and version)",
+        "those of the published tables; known by settings, seed, bank, version, and by --precision if it is not auto)",
     )
     add_model_arguments(parser)
     parser.set_defaults(run=run)
@@ -52,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite, args.rows)
     measured = [Path(folder) for folder in args.scores]
-    bench = Bench(suite, args.bank or suite.bank, Path(args.out), Path(args.recipes), _encoding(args), measured)
+    bank, out, recipes = args.bank or suite.bank, Path(args.out), Path(args.recipes)
+    bench = Bench(suite, bank, out, recipes, _encoding(args), measured, args.precision)
     for results in bench.run(args.seeds):
         _write(args, suite, results, bench.facts(results))
     print(render(suite, results))

@@ -61,7 +61,10 @@ def _add_agreement(tasks: Any) -> None:
     _add_one_model(parser, "TF-IDF and the start encoder")
     _add_bank(parser)
     parser.add_argument("--split", default="test", help="whose questions are paired (test); all: of every split")
-    parser.add_argument("--pairs", help="file of pairs with scores; by default their groups and concepts count")
+    parser.add_argument(
+        "--pairs",
+        help="file of pairs with scores, of which those within the split count; by default groups and concepts",
+    )
     parser.add_argument("--plot", type=_picture, metavar="FILE", help="draw similarity by rank: .svg or .png")
     parser.set_defaults(run=run_agreement)
 
@@ -218,8 +221,7 @@ def _what_there_is(tasks: Tasks) -> Tasks:
     """
     from tqnet.evaluation.difficulty import has_difficulties
 
-    tasks = replace(tasks, difficulty=has_difficulties(tasks.bank, tasks.seed), agreement=True)
-    tasks = replace(tasks, agreement=tasks.has_ranks)
+    tasks = replace(tasks, difficulty=has_difficulties(tasks.bank, tasks.seed))
     try:
         tasks.check_probe()
     except ValueError as error:
@@ -228,9 +230,11 @@ def _what_there_is(tasks: Tasks) -> Tasks:
     related = tasks.similarity is not None and tasks.similarity.has_similar.any()
     if related or (tasks.hierarchy is None and not tasks.difficulty):
         tasks.check_similar()
-        return tasks
-    print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
-    return replace(tasks, similarity=None)
+    else:
+        print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
+        tasks = replace(tasks, similarity=None)
+    ranked = replace(tasks, agreement=True)
+    return ranked if ranked.has_ranks else tasks
 
 
 def _measure(

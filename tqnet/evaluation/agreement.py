@@ -31,7 +31,7 @@ class Pairs:
         nearness: What cosines are compared with, ``[p]``: minus the rank, or the score of a judge.
         ranks: ``[p]``, 0 for questions of one group, then KH-distances: L + 1 without a concept in common, L + 2 where
             one of them has none.
-        groups: Of the first question, by which the bootstrap draws, ``[p]``.
+        groups: Of both questions, by which the bootstrap draws, ``[2, p]``.
         depth: L of the hierarchy.
         judged: Whether nearness is the score of a judge.
     """
@@ -68,7 +68,8 @@ class AgreementResult:
 
     Attributes:
         pearson, spearman: Between the cosine of a pair and its nearness.
-        spearman_interval: 95 % bootstrap interval, resampled by the first question's group.
+        spearman_interval: 95 % bootstrap interval, resampled by group: a pair counts as often as both of its groups
+            are drawn, so that many pairs of one question are not taken for many questions.
         pairs: How many.
         ranks: Similarity by rank, 0 first, of pairs whose rank is known.
         depth: L of the hierarchy.
@@ -111,7 +112,8 @@ def draw_pairs(
     chosen = np.concatenate(found)
     first, second = (places[ends] for ends in np.unravel_index(chosen, ranks.shape))
     of = ranks.ravel()[chosen].astype(np.int64)
-    return Pairs(first, second, -of.astype(np.float64), of, similarity.groups[first], distance.depth)
+    groups = similarity.groups[np.stack([first, second])]
+    return Pairs(first, second, -of.astype(np.float64), of, groups, distance.depth)
 
 
 def judged_pairs(bank: QuestionBank, similarity: Similarity, scored: ScoredPairs, split: str | None = "test") -> Pairs:
@@ -122,7 +124,8 @@ def judged_pairs(bank: QuestionBank, similarity: Similarity, scored: ScoredPairs
     distance = KnowledgeDistance(bank.column("knowledge"))
     ranks = np.array([distance(first[i : i + 1], second[i : i + 1])[0, 0] for i in range(len(first))], dtype=np.int64)
     ranks[similarity.groups[first] == similarity.groups[second]] = 0
-    return Pairs(first, second, scored.score[chosen], ranks, similarity.groups[first], distance.depth, judged=True)
+    groups = similarity.groups[np.stack([first, second])]
+    return Pairs(first, second, scored.score[chosen], ranks, groups, distance.depth, judged=True)
 
 
 def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: int = 0) -> AgreementResult:
@@ -139,12 +142,16 @@ def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: in
     if len(np.unique(pairs.nearness)) < 2:
         raise ValueError("pairs that are not all equally near are needed")
     cosine = _cosine(vectors, pairs)
-    members = [np.flatnonzero(pairs.groups == group) for group in np.unique(pairs.groups)]
+    _, ends = np.unique(pairs.groups, return_inverse=True)
+    first, second = ends.reshape(pairs.groups.shape)
+    count = int(ends.max()) + 1
     rng = np.random.default_rng(seed)
     draws = []
     for _ in range(200):
-        rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
-        if np.ptp(pairs.nearness[rows]):  # else no correlation is defined
+        drawn = np.bincount(rng.integers(count, size=count), minlength=count)
+        # Within one group a pair counts once for each time that it is drawn.
+        rows = np.repeat(np.arange(len(cosine)), np.where(first == second, drawn[first], drawn[first] * drawn[second]))
+        if len(rows) and np.ptp(pairs.nearness[rows]):  # else no correlation is defined
             draws.append(float(spearmanr(cosine[rows], pairs.nearness[rows]).statistic))
     return AgreementResult(
         pearson=float(pearsonr(cosine, pairs.nearness).statistic),

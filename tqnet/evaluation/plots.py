@@ -143,13 +143,19 @@ def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme 
 
 
 def similarity_by_rank(results: Mapping[str, AgreementResult], *, theme: Theme = LIGHT, fmt: Format = "svg") -> bytes:
-    """Mean cosine of each rank under each stage, with its quartiles (QuesCo, Figure 5); the last stage stands out."""
+    """Mean cosine of each rank under each stage, with its quartiles (QuesCo, Figure 5); the last stage stands out.
+
+    Raises:
+        ValueError: Nothing was measured, or no pair has a rank that is known.
+    """
+    if not any(result.ranks for result in results.values()):
+        raise ValueError("there is no similarity by rank to draw: no vectors, or no pair whose rank is known")
     with canvas(7.2, 3.4, theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
-        colors = [*(theme.other if len(results) == 2 else color for color in PALETTE[1:]), *PALETTE[1:]]
+        others = [theme.other] if len(results) == 2 else [color for color in PALETTE if color != theme.accent]
         for number, (stage, result) in enumerate(results.items()):
             last = number == len(results) - 1
-            color = theme.accent if last else colors[number]
+            color = theme.accent if last else others[number % len(others)]
             x = np.array([rank.rank for rank in result.ranks])
             mean, low, high = (np.array([getattr(rank, of) for rank in result.ranks]) for of in ("mean", "low", "high"))
             axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)

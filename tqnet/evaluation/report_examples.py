@@ -53,8 +53,8 @@ def case_section(vectors: Mapping[str, npt.NDArray[np.floating]], bank: Question
         label = " · ".join(("similar" if not rank else f"khd {rank}", *cosines))
         items.append(f'<li><div><p class="label">{label}</p>{_question_html(bank[other], 400, 200)}</div></li>')
     words = (
-        "A question, one of its group, and one of each KH-distance (khd), the farthest last, with their cosines: drawn "
-        "at random, not picked."
+        "A question, one of its group, and one of each KH-distance (khd) that there is, the farthest last, with their "
+        f"cosines. Of {_TRIED} questions drawn at random it is the one with the most ranks; the others are drawn."
     )
     query = f'<p class="label">Query · {_concept(bank[anchor])}</p>{_question_html(bank[anchor], 1200, 420)}'
     body = (

@@ -116,10 +116,13 @@ class Tasks:
 
     def check_agreement(self) -> None:
         """The fourth part of ``check``."""
-        if self.agreement and not self.has_ranks:
-            where = "the bank" if self.split is None else f"split {self.split!r}"
-            of = "of two ranks (similar, and KH-distances)" if self.judged is None else "that were judged differently"
-            raise ValueError(f"{where} has no pairs of questions {of}")
+        if not self.agreement or self.has_ranks:
+            return
+        where = "the bank" if self.split is None else f"split {self.split!r}"
+        if self.judged is None:
+            raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
+        within = f"{len(self._pairs.first):,} of the {len(self.judged):,} pairs lie within {where}"
+        raise ValueError(f"{within}, and not two of them were judged differently")
 
     @property
     def has_ranks(self) -> bool:

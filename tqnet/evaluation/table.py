@@ -148,17 +148,24 @@ def agreement_table(results: Results) -> Table:
     """
     found = {name: stage.agreement for name, stage in results.items() if stage.agreement}
     one = next(iter(found.values()))
-    rows = [("scores", NOTHING, NOTHING, *(_number(rank.score) for rank in one.ranks))] if one.judged else []
+    rows = []
+    if one.judged and one.ranks:
+        rows.append(("(mean score)", NOTHING, NOTHING, *(_number(rank.score) for rank in one.ranks)))
     for name, own in found.items():
         spearman = f"{own.spearman:.3f} ({_interval(*own.spearman_interval)})"
         rows.append((name, spearman, _number(own.pearson), *(_number(rank.mean) for rank in own.ranks)))
     ranks = (f"{rank.name} ({rank.pairs:,})" for rank in one.ranks)
     compared = f"the scores of {one.pairs:,} pairs" if one.judged else "minus the rank of pairs"
-    notes = (
-        f"Correlations between the cosine and {compared}; then the mean cosine by rank (pairs): questions of one "
-        f"group are similar, others have a KH-distance (khd) in a hierarchy of {one.depth} levels.",
-    )
-    return Table("Similarity and the knowledge hierarchy", ("stage", "Spearman", "Pearson", *ranks), tuple(rows), notes)
+    note = f"Correlations between the cosine and {compared}."
+    if one.ranks:
+        note += (
+            " Then the mean cosine by rank (pairs): questions of one group are similar, others have a KH-distance "
+            f"(khd) in a hierarchy of {one.depth} levels."
+        )
+    if one.judged and one.ranks:
+        note += " The first row has the mean score of each rank instead."
+    title = "Similarity as judged" if one.judged else "Similarity and the knowledge hierarchy"
+    return Table(title, ("stage", "Spearman", "Pearson", *ranks), tuple(rows), (note,))
 
 
 def render(results: Results, *, markdown: bool = False) -> str:
