@@ -46,10 +46,10 @@ a command takes the rows that are there from an earlier `tqnet bench`; without i
 the rows and their budgets. Where a machine is one processor core, two suites without a stage in common ran at a time,
 each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
 
-All tables but "dropout" are of one seed. Their intervals are over questions: a difference outside its interval holds for these two
-trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace, evaluations left
-out; "by the clock" is what the trainings took from start to end, loading, evaluating and saving counted. As the machine
-was shared, paces do not compare rows.
+All tables but "dropout" are of one seed. Their intervals are over questions: a difference outside its interval holds
+for these two trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace,
+evaluations left out; "by the clock" is what the trainings took from start to end, loading, evaluating and saving
+counted. As the machine was shared, paces do not compare rows.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
@@ -100,6 +100,13 @@ MEASURED = {
         "python -m tests.bench.shares finetune/similar.py --config configs/geometry/similar.yaml "
         "data.bank=data/geometry model.text=minilm model.visual=lite0 run.out=OUT run.max_steps=20",
         "With AMX; every question has a figure, and its visual stream is frozen.",
+    ),
+    "quesco": (
+        "What QuesCo's own parts cost: augmentation, and the ranking loss against a long queue",
+        "python -m tests.bench.quesco --config configs/quesco/sample.yaml data.bank=data/opl model.visual=null "
+        "run.batch_size=64 run.max_steps=10 run.out=OUT",
+        "In fp32, without AMX. Every strategy is applied with a probability of 0.3; the loss is similarities, ranks and "
+        "RINCE, forwards and back, the step one with that queue.",
     ),
     "mfu": (
         "How much of the machine's arithmetic a step uses: momentum contrast",
