@@ -105,8 +105,8 @@ MEASURED = {
         "What QuesCo's own parts cost: augmentation, and the ranking loss against a long queue",
         "python -m tests.bench.quesco --config configs/quesco/sample.yaml data.bank=data/opl model.visual=null "
         "run.batch_size=64 run.max_steps=10 data.distractors=0 run.out=OUT",
-        "On one core, in fp32, without AMX. Every strategy is applied with a probability of 0.3; the loss is similarities, "
-        "ranks and RINCE, forwards and back, the step one with that queue.",
+        "On one core, in fp32, without AMX. Every strategy is applied with a probability of 0.3; the loss is "
+        "similarities, ranks and RINCE, forwards and back, the step one with that queue.",
     ),
     "mfu": (
         "How much of the machine's arithmetic a step uses: momentum contrast",
