@@ -9,6 +9,7 @@ from tqnet.bench.results import RowResult, levels, structures
 from tqnet.bench.runner import Cost
 from tqnet.bench.scores import Gain, Spread, concepts, difficulty, f1, precision
 from tqnet.bench.suite import Row, Suite
+from tqnet.evaluation.agreement import rank_name
 from tqnet.evaluation.table import NOTHING, Table
 
 
@@ -86,7 +87,7 @@ def agreement_table(results: Sequence[RowResult]) -> Table:
         for name, found in measured.items()
         if found
     )
-    named = ("similar" if rank == "0" else f"khd {rank}" for rank in ranks)
+    named = (rank_name(int(rank)) for rank in ranks)
     notes = (
         "Between the cosine and minus the rank of pairs: 0 for similar questions, then their KH-distance. Then the "
         "mean cosine of each rank.",

@@ -58,8 +58,8 @@ class RankSimilarity:
 
     @property
     def name(self) -> str:
-        """``similar``, ``khd 1`` and so on."""
-        return f"khd {self.rank}" if self.rank else "similar"
+        """See ``rank_name``."""
+        return rank_name(self.rank)
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,11 @@ class AgreementResult:
         """Plain numbers for JSON."""
         plain = {name: value for name, value in vars(self).items() if name != "ranks"}
         return plain | {"ranks": [vars(rank) for rank in self.ranks]}
+
+
+def rank_name(rank: int) -> str:
+    """``similar`` for 0, then ``khd 1`` and so on."""
+    return f"khd {rank}" if rank else "similar"
 
 
 def draw_pairs(
@@ -141,7 +146,7 @@ def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: in
 
     if len(np.unique(pairs.nearness)) < 2:
         raise ValueError("pairs that are not all equally near are needed")
-    cosine = _cosine(vectors, pairs)
+    cosine = cosines(vectors[pairs.first], vectors[pairs.second])
     _, ends = np.unique(pairs.groups, return_inverse=True)
     first, second = ends.reshape(pairs.groups.shape)
     count = int(ends.max()) + 1
@@ -177,7 +182,8 @@ def _of_rank(rank: int, cosine: FloatArray, pairs: Pairs) -> RankSimilarity:
     return RankSimilarity(rank, int(chosen.sum()), float(cosine[chosen].mean()), low, high, score)
 
 
-def _cosine(vectors: npt.NDArray[np.floating], pairs: Pairs) -> FloatArray:
-    first, second = (vectors[ends].astype(np.float64) for ends in (pairs.first, pairs.second))
+def cosines(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> FloatArray:
+    """Of each row of ``first [p, width]`` with the same row of ``second``, ``[p]``; 0 where one is zero."""
+    first, second = first.astype(np.float64), second.astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     return np.einsum("pd,pd->p", first, second) / np.maximum(norms, 1e-12)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tqnet.evaluation.agreement import cosines, rank_name
 from tqnet.evaluation.metrics import BoolArray, IntArray
 from tqnet.evaluation.ranking import NOBODY
 from tqnet.evaluation.report_text import figure_html, text_html
@@ -47,10 +48,13 @@ def case_section(vectors: Mapping[str, npt.NDArray[np.floating]], bank: Question
     if case is None:
         return ""
     anchor, others = case
+    near = {
+        name: cosines(np.repeat(own[[anchor]], len(others), axis=0), own[list(others.values())])
+        for name, own in vectors.items()
+    }
     items = []
-    for rank, other in others.items():
-        cosines = (f"{html.escape(name)} {_cosine(own[anchor], own[other]):.2f}" for name, own in vectors.items())
-        label = " · ".join(("similar" if not rank else f"khd {rank}", *cosines))
+    for place, (rank, other) in enumerate(others.items()):
+        label = " · ".join((rank_name(rank), *(f"{html.escape(name)} {own[place]:.2f}" for name, own in near.items())))
         items.append(f'<li><div><p class="label">{label}</p>{_question_html(bank[other], 400, 200)}</div></li>')
     words = (
         "A question, one of its group, and one of each KH-distance (khd) that there is, the farthest last, with their "
@@ -107,11 +111,6 @@ def _example(query: int, stages: list[tuple[str, RankingScores]], bank: Question
 
 def _concept(question: Question) -> str:
     return html.escape(" › ".join(question.knowledge[0]) if question.knowledge else question.id)
-
-
-def _cosine(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> float:
-    first, second = first.astype(np.float64), second.astype(np.float64)
-    return float(first @ second / max(np.linalg.norm(first) * np.linalg.norm(second), 1e-12))
 
 
 def _column(name: str, scores: RankingScores, query: int, bank: QuestionBank) -> str:
