@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages table publish test clean
+.PHONY: demo stages table chinese publish test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -46,6 +46,17 @@ table: $(VENV)/installed
 	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|longer|dropout|quesco DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
 	  $(if $(SCORES),--scores $(SCORES))
+
+# QuesCo on Chinese questions, settings by cross-validation first: make chinese DATA=FOLDER (math23k, geometry, tal_zh)
+CHINESE := runs/chinese
+MERGE := $(BIN)/tqnet merge --on-error skip
+chinese: $(VENV)/installed
+	$(if $(DATA),,$(error usage: make chinese DATA=FOLDER with the banks math23k, geometry and tal_zh))
+	$(MERGE) $(DATA)/math23k $(DATA)/geometry $(DATA)/tal_zh --split train --language zh --out $(CHINESE)/pretraining.jsonl
+	$(MERGE) $(DATA)/tal_zh --split train --out $(CHINESE)/train.jsonl
+	$(MERGE) $(DATA)/tal_zh --rename valid=test --out $(CHINESE)/tal_zh.jsonl
+	$(BIN)/tqnet bench --suite configs/tables/chinese-folds.yaml --folds 5 --out runs/bench
+	$(BIN)/tqnet bench --suite configs/tables/chinese.yaml --out runs/bench
 
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish: $(VENV)/installed

@@ -79,6 +79,21 @@ def trainings(folder: Path, name: str) -> list[Path]:
 
 
 @pytest.mark.slow
+def test_cross_validation(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
+    """Every labelled question of the bank is in the test of one fold."""
+    output, errors = start({"0": ROWS["0"]}, "--folds", "3").communicate(timeout=300)
+    assert "over 3 folds" in output, errors
+    kept = results(tmp_path)["TF-IDF"]["kept"]
+    folds = [json.loads((tmp_path / "out" / "scores" / f"{key}.json").read_text())["scores"] for key in kept]
+    assert [fold["fold"] for fold in folds] == [1, 2, 3]
+    bank = QuestionBank.load(ROOT / "assets" / "sample")
+    tested = sum(len(fold["probe"][0]["groups"]) for fold in folds)
+    assert 0.9 * len(bank) < tested <= len(bank)  # without doubles and what has no label
+    assert json.loads((tmp_path / "out" / "suite" / "results.json").read_text())["made_by"]["bank"].startswith(
+        "sample,"
+    )
+
+
 def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process = start(ROWS, "--seeds", "1")
     deadline = time.monotonic() + 600

@@ -40,6 +40,10 @@ def row(right: float, seed: int, groups: np.ndarray | None = None) -> RowScores:
     return RowScores({"overall": queries}, [terms])
 
 
+def values(scores: RowScores) -> list[float]:
+    return scores.similar["overall"].precision
+
+
 def finished(scores: RowScores, *notes: str) -> list[Finished]:
     """One seed of a row that took nothing."""
     return [Finished("0" * 12, scores, [], notes)]
@@ -62,6 +66,33 @@ def test_rows_on_other_questions_are_not_compared() -> None:
     assert f1_gain([row(0.5, 0)], [row(0.5, 1)], 2) is None
     assert f1_gain([row(0.5, 0)], [], 1) is None
     assert f1([row(0.5, 0)], 2) is None
+
+
+def test_folds_are_pooled_and_seeds_are_averaged() -> None:
+    """Each fold asks its own questions: their answers stand side by side, and groups of two folds are not one."""
+    low = [replace(row(0.5, fold), fold=fold) for fold in (1, 2)]
+    high = [replace(row(0.7, 2 + fold), fold=fold) for fold in (1, 2)]
+    groups = (np.arange(2 * QUESTIONS) // 4).tolist()
+    for gain in (precision_gain, lambda a, b: f1_gain(a, b, 1)):
+        pooled, averaged = gain(low, high), gain(*([replace(s, fold=None) for s in r] for r in (low, high)))
+        assert pooled is not None
+        assert averaged is not None
+        assert pooled[0] == pytest.approx(averaged[0])
+        whole = [
+            RowScores(
+                {"overall": QueryScores(list(range(2 * QUESTIONS)), groups, [v for s in r for v in values(s)])},
+                [
+                    ProbeTerms(
+                        1, *([v for s in r for v in getattr(s.probe[0], name)] for name in ("above", "below")), groups
+                    )
+                ],
+            )
+            for r in (low, high)
+        ]
+        assert gain(whole[:1], whole[1:]) == pooled
+        assert gain(low[:1], high) is None
+    text = render(Suite("A table", "bank"), [RowResult(Row("low", source="a"), [Finished("0", s, []) for s in low])])
+    assert "over 2 folds" in text
 
 
 def test_what_is_finished_is_kept(tmp_path: Path) -> None:

@@ -41,8 +41,9 @@ def test_the_shipped_suites(path: Path) -> None:
     """Every setting of every training is one of its recipe."""
     suite = load_suite(path)
     assert len(suite.rows) > 1
+    others = {stage.bank: "1" for stage in suite.stages.values() if stage.bank}
     for row in suite.rows:
-        for training in trainings(suite, row, 0, "BANK", "0"):
+        for training in trainings(suite, row, 0, "BANK", "0", others):
             module = importlib.import_module(training.stage.recipe.removesuffix(".py").replace("/", "."))
             settings = OmegaConf.create(training.configuration(Path("runs")))
             kind = inspect.signature(module.main, eval_str=True).parameters["config"].annotation
@@ -93,6 +94,23 @@ def test_rows_share_the_trainings_that_they_have_in_common(write: Any) -> None:
     assert (mlm["run"]["max_steps"], scl["run"]["max_steps"]) == (4, 200 // 64)
 
 
+def test_a_stage_may_read_a_bank_of_its_own(write: Any) -> None:
+    """Known by its questions, as the suite's: MLM of one bank is shared by suites of others."""
+    own = {"stages": {"masked": STAGES["mlm"] | {"bank": "LARGE"}}}
+    suite = load_suite(write(SUITE | own, a={"name": "a", "stages": ["masked", "scl"]}))
+
+    def plan(fingerprint: str, other: str) -> list[Training]:
+        return trainings(suite, suite.rows[0], 0, "BANK", fingerprint, {"LARGE": other})
+
+    masked, scl = plan("0", "1")
+    assert [training.configuration(Path("runs"))["data"]["bank"] for training in (masked, scl)] == ["LARGE", "BANK"]
+    assert [training.key == before.key for training, before in zip(plan("2", "1"), (masked, scl), strict=True)] == [
+        True,
+        False,
+    ]
+    assert plan("0", "2")[0].key != masked.key
+
+
 def test_the_precision_that_a_machine_chooses_is_no_part_of_a_method(write: Any, monkeypatch: Any) -> None:
     """Scores of another machine are found here; a half-finished training of it is not gone on with."""
     suite = load_suite(
@@ -136,6 +154,11 @@ def test_the_precision_that_a_machine_chooses_is_no_part_of_a_method(write: Any,
             {"stages": ["mlm"], "settings": {"mlm": {"run": {"seed": 3}}}},
             {},
             r"a\.yaml: settings: mlm: run\.seed: that is for --seeds to say",
+        ),
+        (
+            {"stages": ["mlm"], "settings": {"mlm": {"data": {"bank": "OTHER"}}}},
+            {},
+            r"settings: mlm: data\.bank: that is for the suite's bank, or the stage's to say",
         ),
         (
             {"stages": ["mlm"], "settings": {"mlm": {"data": {"similar_level": None}}}},

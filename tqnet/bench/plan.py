@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,10 +52,15 @@ class Training:
         return _merged(self.settings, own)
 
 
-def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) -> list[Training]:
+def trainings(
+    suite: Suite, row: Row, seed: int, bank: str, fingerprint: str, others: Mapping[str, str] | None = None
+) -> list[Training]:
     """The trainings of a row in order; ``fingerprint`` is that of the questions at ``bank``.
 
     A visual stream waits for the first stage that sees figures: rows with and without one share the stages of text.
+
+    Args:
+        others: Bank that a stage names -> fingerprint of its questions.
 
     Raises:
         SuiteError: ``run`` of a stage is not as a recipe wants it.
@@ -78,8 +84,8 @@ def trainings(suite: Suite, row: Row, seed: int, bank: str, fingerprint: str) ->
         run = typed(RunConfig, {"out": ""} | (settings.get("run") or {}), f"row {row.name}: stage {name}: run")
         steps = max(1, stage.questions // (run.batch_size * run.accumulate))
         length = {"epochs": _EPOCHS, "max_steps": steps}
-        settings = _merged(settings, {"run": length | {"seed": seed}, "data": {"bank": bank}})
-        key = _digest(stage.recipe, settings, fingerprint, before)
+        settings = _merged(settings, {"run": length | {"seed": seed}, "data": {"bank": stage.bank or bank}})
+        key = _digest(stage.recipe, settings, (others or {})[stage.bank] if stage.bank else fingerprint, before)
         training = Training(stage, key, settings, before)
         chain.append(training)
         waiting = {gives: given for gives, given in waiting.items() if given not in before} | {stage.gives: training}

@@ -41,6 +41,7 @@ class Bench:
         recipes: The folder that ``pretrain/`` and ``finetune/`` lie in.
         encoding: How vectors are computed.
         precision: That was asked for; what ``auto`` comes to is in ``encoding``.
+        fold: Which part of a cross-validation is the bank's ``test``; None where its own splits say it.
     """
 
     def __init__(
@@ -52,10 +53,10 @@ class Bench:
         encoding: Encoding,
         measured: Sequence[Path] = (),
         precision: str = "auto",
+        fold: int | None = None,
     ):
-        self.suite, self.out, self.encoding, self.precision = suite, out, encoding, precision
-        data = {"bank": bank, "similar_level": suite.similar_level}
-        self.data = typed(DataConfig, suite.data | data, f"{suite.name}: data")
+        self.suite, self.out, self.encoding, self.precision, self.fold = suite, out, encoding, precision, fold
+        self.data = data_config(suite, bank)
         self.bank = self.data.load()
         self.runner = Runner(out / "trainings", recipes)
         self._scores = out / "scores"
@@ -67,19 +68,19 @@ class Bench:
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
         doubles = find_contamination(self.bank)
-        self._clean, self._left_out = doubles.clean, len(doubles.doubles)
+        self._clean, self.left_out = doubles.clean, len(doubles.doubles)
         clean = self.bank.select(self._clean)
         self._pictured = has_figures(clean)
         self._tasks(clean).check()
         for row in suite.rows:  # the length of a training, and files that it goes on from: told before the first one
-            trainings(suite, row, 0, bank, self._fingerprint)
+            self._trainings(row, 0)
 
     def facts(self, results: Sequence[RowResult]) -> dict[str, str]:
         """How the numbers came about, in words, for the head of a table."""
-        whole = f"{self.bank.name}, {len(self.bank):,} questions, fingerprint {self._fingerprint}"
         costs = {cost.training: cost for result in results for costs in result.costs for cost in costs}.values()
         return {
-            "bank": f"{whole}; measured without {self._left_out:,} questions of valid and test with a double in train",
+            "bank": f"{described(self.bank)}; measured without {self.left_out:,} questions of valid and test with a "
+            "double in train",
             "machine": "; ".join(sorted({cost.machine for cost in costs})) or machine(),
             "time": clock(costs, [finished.measure_seconds for result in results for finished in result.finished]),
         }
@@ -89,20 +90,23 @@ class Bench:
         results = [RowResult(row) for row in self.suite.rows]
         for seed in range(seeds):
             for result in results:
-                self._add(result, seed)
+                self.add(result, seed)
                 yield results
 
-    def _add(self, result: RowResult, seed: int) -> None:
+    def add(self, result: RowResult, seed: int) -> None:
         """Train and measure a row with a seed; baselines have no seed and are measured once."""
         row = result.row
         if row.source and seed:
             return
-        chain = trainings(self.suite, row, seed, self.data.bank, self._fingerprint)
+        chain = self._trainings(row, seed)
         try:
             result.finished.append(self._finish(row, chain))
         except (TrainingError, OSError, ValueError) as error:
             print(f"{row.name}: {error}", file=sys.stderr)
             result.errors += [str(error)] if str(error) not in result.errors else []
+
+    def _trainings(self, row: Row, seed: int) -> list[Training]:
+        return trainings(self.suite, row, seed, self.data.bank, self._fingerprint, self._others)
 
     def _finish(self, row: Row, chain: Sequence[Training]) -> Finished:
         """Train and measure, or read what was measured before."""
@@ -135,10 +139,10 @@ class Bench:
         shown = show(self.bank, row.measure or row.show).select(self._clean)
         tasks = self._tasks(shown)
         if source in LEXICAL:
-            return RowScores.of(tasks.measure_lexical(source))
+            return RowScores.of(tasks.measure_lexical(source), self.fold)
         encoding = replace(self.encoding, max_length=self._max_length)
         vectors = source_vectors(source, shown, encoding, self.out / "vectors")
-        return RowScores.of(tasks.measure_vectors(vectors))
+        return RowScores.of(tasks.measure_vectors(vectors), self.fold)
 
     @property
     def _max_length(self) -> int | None:
@@ -159,3 +163,24 @@ class Bench:
     @cached_property
     def _fingerprint(self) -> str:
         return self.bank.fingerprint
+
+    @cached_property
+    def _others(self) -> dict[str, str]:
+        """Fingerprints of the banks that stages name."""
+        named = {stage.bank for stage in self.suite.stages.values() if stage.bank}
+        return {bank: replace(self.data, bank=bank, pairs=None).load().fingerprint for bank in sorted(named)}
+
+
+def data_config(suite: Suite, bank: str) -> DataConfig:
+    """How a suite reads the bank that it is measured on.
+
+    Raises:
+        SuiteError: ``data`` of the suite is not as a recipe wants it.
+    """
+    data = {"bank": bank, "similar_level": suite.similar_level}
+    return typed(DataConfig, suite.data | data, f"{suite.name}: data")
+
+
+def described(bank: QuestionBank) -> str:
+    """A bank in words: its name, size and content."""
+    return f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}"

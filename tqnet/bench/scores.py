@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,21 +108,23 @@ class AgreementScores:
 
 @dataclass(frozen=True)
 class RowScores:
-    """One row with one seed.
+    """One row with one seed, or on one fold of a cross-validation.
 
     Attributes:
         similar: ``overall``, and pair structures by name (TQ-Net, Table 6); those without a query are left out.
         probe: Of each level of the hierarchy that can be probed.
         difficulty, agreement: Where the suite asks for them.
+        fold: Which part was the test, the first being 1; None where the bank's own splits say it.
     """
 
     similar: dict[str, QueryScores]
     probe: list[ProbeTerms]
     difficulty: DifficultyTerms | None = None
     agreement: AgreementScores | None = None
+    fold: int | None = None
 
     @classmethod
-    def of(cls, result: StageResult) -> RowScores:
+    def of(cls, result: StageResult, fold: int | None = None) -> RowScores:
         """From all tasks; one that was not measured has no scores."""
         cells = {"overall": result.similar.overall, **result.similar.structures} if result.similar else {}
         return cls(
@@ -130,6 +132,7 @@ class RowScores:
             probe=[ProbeTerms.of(level) for level in result.probe.levels] if result.probe else [],
             difficulty=DifficultyTerms.of(result.difficulty) if result.difficulty else None,
             agreement=AgreementScores.of(result.agreement) if result.agreement else None,
+            fold=fold,
         )
 
     @classmethod
@@ -140,6 +143,7 @@ class RowScores:
             probe=[ProbeTerms(**level) for level in kept["probe"]],
             difficulty=DifficultyTerms(**kept["difficulty"]) if kept.get("difficulty") else None,
             agreement=AgreementScores(**kept["agreement"]) if kept.get("agreement") else None,
+            fold=kept.get("fold"),
         )
 
 
@@ -183,12 +187,17 @@ def precision_gain(first: Sequence[RowScores], second: Sequence[RowScores], cell
 
     Queries are compared one by one, each by its mean over seeds. None where one was not measured, or on others.
     """
-    rows = [[scores.similar[cell] for scores in row if cell in scores.similar] for row in (first, second)]
-    if not all(rows) or rows[0][0].queries != rows[1][0].queries:
+    rows = [
+        [(scores.fold, scores.similar[cell]) for scores in row if cell in scores.similar] for row in (first, second)
+    ]
+    asked = [{fold: of.queries for fold, of in row} for row in rows]
+    if not all(rows) or asked[0] != asked[1]:
         return None
-    means = [np.mean([scores.precision for scores in row], axis=0) for row in rows]
-    difference = means[1] - means[0]
-    return float(difference.mean()), bootstrap_interval(difference, rows[0][0].groups)
+    means = [_by_fold([(fold, of.precision) for fold, of in row], np.mean) for row in rows]
+    difference = np.concatenate(means[1]) - np.concatenate(means[0])
+    return float(difference.mean()), bootstrap_interval(
+        difference, _groups([(fold, of.groups) for fold, of in rows[0]])
+    )
 
 
 def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int) -> Gain | None:
@@ -197,14 +206,36 @@ def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int)
     The difference is that of the means over seeds. For the interval, both rows answer the same questions of each draw,
     the answers of all seeds pooled. None where one has no probe of that level, or on other questions.
     """
-    rows = [_terms(row, level) for row in (first, second)]
-    if not all(rows) or rows[0][0].groups != rows[1][0].groups:
+    rows = [[(s.fold, terms) for s in row for terms in _terms([s], level)] for row in (first, second)]
+    asked = [{fold: terms.groups for fold, terms in row} for row in rows]
+    if not all(rows) or asked[0] != asked[1]:
         return None
-    groups = rows[0][0].groups
-    terms = [[np.sum([getattr(of, name) for of in row], axis=0) for name in ("above", "below")] for row in rows]
-    draws = [resampled_ratio(above, below, groups) for above, below in terms]
-    means = [np.mean([of.f1 for of in row]) for row in rows]
+    groups = _groups([(fold, terms.groups) for fold, terms in rows[0]])
+    draws = [
+        resampled_ratio(
+            np.concatenate(_by_fold([(fold, terms.above) for fold, terms in row], np.sum)),
+            np.concatenate(_by_fold([(fold, terms.below) for fold, terms in row], np.sum)),
+            groups,
+        )
+        for row in rows
+    ]
+    means = [np.mean([terms.f1 for _, terms in row]) for row in rows]
     return float(means[1] - means[0]), percentiles(draws[1] - draws[0])
+
+
+def _by_fold(values: Sequence[tuple[int | None, Sequence[float]]], over: Callable[..., Any]) -> list[FloatArray]:
+    """Of each fold, or of the whole, the mean or the sum over its seeds, question by question."""
+    folds = dict.fromkeys(fold for fold, _ in values)
+    return [over([of for other, of in values if other == fold], axis=0) for fold in folds]
+
+
+def _groups(groups: Sequence[tuple[int | None, Sequence[int]]]) -> list[int]:
+    """Of all folds together, numbered so that two folds have none in common."""
+    numbered: list[int] = []
+    for of in dict(groups).values():
+        first = max(numbered, default=-1) + 1
+        numbered += [first + group for group in of]
+    return numbered
 
 
 def difficulty(row: Sequence[RowScores], score: str) -> Spread | None:

@@ -39,6 +39,7 @@ _NOT_IN_SUITE_DATA = _SAID_ELSEWHERE | {"data.transductive": "the settings of a 
 
 #: Likewise of the settings of a stage or a row: all rows are measured by it, or on equal terms.
 _NOT_IN_STAGE_SETTINGS = _SAID_ELSEWHERE | {
+    "data.bank": "the suite's bank, or the stage's",
     "data.pairs": "the suite's data",
     "data.on_error": "the suite's data",
     "run.seed": "--seeds",
@@ -62,6 +63,7 @@ class Stage:
         sees: What of a question the recipe reads at all: ``all``, ``text`` or ``figures``. Rows that differ in what
             it does not see share the stage.
         similar_level: Here, questions that share a concept of this level are similar; null: as in the suite.
+        bank: Is trained on in place of the suite's: a larger one for pre-training, say.
         settings: The recipe's own, nested as in its configuration.
         name: Of the stage's file.
     """
@@ -71,6 +73,7 @@ class Stage:
     gives: str = "start"
     sees: str = "all"
     similar_level: int | None = None
+    bank: str | None = None
     settings: Settings = field(default_factory=dict)
     name: str = ""
 

@@ -41,7 +41,7 @@ def difference_table(suite: Suite, results: Sequence[RowResult]) -> Table:
         for each in found
     )
     header = ("row", "over", *_paper_header(suite, results), *(found[0].gains if found else ()))
-    another = "the spread above" if _seeds(results) > 1 else "not measured here"
+    another = "the spread above" if _repeats(results) > 1 and not _folded(results) else "not measured here"
     notes = (
         "Intervals are 95 %, bootstrapped by group: of P@5 over queries, of F1 over questions. They hold for these "
         f"trainings; what another seed would change is {another}.",
@@ -193,15 +193,21 @@ def _gain(found: Gain | None) -> str:
     return f"{difference:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
 
 
-def _seeds(results: Sequence[RowResult]) -> int:
+def _repeats(results: Sequence[RowResult]) -> int:
     return max((len(result.scores) for result in results), default=0)
 
 
+def _folded(results: Sequence[RowResult]) -> bool:
+    """Whether the repeats are folds of a cross-validation, and no seeds."""
+    return any(scores.fold is not None for result in results for scores in result.scores)
+
+
 def _notes(suite: Suite, results: Sequence[RowResult]) -> tuple[str, ...]:
-    seeds = _seeds(results)
-    what = f"Mean ± standard deviation over {seeds} seeds." if seeds > 1 else "One seed."
-    trained = (result for result in results if result.row.stages)  # what is not trained has no seed
-    missing = (f"{r.row.name}: {len(r.scores)} of {seeds} seeds." for r in trained if len(r.scores) < seeds)
+    repeats, folded = _repeats(results), _folded(results)
+    each = "folds" if folded else "seeds"
+    what = f"Mean ± standard deviation over {repeats} {each}." if repeats > 1 else "One seed."
+    repeated = (result for result in results if folded or result.row.stages)  # what is not trained has no seed
+    missing = (f"{r.row.name}: {len(r.scores)} of {repeats} {each}." for r in repeated if len(r.scores) < repeats)
     failed = (f"{result.row.name} failed: {error}" for result in results for error in result.errors)
     known = (f"{result.row.name}: {note}." for result in results for note in result.notes)
     return (*([suite.about] if suite.about else []), what, *known, *missing, *failed)

@@ -6,6 +6,8 @@ import argparse
 import shlex
 import signal
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from tqnet.commands.encode import add_model_arguments, whole_number
 
 if TYPE_CHECKING:
     from tqnet.bench.results import RowResult
+    from tqnet.bench.run import Bench
     from tqnet.bench.suite import Suite
     from tqnet.cli import Subparsers
 
@@ -26,7 +29,14 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--suite", required=True, metavar="FILE", help="configs/tables/table3.yaml and the like")
     parser.add_argument("--bank", help="another bank than the suite's: a folder with questions.*, or such a file")
-    parser.add_argument("--seeds", type=whole_number(1), default=1, help="how many seeds (1)")
+    repeats = parser.add_mutually_exclusive_group()
+    repeats.add_argument("--seeds", type=whole_number(1), default=1, help="how many seeds (1)")
+    repeats.add_argument(
+        "--folds",
+        type=whole_number(2),
+        help="cross-validation in place of the bank's splits: every one of so many parts, drawn by group, is the test "
+        "once; without a valid split, a training keeps its last state",
+    )
     parser.add_argument("--rows", nargs="+", metavar="NAME", help="only these rows")
     parser.add_argument("--out", default="runs/bench", metavar="DIR", help="gets trainings, results.json, results.md")
     parser.add_argument("--recipes", default=".", metavar="DIR", help="where pretrain/ and finetune/ lie (.)")
@@ -43,7 +53,8 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.bench.run import Bench
+    from tqnet.bench.folds import cross_validate, fold_facts, save_folds
+    from tqnet.bench.run import data_config
     from tqnet.bench.suite import load_suite
     from tqnet.bench.table import render
     from tqnet.libraries import quiet
@@ -51,13 +62,27 @@ def run(args: argparse.Namespace) -> int:
     quiet()
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite, args.rows)
-    measured = [Path(folder) for folder in args.scores]
-    bank, out, recipes = args.bank or suite.bank, Path(args.out), Path(args.recipes)
-    bench = Bench(suite, bank, out, recipes, _encoding(args), measured, args.precision)
-    for results in bench.run(args.seeds):
-        _write(args, suite, results, bench.facts(results))
+    bank = args.bank or suite.bank
+    facts: Callable[[list[RowResult]], dict[str, str]]
+    if args.folds:
+        whole = data_config(suite, bank).load()
+        files = save_folds(whole, args.folds, Path(args.out) / "folds")
+        benches = [_bench(args, suite, str(file), fold) for fold, file in enumerate(files, 1)]
+        steps, facts = cross_validate(benches), partial(fold_facts, whole, benches)
+    else:
+        bench = _bench(args, suite, bank)
+        steps, facts = bench.run(args.seeds), bench.facts
+    for results in steps:
+        _write(args, suite, results, facts(results))
     print(render(suite, results))
     return 1 if any(result.errors for result in results) else 0
+
+
+def _bench(args: argparse.Namespace, suite: Suite, bank: str, fold: int | None = None) -> Bench:
+    from tqnet.bench.run import Bench
+
+    measured = [Path(folder) for folder in args.scores]
+    return Bench(suite, bank, Path(args.out), Path(args.recipes), _encoding(args), measured, args.precision, fold)
 
 
 def _interrupt(*_: Any) -> None:
