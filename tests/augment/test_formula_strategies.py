@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tqnet.augment.latex import Role, parse_formulas
 from tqnet.augment.numbers import replace_number
 from tqnet.augment.operators import SYNONYMS, replace_operator
 from tqnet.augment.variables import rename_variable, scale_variable
 from tqnet.questions import Question
+from tqnet.text.latex import Role, parse_formulas
 
 Strategy = Callable[[Question, np.random.Generator], Question]
 

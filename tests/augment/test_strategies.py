@@ -15,10 +15,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tqnet.augment.latex import Role, parse_formulas, texts_of
+from tqnet.augment.edits import texts_of
 from tqnet.augment.strategies import STRATEGIES, apply_strategies, strategy_names
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.formulas import formula_tokens, segments
+from tqnet.text.latex import Role, parse_formulas
 
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 

@@ -15,9 +15,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from tqnet.augment.latex import edit, prose
+from tqnet.augment.edits import edit
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
+from tqnet.text.latex import prose
 
 _CLAUSE_ENDS = re.compile(r"[,;](?=\s|$)|[，；]")
 _SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[。！？．]|\n\s*\n")  # a single new line may be but a long line's

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tqnet.augment.latex import Formula, Role, call, text_at
+from tqnet.text.latex import Formula, Role, call, text_at
 
 #: Letters that name a function where a parenthesis follows them: f(x), P(A).
 _FUNCTIONS = frozenset("fghFGHPED") | {r"\varphi", r"\phi", r"\psi"}

@@ -6,8 +6,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from tqnet.augment.latex import Formula, Role, argument_end, group_end, is_part_of_number, replace_one, text_at
+from tqnet.augment.edits import replace_one
 from tqnet.questions import Question
+from tqnet.text.latex import Formula, Role, argument_end, group_end, is_part_of_number, text_at
 
 #: Angles that are theorems: another number makes another figure.
 _SPECIAL_ANGLES = frozenset(("90", "180", "360"))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tqnet.augment.latex import TERM_STARTS, Formula, Role, argument_end, replace_one, text_at
+from tqnet.augment.edits import replace_one
 from tqnet.questions import Question
+from tqnet.text.latex import TERM_STARTS, Formula, Role, argument_end, text_at
 
 _GROUPS = (
     ("+", "-"),  # each undoes the other

@@ -8,7 +8,10 @@ from decimal import Decimal
 
 import numpy as np
 
-from tqnet.augment.latex import (
+from tqnet.augment.edits import edit, texts_of, with_texts
+from tqnet.augment.names import function_names, spared_names
+from tqnet.questions import Question
+from tqnet.text.latex import (
     ACCENTS,
     GREEK,
     TERM_STARTS,
@@ -18,16 +21,11 @@ from tqnet.augment.latex import (
     argument_end,
     bare_arguments,
     call,
-    edit,
     is_part_of_number,
     parse_formulas,
     prose,
     text_at,
-    texts_of,
-    with_texts,
 )
-from tqnet.augment.names import function_names, spared_names
-from tqnet.questions import Question
 
 #: Names that stand for the same kind of thing; a variable is given another one of its row if there is one.
 _KINDS = (

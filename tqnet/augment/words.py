@@ -13,9 +13,9 @@ from dataclasses import replace
 import numpy as np
 import rjieba
 
-from tqnet.augment.latex import prose
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
+from tqnet.text.latex import prose
 
 _ENGLISH = r"(?<![\w$\\<&])[A-Za-z]+(?:['’-][A-Za-z]+)*(?![\w>])"
 _CHINESE = r"[\u3400-\u9fff]+"

@@ -1,21 +1,17 @@
-r"""The tokens of a question's formulas with the parts they play, and edits of them by their places.
+r"""The tokens of a text's formulas with the parts they play.
 
-What an augmentation may touch is decided here once: ``\max`` is one token and holds no variable x; the ``2`` of
+What is a variable, a number or a word is decided here once: ``\max`` is one token and holds no variable x; the ``2`` of
 ``a_2`` is part of a name; ``5cm``, ``\text{if}`` and ``\hspace{1cm}`` hold words, not products.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import lru_cache
 from itertools import pairwise
 
-import numpy as np
-
-from tqnet.questions import Question
 from tqnet.text.formulas import formula_spans, segments
 
 
@@ -82,9 +78,9 @@ TERM_STARTS = frozenset(_STARTS.split())
 _UNITS = """
     m cm mm dm km g kg mg t s ms h min L mL ml A V W J N K C Hz kW kJ Pa mol ft in lb oz rad mph kph mi yd
 """
-_UNIT_NAMES = frozenset(_UNITS.split())
+UNIT_NAMES = frozenset(_UNITS.split())
 #: Functions that many spell without a backslash; "sinx" is one of them and a variable.
-_SPELT = (
+SPELT_FUNCTIONS = (
     "arcsin",
     "arccos",
     "arctan",
@@ -118,48 +114,6 @@ def parse_formulas(text: str) -> tuple[Formula, ...]:
 def prose(text: str) -> tuple[tuple[int, int], ...]:
     """Where ``text`` is no formula, as spans (start, end)."""
     return tuple((segment.start, segment.end) for segment in segments(text) if not segment.is_formula)
-
-
-def texts_of(question: Question) -> list[str]:
-    """The stem and the options."""
-    return [question.stem, *question.options]
-
-
-def with_texts(question: Question, texts: Sequence[str]) -> Question:
-    """``question`` with another stem and other options."""
-    return replace(question, stem=texts[0], options=tuple(texts[1:]))
-
-
-def edit(text: str, changes: Mapping[tuple[int, int], str]) -> str:
-    """``text`` with each span (start, end) replaced; a command stays apart from a letter that comes to follow it."""
-    pieces, position = [], 0
-    for (start, end), new in sorted(changes.items()):
-        pieces += [text[position:start], new]
-        position = end
-        if re.search(r"\\[A-Za-z]+$", new) and text[position : position + 1].isalpha():
-            pieces.append(" ")
-    return "".join((*pieces, text[position:]))
-
-
-def replace_one(
-    question: Question,
-    rng: np.random.Generator,
-    eligible: Callable[[Formula], Iterable[int]],
-    other: Callable[[str, np.random.Generator], str],
-) -> Question:
-    """``question`` with one token, at a place that is ``eligible`` in its formula, made an ``other``."""
-    texts = texts_of(question)
-    found = [
-        (number, formula[at])
-        for number, text in enumerate(texts)
-        for formula in parse_formulas(text)
-        for at in eligible(formula)
-    ]
-    if not found:
-        return question
-    number, token = found[rng.integers(len(found))]
-    texts[number] = edit(texts[number], {(token.start, token.end): other(token.text, rng)})
-    return with_texts(question, texts)
 
 
 def text_at(formula: Formula, at: int) -> str:
@@ -307,7 +261,7 @@ def _words(tokens: Formula) -> set[int]:
     measures = _is_measure(tokens)
     for start, end in runs:
         letters = "".join(token.text for token in tokens[start:end])
-        if spelt := next((name for name in _SPELT if letters.startswith(name)), ""):
+        if spelt := next((name for name in SPELT_FUNCTIONS if letters.startswith(name)), ""):
             found.update(range(start, start + len(spelt)))
         elif _is_unit(tokens, start, letters, measures, found) or _is_word(letters):
             found.update(range(start, end))
@@ -332,7 +286,7 @@ def _is_measure(tokens: Formula) -> bool:
 
 def _is_unit(tokens: Formula, start: int, letters: str, measures: bool, words: set[int]) -> bool:
     """Whether letters are a unit: after a number, 5cm, or per another, km/h; one letter in a mere quantity alone."""
-    if not start or letters not in _UNIT_NAMES:
+    if not start or letters not in UNIT_NAMES:
         return False
     if text_at(tokens, start - 1) == "/" and start - 2 in words:
         return True
