@@ -38,7 +38,7 @@ _MEANING_THE_SAME = r"""
     \varepsilon=\epsilon \vartheta=\theta \varphi=\phi \%=% \tbinom=\binom \widehat=\hat \overrightarrow=\vec \degree=^
 """
 _ONE_NAME = SYNONYMS | dict(pair.split("=", 1) for pair in _MEANING_THE_SAME.split())
-_LOOKS = r"~ & \middle \scriptscriptstyle \mathstrut \strut \nonumber \hfill \cal"
+_LOOKS = r"\ ~ & \middle \scriptscriptstyle \mathstrut \strut \nonumber \hfill \cal"
 #: Beside what `tqnet.text.spelling` drops: sizes, spaces and fonts that take no argument.
 _NO_MEANING = TYPOGRAPHIC | frozenset(_LOOKS.split())
 
