@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands import augment, bench, check, encode, evaluate, merge
+from tqnet.commands import augment, bench, check, encode, evaluate, index, merge, search
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     evaluate.add,
     bench.add,
     augment.add,
+    index.add,
+    search.add,
 )
 
 
@@ -59,8 +61,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: From argparse: usage errors (2), ``--help`` and ``--version`` (0).
     """
-    args = make_parser().parse_args(argv)
-    args.argv = sys.argv[1:] if argv is None else list(argv)  # for reports, which say how they were made
+    argv = sys.argv[1:] if argv is None else list(argv)
+    args = make_parser().parse_args(index.with_verb(argv))
+    args.argv = argv  # for reports, which say how they were made
     try:
         return args.run(args)
     except KeyboardInterrupt:

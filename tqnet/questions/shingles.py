@@ -1,4 +1,4 @@
-r"""The words of a question as a set of shingles, in which numbers do not count.
+r"""The words of a question as a set of shingles, in which numbers do not count unless they are asked to.
 
 A shingle is a run of three tokens: ``Find $x + 2$`` has ``^ find x``, ``find x +``, ``x + 0`` and ``+ 0 $``. Formulas
 are read as they are spelt for the model (`tqnet.text.spelling`), so that ``\dfrac12`` and ``\frac{1}{2}`` differ in
@@ -29,10 +29,12 @@ def normal_text(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def folded_tokens(text: str) -> list[str]:
-    """Words in lower case, Chinese characters, signs and LaTeX commands of ``text``; every number is ``0``."""
+def folded_tokens(text: str, *, fold_numbers: bool = True) -> list[str]:
+    """Words in lower case, Chinese characters, signs and LaTeX commands of ``text``; a number is ``0``, or stays."""
     tokens = _TOKEN.findall(spell(normal_text(text)))
-    return ["0" if token[0].isdigit() else token if token[0] == "\\" else token.lower() for token in tokens]
+    return [
+        "0" if fold_numbers and token[0].isdigit() else token if token[0] == "\\" else token.lower() for token in tokens
+    ]
 
 
 @dataclass(frozen=True)
@@ -65,12 +67,12 @@ class ShingleSets:
         return shared / (len(a) + len(b) - shared)
 
 
-def shingle_sets(texts: Iterable[str]) -> ShingleSets:
+def shingle_sets(texts: Iterable[str], *, fold_numbers: bool = True) -> ShingleSets:
     """The shingles of each text; a text of few tokens, or of none, still has one."""
     known: dict[str, int] = {}
     shingles, starts = array("I"), array("q", [0])
     for text in texts:
-        tokens = (_BEGIN, *folded_tokens(text), _END)
+        tokens = (_BEGIN, *folded_tokens(text, fold_numbers=fold_numbers), _END)
         codes = np.array([known.get(t) or known.setdefault(t, hash64(t)) for t in tokens], dtype=np.uint64)
         runs = sum(codes[i : len(codes) - 2 + i] * _MIX[i] for i in range(3)) if len(codes) > 2 else codes[:1]
         shingles.frombytes(np.unique(np.asarray(runs >> np.uint64(32), dtype=np.uint32)).tobytes())

@@ -1,0 +1,150 @@
+"""Indexes appear whole, go on where a run was killed, and are brought up to date."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.search.samples import WIDTH, make_questions, make_vectors
+from tqnet.questions import Question, QuestionBank
+from tqnet.search import build as module
+from tqnet.search.build import Processes, build, update
+from tqnet.search.engine import DuplicateIdError, EngineError
+from tqnet.search.index import Index, IndexFolderError, Manifest, restore
+
+MANIFEST = Manifest("runs/model", "0123", WIDTH, "bank")
+QUESTIONS = make_questions()
+BANK = QuestionBank.from_questions(QUESTIONS)
+
+
+class Encoder:
+    """Gives each question the vector of its number, and dies after so many calls."""
+
+    def __init__(self, dies_after: int = 1000):
+        self.seen: list[str] = []
+        self.left = dies_after
+
+    def __call__(self, questions: Sequence[Question]) -> np.ndarray:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.seen += [question.id for question in questions]
+        return np.stack([make_vectors(100)[int(question.id[1:])] for question in questions])
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHARD", 8)
+
+
+def check_whole(folder: Path) -> None:
+    index = Index(folder)
+    assert index.engine.count() == 60
+    assert index.manifest == MANIFEST
+    assert [hit.id for hit in index.engine.by_vector(make_vectors()[33], 1)] == ["q033"]
+    assert not list(folder.parent.glob("*.building"))
+
+
+def test_a_killed_build_goes_on(tmp_path: Path) -> None:
+    folder, first, second = tmp_path / "index", Encoder(dies_after=3), Encoder()
+    with pytest.raises(KeyboardInterrupt):
+        build(BANK, first, folder, MANIFEST)
+    assert not folder.exists()
+    build(BANK, second, folder, MANIFEST)
+    assert first.seen + second.seen == BANK.ids  # each once
+    check_whole(folder)
+    with pytest.raises(FileExistsError, match="tqnet index sync"):
+        build(BANK, second, folder, MANIFEST)
+
+
+def test_what_another_model_has_left_is_not_gone_on_with(tmp_path: Path) -> None:
+    first, second = Encoder(dies_after=3), Encoder()
+    with pytest.raises(KeyboardInterrupt):
+        build(BANK, first, tmp_path / "index", replace(MANIFEST, digest="4567"))
+    build(BANK, second, tmp_path / "index", MANIFEST)
+    assert second.seen == BANK.ids
+    check_whole(tmp_path / "index")
+
+
+def test_two_processes_share_the_shards(tmp_path: Path) -> None:
+    barrier, encoders = threading.Barrier(2, timeout=60), [Encoder(), Encoder()]
+    threads = [
+        threading.Thread(
+            target=build,
+            args=(BANK, encoders[rank], tmp_path / "index", MANIFEST, Processes(rank, 2, barrier.wait)),
+        )
+        for rank in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(encoders[0].seen + encoders[1].seen) == BANK.ids
+    assert len(encoders[0].seen) == 32
+    check_whole(tmp_path / "index")
+
+
+def test_updates_encode_what_has_changed(tmp_path: Path) -> None:
+    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    index, encoder = Index(tmp_path / "index"), Encoder()
+    first, second = replace(QUESTIONS[1], difficulty=99), replace(QUESTIONS[2], stem="Something else")
+    changed = QuestionBank.from_questions([first, second, *QUESTIONS[3:50], make_questions(61)[60]])
+    changes = update(index, changed, encoder)
+    assert str(changes) == "1 added, 2 changed, 0 deleted, 47 as they were; 2 encoded"
+    assert encoder.seen == ["q002", "q060"]
+    assert index.engine.count() == 61
+    row = index.engine.get(["q001"]).to_pylist()[0]
+    assert row["difficulty"] == 99
+    assert row["vector"] == pytest.approx(make_vectors()[1] / np.linalg.norm(make_vectors()[1]), abs=1e-6)
+    again = update(index, changed, encoder, delete=True)
+    assert str(again) == "0 added, 0 changed, 11 deleted, 50 as they were; 0 encoded"
+    assert index.engine.count() == 50
+    with pytest.raises(DuplicateIdError):
+        index.add(QUESTIONS[2:3], make_vectors(1))
+
+
+def test_export_and_restore(tmp_path: Path) -> None:
+    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    Index(tmp_path / "index").engine.export(tmp_path / "out")
+    MANIFEST.save(tmp_path / "out")
+    restore(tmp_path / "out", tmp_path / "again")
+    check_whole(tmp_path / "again")
+    with pytest.raises(FileExistsError):
+        restore(tmp_path / "out", tmp_path / "again")
+
+
+def test_folders_that_are_no_index(tmp_path: Path) -> None:
+    with pytest.raises(IndexFolderError, match=r"no index here \(index.json is missing\)"):
+        Index(tmp_path)
+    (tmp_path / "index.json").write_text("{}")
+    with pytest.raises(IndexFolderError, match=r"index.json: not as tqnet index writes it"):
+        Index(tmp_path)
+    replace(MANIFEST, format=0, version="0.0.1").save(tmp_path)
+    with pytest.raises(IndexFolderError, match=r"made by tqnet 0\.0\.1 in a format that is no longer read"):
+        Index(tmp_path)
+    MANIFEST.save(tmp_path)
+    with pytest.raises(EngineError, match="no index that can be read"):
+        Index(tmp_path)
+
+
+def test_damaged_records(tmp_path: Path) -> None:
+    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    for file in (tmp_path / "index" / "lance").rglob("data/*.lance"):
+        file.write_bytes(b"nonsense")
+    with pytest.raises(EngineError, match="lance: "):
+        Index(tmp_path / "index").engine.by_vector(np.ones(WIDTH), 3)
+
+
+def test_models_that_do_not_fit(tmp_path: Path) -> None:
+    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    index = Index(tmp_path / "index")
+    index.check_model("elsewhere/model", "0123")
+    with pytest.raises(IndexFolderError, match="made by another model than new/model: runs/model"):
+        index.check_model("new/model", "4567")
+    with pytest.raises(ValueError, match="width"):
+        index.put(QUESTIONS[:1], np.ones((1, WIDTH + 1)))

@@ -1,0 +1,103 @@
+"""Candidates of both sources, merged by the paper's rule, without the query and its duplicates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.search.samples import make_questions, make_vectors
+from tqnet.questions import Question
+from tqnet.search.engine import SearchEngine
+from tqnet.search.filters import read_filter
+from tqnet.search.recall import Recall, fused, merge
+from tqnet.search.records import records, unit
+
+QUESTIONS, VECTORS = make_questions(), make_vectors()
+
+
+@pytest.mark.parametrize(
+    ("exact", "embedded", "n", "merged"),
+    [
+        ("abcdef", "cghijk", 5, "cgahb"),  # one in both, two of each
+        ("abc", "abc", 5, "abc"),
+        ("abc", "cba", 2, "cb"),
+        ("abcd", "", 3, "abc"),
+        ("", "abcd", 3, "abc"),
+        ("a", "bcdefg", 5, "bacde"),  # the other list fills the half that is missing
+        ("bcdefg", "a", 5, "abcde"),
+        ("", "", 5, ""),
+    ],
+)
+def test_merging(exact: str, embedded: str, n: int, merged: str) -> None:
+    assert "".join(merge(exact, embedded, n)) == merged
+
+
+@given(
+    st.permutations("abcdefgh"), st.permutations("efghijkl"), st.integers(0, 8), st.integers(0, 8), st.integers(1, 12)
+)
+def test_merging_takes_what_the_paper_says(one: list[str], other: list[str], a: int, b: int, n: int) -> None:
+    exact, embedded = one[:a], other[:b]
+    found = merge(exact, embedded, n)
+    both = set(exact) & set(embedded)
+    assert len(found) == len(set(found)) == min(n, len(set(exact) | set(embedded)))
+    if len(both) <= n:
+        assert both <= set(found)
+        rest = [sum(id in found for id in ids if id not in both) for ids in (exact, embedded)]
+        if min(len(exact), len(embedded)) - len(both) > n:
+            assert abs(rest[0] - rest[1]) <= 1
+    for ids in (exact, embedded):  # of each list, the first ones
+        taken = [id in found for id in ids if id not in both]
+        assert taken == sorted(taken, reverse=True)
+
+
+def test_places_in_both_lists_count_together() -> None:
+    scores = fused(("abc", "cd"))
+    assert scores == pytest.approx({"a": 1 / 10, "b": 1 / 11, "c": 1 / 12 + 1 / 10, "d": 1 / 11})
+
+
+def test_neither_the_query_nor_its_duplicates(engine: SearchEngine) -> None:
+    query = Question(id="q", stem="A train goes $60$ km in $2$ hours, how fast is it on its way to the town?")
+    again = replace(query, id="same-text")
+    other_numbers = replace(query, id="numbers", stem=query.stem.replace("60", "75"))
+    longer = Question(id="longer", stem=query.stem + " Give the answer in kilometres an hour, and explain each step.")
+    twin = replace(longer, id="twin-of-longer")
+    with_figure = replace(query, id="figure", images=("road.png",))
+    engine.add(records([query, again, other_numbers, longer, twin, with_figure], np.ones((6, 8))))
+    found = Recall(engine)(query, np.ones(8))
+    assert {one.question.id for one in found} == {"numbers", "longer", "figure"}
+    assert all(one.cosine == pytest.approx(1) and one.words for one in found)
+    assert "vector 1.000, text" in found[0].why
+
+
+def test_a_word_more_is_a_near_duplicate(engine: SearchEngine) -> None:
+    stem = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60))
+    engine.add(
+        records([Question(id="near", stem=f"{stem} more"), Question(id="other", stem=stem[:250])], np.ones((2, 8)))
+    )
+    assert [one.question.id for one in Recall(engine)(Question(id="q", stem=stem), np.ones(8))] == ["other"]
+
+
+@pytest.mark.parametrize("by", [("text",), ("vector",), ("text", "vector")])
+def test_sources_and_filters(engine: SearchEngine, by: tuple[str, ...]) -> None:
+    engine.add(records(QUESTIONS, VECTORS))
+    query = QUESTIONS[12]
+    found = Recall(engine)(query, VECTORS[12], 10, [read_filter("type=blank")], by=by)
+    assert 0 < len(found) <= 10
+    assert all(one.question.type == "blank" for one in found)
+    assert [(-one.score, one.question.id) for one in found] == sorted((-one.score, one.question.id) for one in found)
+    for one in found:
+        if one.cosine is not None:
+            expected = unit(VECTORS)[12] @ unit(VECTORS)[int(one.question.id[1:])]
+            assert one.cosine == pytest.approx(float(expected), abs=1e-5)
+    assert all(one.words is None for one in found) == (by == ("vector",))
+    assert all(one.cosine is None for one in found) == (by == ("text",))
+
+
+def test_without_a_vector_the_text_is_searched(engine: SearchEngine) -> None:
+    engine.add(records(QUESTIONS, VECTORS))
+    assert {one.cosine for one in Recall(engine)(QUESTIONS[12])} == {None}
+    assert Recall(engine)(Question(id="q", stem="of the")) == []

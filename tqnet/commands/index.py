@@ -1,0 +1,186 @@
+"""``tqnet index``: make an index of a bank and keep it up to date."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.cli import Subparsers
+    from tqnet.modeling.encoder import QuestionEncoder
+    from tqnet.questions import Question, QuestionBank
+    from tqnet.search.build import Encode, Processes
+    from tqnet.search.index import Index
+
+_VERBS = ("build", "add", "update", "delete", "sync", "export", "restore")
+
+
+def with_verb(argv: Sequence[str]) -> list[str]:
+    """``tqnet index BANK`` is ``tqnet index build BANK``."""
+    argv = list(argv)
+    at = next((at for at, word in enumerate(argv) if not word.startswith("-")), None)
+    if at is None or argv[at] != "index" or not argv[at + 1 :] or argv[at + 1] in (*_VERBS, "-h", "--help"):
+        return argv
+    return [*argv[: at + 1], "build", *argv[at + 1 :]]
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "index",
+        help="make an index of a bank for tqnet search, and keep it up to date",
+        description="tqnet index BANK --model DIR --out INDEX makes an index; the verbs below change one. Encoding by "
+        "several processes: accelerate launch --module tqnet.cli index BANK ... (on processors ACCELERATE_USE_CPU=true "
+        "torchrun --nproc_per_node 2 --module tqnet.cli index BANK ...). A run that was killed goes on where it was.",
+    )
+    verbs = parser.add_subparsers(required=True, metavar="BANK | VERB")
+
+    build = verbs.add_parser("build", help="make an index of a bank; the verb may be left out")
+    build.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
+    build.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net, or encoder:minilm")
+    build.add_argument("--out", required=True, metavar="INDEX", help="folder that appears when the index is whole")
+    add_model_arguments(build)
+    add_error_arguments(build)
+    build.set_defaults(run=_build)
+
+    for verb, text in (
+        ("add", "add questions that are new"),
+        ("update", "add questions, each in place of the one of its id"),
+        ("sync", "make an index hold what a bank holds, no more and no less; only what has changed is encoded"),
+    ):
+        change = verbs.add_parser(verb, help=text)
+        change.add_argument("index", metavar="INDEX")
+        change.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
+        change.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
+        add_model_arguments(change)
+        add_error_arguments(change)
+        change.set_defaults(run=_change, verb=verb)
+
+    delete = verbs.add_parser("delete", help="remove questions")
+    delete.add_argument("index", metavar="INDEX")
+    delete.add_argument("ids", nargs="+", metavar="ID")
+    delete.set_defaults(run=_delete)
+
+    export = verbs.add_parser("export", help="write an index as a folder of Parquet files, which any engine restores")
+    export.add_argument("index", metavar="INDEX")
+    export.add_argument("folder", metavar="FOLDER", help="must be new")
+    export.set_defaults(run=_export)
+
+    restore = verbs.add_parser("restore", help="make an index of what export has written")
+    restore.add_argument("folder", metavar="FOLDER")
+    restore.add_argument("--out", required=True, metavar="INDEX", help="must be new")
+    restore.set_defaults(run=_restore)
+
+
+def encoder_of(model: QuestionEncoder, args: argparse.Namespace) -> Encode:
+    """How questions become vectors under the arguments of `add_model_arguments`."""
+    from tqnet.libraries import precision
+
+    chosen = precision(args.precision, args.device)
+
+    def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
+        return model.encode(questions, batch_size=args.batch_size, device=args.device, precision=chosen)
+
+    return encode
+
+
+def open_index(folder: str) -> Index:
+    """The index in a folder.
+
+    Raises:
+        IndexFolderError: It is none.
+    """
+    from tqnet.search.index import Index
+
+    return Index(Path(folder))
+
+
+def open_model(index: Index, moved: str | None) -> QuestionEncoder:
+    """The model that has made the index's vectors, or the same one elsewhere.
+
+    Raises:
+        FileNotFoundError: It is no longer where it was.
+        IndexFolderError: It is another one.
+    """
+    from tqnet.evaluation.sources import ENCODER, open_source, source_digest
+
+    source = moved or index.manifest.model
+    if not source.startswith(ENCODER) and not Path(source).is_dir():
+        raise FileNotFoundError(f"{source}: the model of {index.folder} is not there; say where it lies with --model")
+    index.check_model(source, source_digest(source))
+    return open_source(source)
+
+
+def _build(args: argparse.Namespace) -> int:
+    from tqnet.evaluation.sources import open_source, source_digest
+    from tqnet.libraries import quiet
+    from tqnet.search.build import build
+    from tqnet.search.index import Manifest
+
+    quiet()
+    processes = _processes()
+    bank = read_bank(args)
+    model = open_source(args.model)
+    source = args.model if args.model.startswith("encoder:") else os.path.abspath(args.model)
+    manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name)
+    build(bank, encoder_of(model, args), Path(args.out), manifest, processes)
+    if processes.rank == 0:
+        print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
+    return 0
+
+
+def _processes() -> Processes:
+    """Those of ``accelerate launch`` or torchrun."""
+    from tqnet.search.build import Processes
+
+    if int(os.environ.get("WORLD_SIZE", 1)) < 2:
+        return Processes()
+    from accelerate import PartialState
+
+    state = PartialState(cpu=os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"))
+    return Processes(state.process_index, state.num_processes, state.wait_for_everyone)
+
+
+def _change(args: argparse.Namespace) -> int:
+    from tqnet.libraries import quiet
+    from tqnet.search.build import update
+    from tqnet.search.engine import DuplicateIdError
+
+    quiet()
+    index = open_index(args.index)
+    bank = read_bank(args)
+    if args.verb == "add" and (known := sorted(set(bank.ids) & index.states().keys())):
+        raise DuplicateIdError(f"{known[0]}: is in the index already ({len(known):,} such ids); use tqnet index update")
+    encode = encoder_of(open_model(index, args.model), args)
+    print(f"{args.index}: {update(index, bank, encode, delete=args.verb == 'sync')}")
+    return 0
+
+
+def _delete(args: argparse.Namespace) -> int:
+    engine = open_index(args.index).engine
+    gone = engine.delete(args.ids)
+    engine.optimize()
+    print(f"{args.index}: {gone:,} deleted, {engine.count():,} left")
+    return 0 if gone == len(set(args.ids)) else 1
+
+
+def _export(args: argparse.Namespace) -> int:
+    index, folder = open_index(args.index), Path(args.folder)
+    count = index.engine.export(folder)
+    index.manifest.save(folder)
+    print(f"{args.folder}: {count:,} questions")
+    return 0
+
+
+def _restore(args: argparse.Namespace) -> int:
+    from tqnet.search.index import restore
+
+    index: Any = restore(Path(args.folder), Path(args.out))
+    print(f"{args.out}: {index.engine.count():,} questions")
+    return 0

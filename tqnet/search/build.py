@@ -1,0 +1,154 @@
+"""Making an index of a bank, by any number of processes, resumable, and bringing one up to date.
+
+Vectors are computed in shards, each a file of its own beside the index that is to be; what a killed run has left is
+gone on with. The index appears under its name when it is whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from tqdm import tqdm
+
+from tqnet.files import atomic
+from tqnet.questions import Question, QuestionBank
+from tqnet.questions.bank import batched
+from tqnet.search.index import Index, Manifest
+from tqnet.search.records import content_key, state_key
+
+#: Questions of a shard: what a killed run may lose, for each process.
+SHARD = 2048
+
+#: Questions -> their vectors ``[questions, width]``.
+Encode = Callable[[Sequence[Question] | QuestionBank], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Processes:
+    """How many encode, and which of them this is.
+
+    Attributes:
+        wait: Until all are here.
+    """
+
+    rank: int = 0
+    count: int = 1
+    wait: Callable[[], object] = lambda: None
+
+
+def build(
+    bank: QuestionBank, encode: Encode, folder: Path, manifest: Manifest, processes: Processes | None = None
+) -> None:
+    """The index of ``bank`` at ``folder``, which must not be there; every process is to call this.
+
+    Raises:
+        FileExistsError: There is something at ``folder``.
+    """
+    processes = processes or Processes()
+    if folder.exists():
+        raise FileExistsError(f"{folder}: is there already; tqnet index sync brings an index up to date")
+    work = folder.with_name(f"{folder.name}.building")
+    if processes.rank == 0:
+        _prepare(work, {"bank": bank.fingerprint, "model": manifest.digest or manifest.model, "shard": SHARD})
+    processes.wait()
+    shards = [range(start, min(start + SHARD, len(bank))) for start in range(0, len(bank), SHARD)]
+    own = [number for number in range(len(shards)) if number % processes.count == processes.rank]
+    missing = [number for number in own if not _vectors(work, number).exists()]
+    with tqdm(total=sum(len(shards[number]) for number in own), unit=" questions", desc="encode", disable=None) as bar:
+        bar.update(sum(len(shards[number]) for number in set(own) - set(missing)))
+        for number in missing:
+            with atomic(_vectors(work, number)) as temporary, temporary.open("wb") as stream:
+                np.save(stream, encode(bank.select(np.array(shards[number]))))
+            bar.update(len(shards[number]))
+    processes.wait()
+    if processes.rank == 0:
+        _assemble(bank, shards, work, manifest)
+        os.replace(work / "index", folder)
+        shutil.rmtree(work)
+    processes.wait()
+
+
+def _prepare(work: Path, plan: dict[str, object]) -> None:
+    """An empty folder for the shards, or that of a run with the same plan."""
+    file = work / "plan.json"
+    if file.is_file() and json.loads(file.read_text(encoding="utf-8")) == plan:
+        shutil.rmtree(work / "index", ignore_errors=True)
+        return
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    with atomic(file) as temporary:
+        temporary.write_text(json.dumps(plan), encoding="utf-8")
+
+
+def _assemble(bank: QuestionBank, shards: Sequence[range], work: Path, manifest: Manifest) -> None:
+    index = Index.create(work / "index", manifest)
+    with tqdm(total=len(bank), unit=" questions", desc="index", disable=None) as bar:
+        for number, shard in enumerate(shards):
+            index.add(list(bank.select(np.array(shard))), np.load(_vectors(work, number)))
+            bar.update(len(shard))
+    index.engine.optimize()
+    index.engine.close()
+
+
+def _vectors(work: Path, number: int) -> Path:
+    return work / f"vectors-{number:06d}.npy"
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What an update has done.
+
+    Attributes:
+        added, changed, deleted, unchanged: Questions.
+        encoded: Of the added and changed, those whose vector was computed: text or figures were new.
+    """
+
+    added: int = 0
+    changed: int = 0
+    deleted: int = 0
+    unchanged: int = 0
+    encoded: int = 0
+
+    def __str__(self) -> str:
+        return (
+            f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} as they "
+            f"were; {self.encoded:,} encoded"
+        )
+
+
+def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bool = False) -> Changes:
+    """Write what is new or has changed in ``bank``, a shard at a time; a run that was killed is simply run again.
+
+    Args:
+        delete: Also remove questions that are not in ``bank``.
+    """
+    known = index.states()
+    seen: set[str] = set()
+    added = changed = encoded = 0
+    for questions in batched(tqdm(bank, unit=" questions", desc="update", disable=None), SHARD):
+        states = {question.id: (state_key(question), content_key(question)) for question in questions}
+        seen |= states.keys()
+        fresh = [question for question in questions if known.get(question.id) != states[question.id]]
+        reworded = [q for q in fresh if q.id not in known or known[q.id][1] != states[q.id][1]]
+        vectors = _kept_vectors(index, {question.id for question in fresh} - {question.id for question in reworded})
+        if reworded:
+            vectors |= dict(zip((question.id for question in reworded), encode(reworded), strict=True))
+        if fresh:
+            index.put(fresh, np.stack([vectors[question.id] for question in fresh]))
+        new = sum(question.id not in known for question in fresh)
+        added, changed, encoded = added + new, changed + len(fresh) - new, encoded + len(reworded)
+    gone = known.keys() - seen if delete else set()
+    index.engine.delete(gone)
+    index.engine.optimize()
+    return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
+
+
+def _kept_vectors(index: Index, ids: set[str]) -> dict[str, np.ndarray]:
+    found = index.engine.get(sorted(ids))
+    return dict(zip(found["id"].to_pylist(), map(np.array, found["vector"].to_pylist()), strict=True))

@@ -1,0 +1,239 @@
+"""The engine inside the process: LanceDB, whose tables are files of a folder."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import timedelta
+from functools import wraps
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import lancedb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
+from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
+
+from tqnet.search.engine import BOOSTS, DuplicateIdError, EngineError, Hit, SearchEngine, best
+from tqnet.search.filters import Filter
+from tqnet.search.records import TEXT_FIELDS
+
+_TABLE = "questions"
+
+#: Up to so many records all vectors are compared: exact, and faster than a graph is built.
+EXACT = 20_000
+#: Up to so many, a graph of all vectors (HNSW); above, vectors of one bit per number in partitions (IVF, RaBitQ).
+GRAPH = 400_000
+
+#: Partitions that are searched, and how many times as many candidates are compared by their whole vectors.
+_PROBES, _REFINE = 40, 10
+
+_SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
+    "id": BTree(),
+    "difficulty": BTree(),
+    "figures": BTree(),
+    "type": Bitmap(),
+    "language": Bitmap(),
+    "source": Bitmap(),
+    "concept": LabelList(),
+}
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _with_clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Callable[Concatenate[LanceEngine, P], R]:
+    """What goes wrong within the database is an `EngineError` that names its folder."""
+
+    @wraps(method)
+    def call(engine: LanceEngine, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return method(engine, *args, **kwargs)
+        except EngineError:
+            raise
+        except (RuntimeError, OSError, pa.ArrowException) as error:
+            raise EngineError(f"{engine.folder}: {_first_line(error)}") from error
+
+    return call
+
+
+class LanceEngine(SearchEngine):
+    """Records in a folder.
+
+    Args:
+        folder: Of the database.
+        schema: Makes a new table of these columns; by default the one that is there is opened.
+
+    Raises:
+        EngineError: There is none, or it cannot be read.
+        FileExistsError: There is one where a new one was to be made.
+    """
+
+    def __init__(self, folder: Path, schema: pa.Schema | None = None):
+        self.folder = folder
+        # Another process may have written since the last call.
+        self._database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
+        try:
+            if schema is not None:
+                self._table = self._database.create_table(_TABLE, schema=schema)
+                self._make_word_indexes()
+            else:
+                self._table = self._database.open_table(_TABLE)
+                self._table.count_rows()
+        except (ValueError, RuntimeError, OSError) as error:
+            if schema is not None and "already exists" in str(error):
+                raise FileExistsError(f"{folder}: there is an index already") from error
+            raise EngineError(f"{folder}: no index that can be read ({_first_line(error)})") from error
+
+    @_with_clear_errors
+    def add(self, records: pa.Table) -> None:
+        """See :class:`SearchEngine`; of several processes that add at a time, one has to be the last to look."""
+        ids = records["id"]
+        twice = {entry["values"] for entry in pc.value_counts(ids).to_pylist() if entry["counts"] > 1}
+        if known := sorted(twice | set(self.get(ids.to_pylist(), ["id"])["id"].to_pylist())):
+            raise DuplicateIdError(f"{known[0]}: there is a record of this id already ({len(known):,} such ids)")
+        if len(records):
+            self._table.add(records)
+
+    @_with_clear_errors
+    def put(self, records: pa.Table) -> None:
+        if len(records):
+            self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
+
+    @_with_clear_errors
+    def delete(self, ids: Collection[str]) -> int:
+        before = self.count()
+        for some in _some(sorted(ids)):
+            self._table.delete(_condition(Filter("id", "=", some)))
+        return before - self.count()
+
+    @_with_clear_errors
+    def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+        length = float(np.linalg.norm(vector))
+        unit = np.asarray(vector, dtype=np.float32) / (length or 1)
+
+        def found(limit: int) -> list[Hit]:
+            search: Any = self._table.search(unit, vector_column_name="vector")
+            search = search.distance_type("dot").nprobes(_PROBES).refine_factor(_REFINE).ef(max(64, 2 * limit))
+            table = self._filtered(search, where, limit).select(["id", "_distance"]).to_arrow()
+            scores = np.round(1 - table["_distance"].to_numpy(), 6)
+            return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+
+        return best(found, k)
+
+    @_with_clear_errors
+    def by_words(
+        self,
+        words: Mapping[str, Sequence[str]],
+        k: int,
+        where: Sequence[Filter] = (),
+        boosts: Mapping[str, float] = BOOSTS,
+    ) -> list[Hit]:
+        asked: list[tuple[Occur, FullTextQuery]] = [
+            (Occur.SHOULD, MatchQuery(" ".join(of), field, boost=boosts.get(field, 1.0)))  # type: ignore[call-arg]
+            for field, of in words.items()
+            if of and boosts.get(field, 1.0) > 0
+        ]
+        if not asked:
+            return []
+
+        def found(limit: int) -> list[Hit]:
+            search = self._table.search(BooleanQuery(asked))
+            table = self._filtered(search, where, limit).select(["id", "_score"]).to_arrow()
+            scores = np.round(table["_score"].to_numpy().astype(float), 5)
+            return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+
+        return best(found, k)
+
+    @_with_clear_errors
+    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
+        wanted = list(dict.fromkeys(("id", *(columns or self._table.schema.names))))
+        pieces = [
+            self._table.search().where(_condition(Filter("id", "=", some))).select(wanted).limit(len(some)).to_arrow()
+            for some in _some(list(dict.fromkeys(ids)))
+        ]
+        found = pa.concat_tables([self._table.schema.empty_table().select(wanted), *pieces])
+        place = {id: row for row, id in enumerate(found["id"].to_pylist())}
+        return found.take(pa.array([place[id] for id in ids if id in place], pa.int64()))
+
+    @_with_clear_errors
+    def count(self, where: Sequence[Filter] = ()) -> int:
+        return self._table.count_rows(_conditions(where) or None)
+
+    def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        search = self._table.search().select(list(columns or self._table.schema.names)).limit(self.count())
+        for batch in search.to_batches(4096):
+            yield pa.Table.from_batches([batch])
+
+    @_with_clear_errors
+    def optimize(self) -> None:
+        self._make_indexes()
+        # Readers of the last hour may still hold an old version.
+        self._table.optimize(cleanup_older_than=timedelta(hours=1))
+
+    def _filtered(self, search: Any, where: Sequence[Filter], limit: int) -> Any:
+        condition = _conditions(where)
+        return (search.where(condition, prefilter=True) if condition else search).limit(limit)
+
+    def _make_word_indexes(self) -> None:
+        for field in TEXT_FIELDS:
+            self._table.create_index(field, config=_words_as_they_are())
+
+    def _make_indexes(self) -> None:
+        """Those that are missing, and another one of the vectors where there have become too many for theirs."""
+        kinds = {column: index.index_type for index in self._table.list_indices() for column in index.columns}
+        for field, config in _SCALAR_INDEXES.items():
+            if field not in kinds:
+                self._table.create_index(field, config=config)
+        size = self.count()
+        if size > GRAPH and kinds.get("vector") != "IvfRq":
+            partitions = max(1, round(math.sqrt(size)))
+            self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
+        elif EXACT < size <= GRAPH and "vector" not in kinds:
+            self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
+
+
+def _words_as_they_are() -> FTS:
+    """`tqnet.text.words` has chosen them."""
+    return FTS(
+        with_position=False,
+        base_tokenizer="whitespace",
+        lower_case=False,
+        stem=False,
+        remove_stop_words=False,
+        ascii_folding=False,
+        max_token_length=None,
+    )
+
+
+def _conditions(where: Sequence[Filter]) -> str:
+    return " AND ".join(f"({_condition(each)})" for each in where)
+
+
+def _condition(each: Filter) -> str:
+    values = ", ".join(map(_literal, each.values))
+    if each.field == "concept":
+        contains = f"array_has_any(concept, [{values}])"
+        return contains if each.sign == "=" else f"NOT {contains}"
+    if each.sign == "=":
+        return f"{each.field} IN ({values})"
+    if each.sign == "!=":
+        return f"{each.field} IS NULL OR {each.field} NOT IN ({values})"
+    return f"{each.field} {each.sign} {values}"
+
+
+def _literal(value: str | float | int) -> str:
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+
+
+def _some(ids: list[str], size: int = 1000) -> Iterator[tuple[str, ...]]:
+    """A condition may name so many ids at a time."""
+    for start in range(0, len(ids), size):
+        yield tuple(ids[start : start + size])
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -1,0 +1,155 @@
+"""Candidates from exact text and from vectors, merged, without the query's duplicates (FSE, "Recall Module")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from tqnet.questions import Question
+from tqnet.questions.shingles import shingle_sets
+from tqnet.search.engine import Hit, SearchEngine
+from tqnet.search.filters import Filter
+from tqnet.search.records import content_key, query_words, question_of
+
+#: A place counts 1 / (DAMPING + place) in each list, the first being 0 (reciprocal rank fusion, Cormack et al. 2009).
+DAMPING = 10
+
+#: Least share of three-word runs, numbers as they are, that near duplicates have in common.
+NEAR = 0.9
+
+#: What a source finds beyond the candidates that are wanted, for those that are duplicates.
+_SPARE = 20
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A question that may be similar.
+
+    Attributes:
+        score: Of its places in what the text and the vector have found; more is better.
+        cosine: With the query; None where the vector has not found it.
+        words: BM25 of the words in common; None where the text has not found it.
+    """
+
+    question: Question
+    score: float
+    cosine: float | None = None
+    words: float | None = None
+
+    @property
+    def why(self) -> str:
+        """What has found it, in words."""
+        found = [] if self.cosine is None else [f"vector {self.cosine:.3f}"]
+        return ", ".join(found + ([] if self.words is None else [f"text {self.words:.1f}"]))
+
+
+class Recall:
+    """Searches by text and by vector at the same time.
+
+    Args:
+        engine: Where the records are.
+    """
+
+    def __init__(self, engine: SearchEngine):
+        self.engine = engine
+        self._threads = ThreadPoolExecutor(2, "recall")
+
+    def __call__(
+        self,
+        query: Question,
+        vector: np.ndarray | None = None,
+        n: int = 100,
+        where: Sequence[Filter] = (),
+        *,
+        by: Collection[str] = ("text", "vector"),
+    ) -> list[Candidate]:
+        """At most ``n`` candidates that meet ``where``, best first; neither the query, by its id, nor a duplicate of
+        it or of a better candidate.
+
+        Args:
+            vector: Of the query, ``[width]``; without one, only its text is searched for.
+            by: The sources that are asked.
+        """
+        words = query_words(query)
+        text = self._ask("text" in by, lambda: self.engine.by_words(words, n + _SPARE, where))
+        near = self._ask("vector" in by and vector is not None, lambda: self._by_vector(vector, n + _SPARE, where))
+        bm25, cosine = dict(text()), dict(near())
+        found = self._records({*bm25, *cosine})
+        exact, embedded = (_without_doubles(ids, found, query) for ids in (bm25, cosine))
+        merged = merge(exact, embedded, n)
+        scores = fused((exact, embedded))
+        ordered = sorted(merged, key=lambda id: (-scores[id], id))
+        different = _without_near(ordered, found, query)
+        return [Candidate(found[id].question, scores[id], cosine.get(id), bm25.get(id)) for id in different]
+
+    def _ask(self, wanted: bool, search: Callable[[], list[Hit]]) -> Callable[[], list[Hit]]:
+        return self._threads.submit(search).result if wanted else list
+
+    def _by_vector(self, vector: Any, n: int, where: Sequence[Filter]) -> list[Hit]:
+        return self.engine.by_vector(vector, n, where)
+
+    def _records(self, ids: Collection[str]) -> dict[str, _Found]:
+        rows = self.engine.get(sorted(ids)).select(["id", "stem", "content", "question", "images"]).to_pylist()
+        return {
+            row["id"]: _Found(question_of(row["question"], row["images"]), row["content"], set(row["stem"].split()))
+            for row in rows
+        }
+
+
+@dataclass(frozen=True)
+class _Found:
+    question: Question
+    content: str
+    words: set[str]
+
+
+def merge(exact: Sequence[str], embedded: Sequence[str], n: int) -> list[str]:
+    """``n`` ids of two lists, each best first: those in both, and of what is left to fill one half from the rest of
+    each (FSE, "Merging the Exercises"). Where one list is too short for its half, the other one fills it.
+    """
+    both = [id for id in embedded if id in set(exact)][:n]
+    rests = [[id for id in ids if id not in both] for ids in (embedded, exact)]
+    left = n - len(both)
+    half = min(len(rests[0]), max((left + 1) // 2, left - len(rests[1])))
+    parts = rests[0][:half], rests[1][: left - half]
+    return both + [id for turn in zip_longest(*parts) for id in turn if id is not None]
+
+
+def fused(lists: Iterable[Sequence[str]]) -> dict[str, float]:
+    """The score of each id by its places in the lists."""
+    scores: dict[str, float] = {}
+    for ids in lists:
+        for place, id in enumerate(ids):
+            scores[id] = scores.get(id, 0.0) + 1 / (DAMPING + place)
+    return scores
+
+
+def _without_doubles(ids: Iterable[str], found: dict[str, _Found], query: Question) -> list[str]:
+    """Those that say something else than the query and than those before them."""
+    seen = {content_key(query)}
+    kept = []
+    for id in ids:
+        if id in found and id != query.id and found[id].content not in seen:
+            seen.add(found[id].content)
+            kept.append(id)
+    return kept
+
+
+def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question) -> list[str]:
+    """Those that differ by more than a word or two from the query; questions with figures differ by these."""
+    if query.images:
+        return list(ids)
+    own = set(query_words(query)["stem"])
+    suspects = [id for id in ids if not found[id].question.images and _jaccard(own, found[id].words) >= NEAR]
+    sets = shingle_sets([query.content, *(found[id].question.content for id in suspects)], fold_numbers=False)
+    near = {id for place, id in enumerate(suspects, 1) if sets.jaccard(0, place) >= NEAR}
+    return [id for id in ids if id not in near]
+
+
+def _jaccard(one: set[str], other: set[str]) -> float:
+    return len(one & other) / max(1, len(one | other))

@@ -1,0 +1,131 @@
+"""What an index holds of a question: its vector, its words, what it may be filtered by, and the question itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tqnet.questions import Question
+from tqnet.questions.reading import read_question, write_question
+from tqnet.questions.shingles import normal_text
+from tqnet.text.words import search_words
+
+#: Fields that are searched by words.
+TEXT_FIELDS = ("stem", "concepts")
+
+
+def schema(width: int) -> pa.Schema:
+    """Columns of a record whose vector has ``width`` numbers.
+
+    - ``vector``: of length 1, or all zeros.
+    - ``stem``, ``concepts``: words of the stem with its options, and of the names of its concepts, by spaces.
+    - ``concept``: every concept of the question and those above it, each as a path with ``/`` and by its name alone.
+    - ``content``: equal where texts and figures are, whatever the questions and files are called.
+    - ``state``: equal where the whole record is.
+    - ``question``: the whole record as JSON, and in ``images`` the figures' paths, which no answer shows.
+    """
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("vector", pa.list_(pa.float32(), width), nullable=False),
+            pa.field("stem", pa.string(), nullable=False),
+            pa.field("concepts", pa.string(), nullable=False),
+            pa.field("concept", pa.list_(pa.string()), nullable=False),
+            pa.field("difficulty", pa.float64()),
+            pa.field("type", pa.string()),
+            pa.field("language", pa.string()),
+            pa.field("source", pa.string()),
+            pa.field("figures", pa.int64(), nullable=False),
+            pa.field("content", pa.string(), nullable=False),
+            pa.field("state", pa.string(), nullable=False),
+            pa.field("question", pa.string(), nullable=False),
+            pa.field("images", pa.list_(pa.string()), nullable=False),
+        ]
+    )
+
+
+def records(questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
+    """The records of ``questions``, whose vectors ``[questions, width]`` are scaled to length 1.
+
+    Raises:
+        ValueError: Not one vector per question, or one that is not finite.
+    """
+    vectors = np.asarray(vectors, dtype=np.float32)
+    if len(vectors) != len(questions):
+        raise ValueError(f"{len(vectors)} vectors for {len(questions)} questions")
+    if not np.isfinite(vectors).all():
+        raise ValueError("a vector is not finite")
+    columns = schema(vectors.shape[1])
+    rows = [_plain(question) for question in questions]
+    arrays = {field.name: [row[field.name] for row in rows] for field in columns if field.name != "vector"}
+    flat = pa.array(unit(vectors).ravel(), pa.float32())
+    arrays["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
+    return pa.table([arrays[field.name] for field in columns], schema=columns)
+
+
+def unit(vectors: np.ndarray) -> np.ndarray:
+    """Vectors ``[n, width]`` scaled to length 1; zeros stay zeros."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors / np.where(lengths > 0, lengths, 1)
+
+
+def question_of(text: str, images: Iterable[str]) -> Question:
+    """The question of a record, from its columns ``question`` and ``images``."""
+    return read_question(json.loads(text) | {"images": list(images)})
+
+
+def query_words(question: Question) -> dict[str, list[str]]:
+    """Words of a question by the field that they are looked for in."""
+    names = dict.fromkeys(name for path in question.knowledge for name in path)
+    return {"stem": search_words(question.content), "concepts": search_words("\n".join(names))}
+
+
+def content_key(question: Question) -> str:
+    """Equal for questions that say the same and show the same figures; 16 hex digits."""
+    return _digest([normal_text(question.content), *map(_figure, question.images)])
+
+
+def state_key(question: Question) -> str:
+    """Equal where nothing about a question has changed; 16 hex digits."""
+    return _digest([json.dumps(write_question(question), sort_keys=True), *map(_figure, question.images)])
+
+
+def _digest(parts: Iterable[str]) -> str:
+    digest = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        digest.update(f"{len(part)}:{part}".encode())
+    return digest.hexdigest()
+
+
+def _figure(path: str) -> str:
+    """What is in a figure's file; of one that is not there, its name."""
+    try:
+        return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+    except OSError:
+        return path
+
+
+def _plain(question: Question) -> dict[str, object]:
+    words = query_words(question)
+    paths = dict.fromkeys(path[:end] for path in question.knowledge for end in range(1, len(path) + 1))
+    names = ["/".join(path) for path in paths] + [path[-1] for path in paths]
+    return {
+        "id": question.id,
+        "stem": " ".join(words["stem"]),
+        "concepts": " ".join(words["concepts"]),
+        "concept": list(dict.fromkeys(names)),
+        "difficulty": question.difficulty,
+        "type": question.type,
+        "language": question.language,
+        "source": question.source,
+        "figures": len(question.images),
+        "content": content_key(question),
+        "state": state_key(question),
+        "question": json.dumps(write_question(question) | {"images": []}, ensure_ascii=False),
+        "images": list(question.images),
+    }
