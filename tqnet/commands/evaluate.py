@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tqnet.commands import evaluate_recall
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def add(subparsers: Subparsers) -> None:
     _add_difficulty(tasks)
     _add_agreement(tasks)
     _add_stages(tasks)
+    evaluate_recall.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:
@@ -131,7 +133,7 @@ def _picture(path: str) -> str:
 def run_similar(args: argparse.Namespace) -> int:
     bank = read_bank(args)
     baselines = {"TF-IDF": "tfidf", "BM25": "bm25", _START_NAME: args.start or _START}
-    return _run_one_model(args, _tasks(args, bank, similarity=_similarity(args, bank)), baselines)
+    return _run_one_model(args, _tasks(args, bank, similarity=similarity_of(args, bank)), baselines)
 
 
 def run_probe(args: argparse.Namespace) -> int:
@@ -189,7 +191,7 @@ def run_stages(args: argparse.Namespace) -> int:
 
     stages = parse_stages(args.stages)
     bank, logs, out = read_bank(args), training_logs(stages), Path(args.out)
-    tasks = _what_there_is(_tasks(args, bank, similarity=_similarity(args, bank), hierarchy=_hierarchy(bank)))
+    tasks = _what_there_is(_tasks(args, bank, similarity=similarity_of(args, bank), hierarchy=_hierarchy(bank)))
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     results, vectors = _measure(args, stages, tasks, cache=out / "vectors")
     facts = provenance("tqnet " + shlex.join(args.argv), bank, logs)
@@ -309,7 +311,8 @@ def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
     return KnowledgeHierarchy.from_bank(bank)
 
 
-def _similarity(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
+def similarity_of(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
+    """Which questions of a bank are similar, by ``--pairs``, ``--similar-level`` or their groups."""
     from tqnet.questions import Similarity
 
     if args.similar_level is not None:

@@ -67,6 +67,7 @@ class Recall:
         where: Sequence[Filter] = (),
         *,
         by: Collection[str] = ("text", "vector"),
+        duplicates: bool = False,
     ) -> list[Candidate]:
         """At most ``n`` candidates that meet ``where``, best first; neither the query, by its id, nor a duplicate of
         it or of a better candidate.
@@ -74,17 +75,19 @@ class Recall:
         Args:
             vector: Of the query, ``[width]``; without one, only its text is searched for.
             by: The sources that are asked.
+            duplicates: Keep them.
         """
         words = query_words(query)
         text = self._ask("text" in by, lambda: self.engine.by_words(words, n + _SPARE, where))
         near = self._ask("vector" in by and vector is not None, lambda: self._by_vector(vector, n + _SPARE, where))
         bm25, cosine = dict(text()), dict(near())
         found = self._records({*bm25, *cosine})
-        exact, embedded = (_without_doubles(ids, found, query) for ids in (bm25, cosine))
+        others = [[id for id in ids if id != query.id and id in found] for ids in (bm25, cosine)]
+        exact, embedded = others if duplicates else [_without_doubles(ids, found, query) for ids in others]
         merged = merge(exact, embedded, n)
         scores = fused((exact, embedded))
         ordered = sorted(merged, key=lambda id: (-scores[id], id))
-        different = _without_near(ordered, found, query)
+        different = ordered if duplicates else _without_near(ordered, found, query)
         return [Candidate(found[id].question, scores[id], cosine.get(id), bm25.get(id)) for id in different]
 
     def _ask(self, wanted: bool, search: Callable[[], list[Hit]]) -> Callable[[], list[Hit]]:
@@ -134,7 +137,7 @@ def _without_doubles(ids: Iterable[str], found: dict[str, _Found], query: Questi
     seen = {content_key(query)}
     kept = []
     for id in ids:
-        if id in found and id != query.id and found[id].content not in seen:
+        if found[id].content not in seen:
             seen.add(found[id].content)
             kept.append(id)
     return kept

@@ -1,0 +1,54 @@
+"""``tqnet evaluate recall``: how many similar questions an index finds among its first hundred."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from tqnet.commands.encode import whole_number
+from tqnet.commands.index import open_index
+
+if TYPE_CHECKING:
+    from tqnet.search.evaluation import RecallScores
+
+
+def add(tasks: Any) -> None:
+    parser = tasks.add_parser("recall", help="R@100 and P@1/3/5 of an index: by text, by vectors, and by both")
+    parser.add_argument("index", metavar="INDEX", help="that tqnet index has made; its questions are also the queries")
+    parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
+    parser.add_argument("-n", type=whole_number(5), default=100, help="candidates that are recalled (100)")
+    similar = parser.add_mutually_exclusive_group()
+    similar.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
+    similar.add_argument(
+        "--similar-level",
+        type=whole_number(1),
+        metavar="LEVEL",
+        help="questions of one concept of this level (1: coarsest) are",
+    )
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+
+    from tqnet.commands.evaluate import similarity_of
+    from tqnet.search.evaluation import evaluate_recall, index_bank, recall_table
+
+    engine = open_index(args.index).engine
+    bank = index_bank(engine)
+    split = None if args.split == "all" else args.split
+    results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n)
+    numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}
+    print(json.dumps(numbers, indent=2) if args.json else recall_table(results, args.n).text())
+    return 0
+
+
+def _numbers(scores: RecallScores, n: int) -> dict[str, Any]:
+    return {
+        f"r@{n}": float(scores.recall.mean()),
+        "interval": list(scores.interval),
+        "queries": len(scores.recall),
+        **{f"p@{k}": float(values.mean()) if len(values) else None for k, values in scores.precision.items()},
+    }
