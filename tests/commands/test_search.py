@@ -1,0 +1,152 @@
+"""``tqnet index`` and ``tqnet search``, from a bank to an answer and back to a changed bank."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tqnet.cli import main
+from tqnet.questions import QuestionBank
+from tqnet.search.index import Index
+
+ROOT = Path(__file__).parents[2]
+FAST = ["--device", "cpu", "--precision", "fp32"]
+
+
+@pytest.fixture(scope="module")
+def index(model_folder: str, bank_folder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = str(tmp_path_factory.mktemp("search") / "index")
+    assert main(["index", bank_folder, "--model", model_folder, "--out", folder, *FAST]) == 0
+    return folder
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, Any]]:
+    capsys.readouterr()
+    assert main(["search", *arguments, "--json", *FAST]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_text_a_figure_and_a_question_of_the_index(
+    index: str, bank_folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = QuestionBank.load(bank_folder)
+    pictured = next(question for question in bank if question.images)
+    (found,) = answer(capsys, index, "--image", pictured.images[0], "-k", "3")
+    assert len(found["results"]) == 3
+    (found,) = answer(capsys, index, "--text", bank[0].stem.upper() + " now?", "--by", "text")
+    assert found["results"][0]["words"] > 0
+    assert found["results"][0]["cosine"] is None
+    (found,) = answer(capsys, index, "--id", bank[0].id, "--filter", f"id!={bank[1].id}")
+    ids = [one["id"] for one in found["results"]]
+    assert len(ids) == 5
+    assert bank[0].id not in ids
+    assert bank[1].id not in ids
+    assert str(Path(bank_folder)) not in json.dumps(found)  # no path of the bank
+    found = answer(capsys, index, "--queries", bank_folder, "-k", "1")
+    assert [one["query"] for one in found] == bank.ids
+
+
+def test_an_answer_for_people(index: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["search", index, "--text", r"Find the value of $\frac{1}{2}x \leq 3$", "-k", "2", *FAST]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[0].startswith("  1  ")
+    assert "vector " in lines[0]
+    assert "$" not in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the query is one of --text and --image, --id, or --queries"),
+        (["--text", "x", "--id", "s0001"], "the query is one of"),
+        (["--id", "nobody"], "--id: the index has no question 'nobody'"),
+        (["--image", "nothing.png"], "--image nothing.png: no such file"),
+        (["--text", "x", "--filter", "colour=red"], "there is no field 'colour'"),
+        (["--text", "x", "--model", "elsewhere"], "elsewhere: the model of"),
+    ],
+)
+def test_queries_that_are_refused(
+    index: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["search", index, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tqnet: error: ")
+    assert message in error
+
+
+def test_an_index_follows_its_bank(
+    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank, folder = QuestionBank.load(bank_folder), str(tmp_path / "index")
+    part = tmp_path / "part.jsonl"
+    bank.select(list(range(4))).save(part)
+    assert main(["index", str(part), "--model", model_folder, "--out", folder, *FAST]) == 0
+    assert main(["index", str(part), "--model", model_folder, "--out", folder, *FAST]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["index", "add", folder, bank_folder, *FAST]) == 2
+    assert "use tqnet index update" in capsys.readouterr().err
+    assert main(["index", "update", folder, bank_folder, *FAST]) == 0
+    assert f"{len(bank) - 4} added, 0 changed, 0 deleted, 4 as they were" in capsys.readouterr().out
+    assert main(["index", "delete", folder, bank.ids[0], "nobody"]) == 1
+    assert f"1 deleted, {len(bank) - 1} left" in capsys.readouterr().out
+    assert main(["index", "sync", folder, str(part), *FAST]) == 0
+    assert f"1 added, 0 changed, {len(bank) - 4} deleted, 3 as they were; 1 encoded" in capsys.readouterr().out
+    assert main(["index", "export", folder, str(tmp_path / "out")]) == 0
+    assert main(["index", "restore", str(tmp_path / "out"), "--out", str(tmp_path / "again")]) == 0
+    assert Index(tmp_path / "again").engine.count() == 4
+
+
+def test_another_model_is_noticed(
+    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = tmp_path / "model"
+    shutil.copytree(model_folder, model)
+    folder = str(tmp_path / "index")
+    assert main(["index", bank_folder, "--model", str(model), "--out", folder, *FAST]) == 0
+    (model / "config.json").write_text((model / "config.json").read_text() + "\n")
+    assert main(["search", folder, "--text", "x"]) == 2
+    assert "its vectors were made by another model" in capsys.readouterr().err
+    assert main(["search", folder, "--text", "x", "--model", model_folder]) == 0  # the same, elsewhere
+
+
+@pytest.mark.slow
+def test_a_build_that_was_killed_goes_on(model_folder: str, sample_bank: QuestionBank, tmp_path: Path) -> None:
+    """SIGKILL while shards are written; then every question is there once."""
+    file = tmp_path / "bank.jsonl"
+    sample_bank.save(file)
+    code = "import tqnet.search.build as b, tqnet.cli, sys; b.SHARD = 40; sys.exit(tqnet.cli.main(sys.argv[1:]))"
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "index",
+        str(file),
+        "--model",
+        model_folder,
+        "--out",
+        str(tmp_path / "index"),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen([*command, *FAST], env=environment, stderr=subprocess.PIPE)
+    shards = tmp_path / "index.building"
+    while process.poll() is None and len(list(shards.glob("vectors-*.npy"))) < 3:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (tmp_path / "index").exists()
+    assert len(list(shards.glob("vectors-*.npy"))) >= 3
+    subprocess.run([*command, *FAST], env=environment, check=True, capture_output=True)
+    index = Index(tmp_path / "index")
+    ids = [id for table in index.engine.scan(["id"]) for id in table["id"].to_pylist()]
+    assert sorted(ids) == sorted(sample_bank.ids)
+    assert not shards.exists()
