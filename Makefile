@@ -1,4 +1,4 @@
-# make demo: environment, the three stages on the sample bank, scores and a report (under 10 minutes on 2 cores)
+# make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
 # make test: linter, types and tests
 PYTHON ?= python3
 VENV := .venv
@@ -24,6 +24,10 @@ demo: $(VENV)/installed
 	$(BIN)/tqnet evaluate stages --bank assets/sample --out $(RUN) --title 'tqnet on its sample bank' \
 	  TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' \
 	  MLM=$(RUN)/mlm/model MoCo=$(RUN)/moco/model SCL=$(RUN)/scl/model
+	$(BIN)/tqnet index assets/sample --model $(RUN)/scl/model --out $(RUN)/index --replace
+	$(BIN)/tqnet search $(RUN)/index -k 3 --text 'Find the area of a triangle with base $$6$$ and height $$\dfrac12$$.'
+	$(BIN)/tqnet search $(RUN)/index -k 3 --text '某商品降价20%后售价为80元，原价是多少元？' --filter 'difficulty<=3'
+	$(BIN)/tqnet search $(RUN)/index -k 3 --image assets/sample/images/s0005-1.png
 
 # The stages on a bank of your own: make stages BANK=opl DATA=path/to/opl; every stage resumes where it was stopped.
 RUNS := runs/$(BANK)

@@ -28,6 +28,9 @@ def _is_fault(error: Exception) -> bool:
     return isinstance(error, BankError)
 
 
+#: Package that only some commands need -> the extra that brings it.
+_EXTRAS = {"lancedb": "search", "pylatexenc": "search"}
+
 COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     check.add,
     merge.add,
@@ -73,6 +76,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise
         print(f"tqnet: error: {error}", file=sys.stderr)
         return 1 if _is_fault(error) else 2
+    except ModuleNotFoundError as error:
+        if args.debug or error.name not in _EXTRAS:
+            raise
+        print(f"tqnet: error: {error.name} is missing: pip install 'tqnet[{_EXTRAS[error.name]}]'", file=sys.stderr)
+        return 2
     except (RuntimeError, MemoryError) as error:
         from tqnet.libraries import out_of_memory
 

@@ -60,6 +60,11 @@ def test_a_killed_build_goes_on(tmp_path: Path) -> None:
     check_whole(folder)
     with pytest.raises(FileExistsError, match="tqnet index sync"):
         build(BANK, second, folder, MANIFEST)
+    build(BANK.select(list(range(20, 60))), Encoder(), folder, MANIFEST, replace=True)
+    assert Index(folder).engine.count() == 40
+    (tmp_path / "letters").mkdir()
+    with pytest.raises(IndexFolderError, match="no index here"):
+        build(BANK, second, tmp_path / "letters", MANIFEST, replace=True)
 
 
 def test_what_another_model_has_left_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -45,6 +45,9 @@ def add(subparsers: Subparsers) -> None:
     build.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
     build.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net, or encoder:minilm")
     build.add_argument("--out", required=True, metavar="INDEX", help="folder that appears when the index is whole")
+    build.add_argument(
+        "--replace", action="store_true", help="remove the index that is there once the new one is whole"
+    )
     add_model_arguments(build)
     add_error_arguments(build)
     build.set_defaults(run=_build)
@@ -129,7 +132,7 @@ def _build(args: argparse.Namespace) -> int:
     model = open_source(args.model)
     source = args.model if args.model.startswith("encoder:") else os.path.abspath(args.model)
     manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name)
-    build(bank, encoder_of(model, args), Path(args.out), manifest, processes)
+    build(bank, encoder_of(model, args), Path(args.out), manifest, processes, replace=args.replace)
     if processes.rank == 0:
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
     return 0

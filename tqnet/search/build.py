@@ -43,16 +43,28 @@ class Processes:
 
 
 def build(
-    bank: QuestionBank, encode: Encode, folder: Path, manifest: Manifest, processes: Processes | None = None
+    bank: QuestionBank,
+    encode: Encode,
+    folder: Path,
+    manifest: Manifest,
+    processes: Processes | None = None,
+    *,
+    replace: bool = False,
 ) -> None:
     """The index of ``bank`` at ``folder``, which must not be there; every process is to call this.
 
+    Args:
+        replace: It may be there, if it is an index: once the new one is whole, it is removed.
+
     Raises:
         FileExistsError: There is something at ``folder``.
+        IndexFolderError: There is something to be replaced that is no index.
     """
     processes = processes or Processes()
+    if folder.exists() and not replace:
+        raise FileExistsError(f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync")
     if folder.exists():
-        raise FileExistsError(f"{folder}: is there already; tqnet index sync brings an index up to date")
+        Manifest.load(folder)
     work = folder.with_name(f"{folder.name}.building")
     if processes.rank == 0:
         _prepare(work, {"bank": bank.fingerprint, "model": manifest.digest or manifest.model, "shard": SHARD})
@@ -69,6 +81,8 @@ def build(
     processes.wait()
     if processes.rank == 0:
         _assemble(bank, shards, work, manifest)
+        if folder.exists():
+            os.replace(folder, work / "replaced")
         os.replace(work / "index", folder)
         shutil.rmtree(work)
     processes.wait()
