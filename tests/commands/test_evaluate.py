@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tqnet.cli import main
@@ -54,6 +55,19 @@ def test_agreement_as_json(model_folder: str, bank_folder: str, capsys: pytest.C
     assert {0, found["depth"] + 1} <= {rank["rank"] for rank in found["ranks"]}
     assert main([*call, "--split", "all"]) == 0
     assert "khd 1" in capsys.readouterr().out
+
+
+def test_vectors_are_kept_and_the_model_has_a_name(
+    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "agreement", "--model", model_folder, "--bank", bank_folder, "--no-baselines", *FAST]
+    call += ["--json", "--name", "mine", "--vectors", str(tmp_path)]
+    assert main(call) == 0
+    before = json.loads(capsys.readouterr().out)["mine"]
+    (kept,) = tmp_path.glob("*.npy")
+    np.save(kept, np.flip(np.load(kept), 0))
+    assert main(call) == 0
+    assert json.loads(capsys.readouterr().out)["mine"] != before  # these were taken
 
 
 def test_agreement_with_scores_of_a_judge(

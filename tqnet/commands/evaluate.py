@@ -88,9 +88,13 @@ def _add_stages(tasks: Any) -> None:
 
 def _add_one_model(parser: argparse.ArgumentParser, baselines: str) -> None:
     parser.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net")
+    parser.add_argument("--name", default="model", help="what the model is called in table and picture (model)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--no-baselines", action="store_true", help=f"leave out {baselines}")
     parser.add_argument("--start", metavar="SOURCE", help=f"what the model is compared with ({_START})")
+    parser.add_argument(
+        "--vectors", metavar="DIR", help="keep vectors here, and take those that are here (tqnet bench has OUT/vectors)"
+    )
 
 
 def _add_bank(parser: argparse.ArgumentParser) -> None:
@@ -162,9 +166,10 @@ def _run_one_model(args: argparse.Namespace, tasks: Tasks, baselines: dict[str, 
     from tqnet.evaluation import render, to_dict
 
     tasks.check()
-    stages = {**({} if args.no_baselines else baselines), "model": args.model}
+    stages = {**({} if args.no_baselines else baselines), args.name: args.model}
     # The encoder that nobody asked for by name may be missing; one that was named may not.
-    results, _ = _measure(args, stages, tasks, optional=None if args.start else _START_NAME)
+    cache = Path(args.vectors) if args.vectors else None
+    results, _ = _measure(args, stages, tasks, optional=None if args.start else _START_NAME, cache=cache)
     print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if args.json else render(results))
     if getattr(args, "plot", None):
         _plot(Path(args.plot), results)

@@ -187,7 +187,7 @@ def _scatter(axes: Axes, points: FloatArray, kinds: IntArray, named: list[str], 
 
 @contextmanager
 def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[tuple[Figure, io.BytesIO]]:
-    """A transparent figure in the theme's colours, written to the buffer when the block is left."""
+    """A figure in the theme's colours, written to the buffer when the block is left; as SVG without a ground."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -213,7 +213,7 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
         yield figure, buffer
         extras = {"metadata": {"Date": None}} if fmt == "svg" else {"dpi": 160}
         with _one_warning_of_missing_characters(fmt):
-            figure.savefig(buffer, format=fmt, transparent=True, **extras)
+            figure.savefig(buffer, format=fmt, transparent=fmt == "svg", **extras)
 
 
 @contextmanager
