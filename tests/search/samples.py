@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,16 @@ from tqnet.search.records import schema
 WIDTH = 8
 
 
-def new_lance(folder: Path) -> SearchEngine:
-    return LanceEngine(folder / "lance", schema(WIDTH))
+def new_lance(folder: Path, **limits: int) -> SearchEngine:
+    return LanceEngine(folder / "lance", schema(WIDTH), **limits)
 
 
 #: Name -> an empty engine in a folder.
-ENGINES: dict[str, Callable[[Path], SearchEngine]] = {"lance": new_lance}
+ENGINES: dict[str, Callable[[Path], SearchEngine]] = {
+    "lance": new_lance,
+    "lance, graph": partial(new_lance, exact=20),
+    "lance, partitions": partial(new_lance, exact=20, graph=40),
+}
 
 
 def make_questions(count: int = 60) -> list[Question]:

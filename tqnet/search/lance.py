@@ -27,8 +27,10 @@ EXACT = 20_000
 #: Up to so many, a graph of all vectors (HNSW); above, vectors of one bit per number in partitions (IVF, RaBitQ).
 GRAPH = 400_000
 
-#: Partitions that are searched, and how many times as many candidates are compared by their whole vectors.
-_PROBES, _REFINE = 40, 10
+#: Partitions that are searched.
+_PROBES = 40
+#: Kind of index -> how many times as many candidates are then compared by their whole vectors.
+_REFINE = {"IvfRq": 10}
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     "id": BTree(),
@@ -66,14 +68,15 @@ class LanceEngine(SearchEngine):
     Args:
         folder: Of the database.
         schema: Makes a new table of these columns; by default the one that is there is opened.
+        exact, graph: See :data:`EXACT` and :data:`GRAPH`.
 
     Raises:
         EngineError: There is none, or it cannot be read.
         FileExistsError: There is one where a new one was to be made.
     """
 
-    def __init__(self, folder: Path, schema: pa.Schema | None = None):
-        self.folder = folder
+    def __init__(self, folder: Path, schema: pa.Schema | None = None, *, exact: int = EXACT, graph: int = GRAPH):
+        self.folder, self._exact, self._graph = folder, exact, graph
         # Another process may have written since the last call.
         self._database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
         try:
@@ -87,6 +90,7 @@ class LanceEngine(SearchEngine):
             if schema is not None and "already exists" in str(error):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({_first_line(error)})") from error
+        self._refine = _REFINE.get(self._kinds().get("vector", ""), 2)
 
     @_with_clear_errors
     def add(self, records: pa.Table) -> None:
@@ -117,7 +121,8 @@ class LanceEngine(SearchEngine):
 
         def found(limit: int) -> list[Hit]:
             search: Any = self._table.search(unit, vector_column_name="vector")
-            search = search.distance_type("dot").nprobes(_PROBES).refine_factor(_REFINE).ef(max(64, 2 * limit))
+            search = search.distance_type("dot").nprobes(_PROBES).refine_factor(self._refine)
+            search = search.ef(max(64, self._refine * limit))  # less is an error
             table = self._filtered(search, where, limit).select(["id", "_distance"]).to_arrow()
             scores = np.round(1 - table["_distance"].to_numpy(), 6)
             return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
@@ -171,6 +176,7 @@ class LanceEngine(SearchEngine):
     @_with_clear_errors
     def optimize(self) -> None:
         self._make_indexes()
+        self._refine = _REFINE.get(self._kinds().get("vector", ""), 2)
         # Readers of the last hour may still hold an old version.
         self._table.optimize(cleanup_older_than=timedelta(hours=1))
 
@@ -178,21 +184,25 @@ class LanceEngine(SearchEngine):
         condition = _conditions(where)
         return (search.where(condition, prefilter=True) if condition else search).limit(limit)
 
+    def _kinds(self) -> dict[str, str]:
+        """Column -> kind of its index."""
+        return {column: index.index_type for index in self._table.list_indices() for column in index.columns}
+
     def _make_word_indexes(self) -> None:
         for field in TEXT_FIELDS:
             self._table.create_index(field, config=_words_as_they_are())
 
     def _make_indexes(self) -> None:
         """Those that are missing, and another one of the vectors where there have become too many for theirs."""
-        kinds = {column: index.index_type for index in self._table.list_indices() for column in index.columns}
+        kinds = self._kinds()
         for field, config in _SCALAR_INDEXES.items():
             if field not in kinds:
                 self._table.create_index(field, config=config)
         size = self.count()
-        if size > GRAPH and kinds.get("vector") != "IvfRq":
+        if size > self._graph and kinds.get("vector") != "IvfRq":
             partitions = max(1, round(math.sqrt(size)))
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
-        elif EXACT < size <= GRAPH and "vector" not in kinds:
+        elif self._exact < size <= self._graph and "vector" not in kinds:
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
 
 

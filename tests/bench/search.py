@@ -1,0 +1,173 @@
+"""How fast an index of a million questions is searched, and how much of what it should find it finds.
+
+    tqnet index BANK --model DIR --out INDEX
+    python -m tests.bench.search --index INDEX --questions 1000000 --out FOLDER
+
+The questions of INDEX are repeated with noise in their vectors, with words left out and others put in, and with
+difficulties from 0 to 100, so that a filter keeps as many as is wanted. What was built in FOLDER is built once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pyarrow as pa
+from tqdm import tqdm
+
+from tqnet.questions import Question
+from tqnet.search.filters import Filter
+from tqnet.search.index import Index
+from tqnet.search.lance import LanceEngine
+from tqnet.search.recall import Recall
+from tqnet.search.records import schema, unit
+
+#: Share of the questions that a filter keeps, by their difficulty in per cent.
+KEPT = (100, 50, 10, 1)
+_K = 10
+_NOISE = 0.5
+_CHUNK = 20_000
+
+
+def repeated(source: pa.Table, count: int, seed: int = 0) -> Iterator[pa.Table]:
+    """``count`` records like those of ``source``, in chunks."""
+    vectors = vectors_of(source)
+    texts = [words.split() for words in source["stem"].to_pylist()]
+    vocabulary = np.array(sorted({word for words in texts for word in words}))
+    for start in range(0, count, _CHUNK):
+        rng = np.random.default_rng([seed, start])
+        rows = np.arange(start, min(start + _CHUNK, count))
+        chosen = source.take(pa.array(rows % len(source)))
+        noise = rng.normal(size=(len(rows), vectors.shape[1])) / np.sqrt(vectors.shape[1])
+        noisy = unit(vectors[rows % len(source)] + _NOISE * noise).astype(np.float32)
+        stems = [" ".join(_varied(texts[row % len(source)], vocabulary, rng)) for row in rows]
+        columns = {name: chosen[name] for name in chosen.column_names} | {
+            "id": pa.array([f"{row:09d}" for row in rows]),
+            "vector": pa.FixedSizeListArray.from_arrays(pa.array(noisy.ravel()), vectors.shape[1]),
+            "stem": pa.array(stems),
+            "content": pa.array([f"{row:x}" for row in rows]),
+            "difficulty": pa.array(rng.random(len(rows)) * 100),
+        }
+        yield pa.table(columns, schema=schema(vectors.shape[1]))
+
+
+def _varied(words: Sequence[str], vocabulary: np.ndarray, rng: np.random.Generator) -> list[str]:
+    kept = [word for word, stays in zip(words, rng.random(len(words)) > 0.3, strict=True) if stays]
+    return list(dict.fromkeys([*kept, *rng.choice(vocabulary, max(1, len(words) // 4)).tolist()]))
+
+
+def vectors_of(table: pa.Table) -> np.ndarray:
+    """Column ``vector`` as ``[records, width]``."""
+    return table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
+
+
+def build(source: pa.Table, count: int, folder: Path) -> dict[str, float]:
+    """A database of so many records at ``folder``; what it took."""
+    engine = LanceEngine(folder, schema(vectors_of(source).shape[1]))
+    started = time.perf_counter()
+    for table in tqdm(repeated(source, count), total=-(-count // _CHUNK), desc="build"):
+        engine.add(table)
+    written = time.perf_counter()
+    engine.optimize()
+    disk = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return {
+        "minutes to write": (written - started) / 60,
+        "minutes to index": (time.perf_counter() - written) / 60,
+        "MiB on disk": disk / 2**20,
+    }
+
+
+def measure(folder: Path, source: pa.Table, queries: int, seed: int = 1) -> dict[str, Any]:
+    """Milliseconds of each source and of the whole recall, and R@10 of vectors against a comparison with all."""
+    engine = LanceEngine(folder)
+    recall = Recall(engine)
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(source), min(queries, len(source)), replace=False)
+    base = vectors_of(source)[rows]
+    asked = unit(base + 0.3 * rng.normal(size=base.shape) / np.sqrt(base.shape[1])).astype(np.float32)
+    questions = [_question(row) for row in source.take(pa.array(rows)).to_pylist()]
+    words = [row.split() for row in source["stem"].take(pa.array(rows)).to_pylist()]
+    found: dict[str, Any] = {"questions": engine.count(), "queries": len(rows)}
+    for kept in KEPT:
+        where = [] if kept == 100 else [Filter("difficulty", "<", (float(kept),))]
+        nearest: list[list[str]] = []
+        exact = _nearest_of_all(engine, asked, kept)
+        for name, search in {
+            "vectors": lambda i, where=where, nearest=nearest: nearest.append(
+                [hit.id for hit in engine.by_vector(asked[i], _K, where)]
+            ),
+            "text": lambda i, where=where: engine.by_words({"stem": words[i]}, _K, where),
+            "recall": lambda i, where=where: recall(questions[i], asked[i], 100, where),
+        }.items():
+            search(0)
+            found[f"{name}, {kept} %"] = _clock(search, len(rows))
+        hits = [len(set(one) & all_) / _K for one, all_ in zip(nearest[1:], exact, strict=True)]
+        found[f"recall@10 of vectors, {kept} %"] = round(float(np.mean(hits)), 4)
+    found["MiB of memory"] = round(psutil.Process().memory_info().rss / 2**20)
+    return found
+
+
+def _question(row: dict[str, Any]) -> Question:
+    return Question(id="", stem=json.loads(row["question"])["stem"])
+
+
+def _nearest_of_all(engine: LanceEngine, asked: np.ndarray, kept: int) -> list[set[str]]:
+    """The nearest of all, a chunk at a time."""
+    scores = np.full((len(asked), _K), -2.0)
+    ids = np.full((len(asked), _K), "", dtype=object)
+    for table in engine.scan(["id", "vector", "difficulty"]):
+        inside = np.flatnonzero(table["difficulty"].to_numpy() < kept)
+        if not len(inside):
+            continue
+        cosine = asked @ vectors_of(table)[inside].T
+        names = np.array(table["id"].to_pylist(), dtype=object)[inside]
+        both = np.concatenate([scores, cosine], 1)
+        named = np.concatenate([ids, np.broadcast_to(names, cosine.shape)], 1)
+        order = np.argpartition(-both, _K - 1, axis=1)[:, :_K]
+        scores, ids = np.take_along_axis(both, order, 1), np.take_along_axis(named, order, 1)
+    return [set(row) for row in ids]
+
+
+def _clock(search: Callable[[int], object], queries: int) -> dict[str, float]:
+    """Of single searches, one behind the other."""
+    taken = []
+    for i in range(queries):
+        started = time.perf_counter()
+        search(i)
+        taken.append((time.perf_counter() - started) * 1000)
+    return {"p50": round(float(np.median(taken)), 2), "p95": round(float(np.percentile(taken, 95)), 2)}
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--index", type=Path, required=True, help="whose questions are repeated")
+    parser.add_argument("--questions", type=int, default=1_000_000)
+    parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--out", type=Path, required=True, help="gets the large database, and what it took")
+    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # in a process of its own
+    args = parser.parse_args()
+    source = pa.concat_tables(Index(args.index).engine.scan()).combine_chunks()
+    folder = args.out / f"{args.questions}"
+    took = args.out / f"{args.questions}.json"
+    if args.measure:
+        print(json.dumps(measure(folder, source, args.queries), indent=2))
+        return
+    if not took.exists():
+        args.out.mkdir(parents=True, exist_ok=True)
+        took.write_text(json.dumps(build(source, args.questions, folder)))
+    command = [sys.executable, "-m", "tests.bench.search", *sys.argv[1:], "--measure"]
+    answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    print(json.dumps(json.loads(took.read_text()) | json.loads(answer), indent=2))
+
+
+if __name__ == "__main__":
+    main()
