@@ -94,6 +94,7 @@ def test_cross_validation(start: Callable[..., subprocess.Popen[str]], tmp_path:
     )
 
 
+@pytest.mark.slow
 def test_a_suite_is_interrupted_and_resumed(start: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> None:
     process = start(ROWS, "--seeds", "1")
     deadline = time.monotonic() + 600

@@ -91,6 +91,9 @@ def test_folds_are_pooled_and_seeds_are_averaged() -> None:
         ]
         assert gain(whole[:1], whole[1:]) == pooled
         assert gain(low[:1], high) is None
+    hard = [replace(with_difficulty(noise), fold=fold) for fold, noise in ((1, 0.1), (2, 0.5))]
+    assert difficulty_gain(hard[:1], hard, "mae") is None
+    assert difficulty_gain(hard, hard, "mae") == (0, (0, 0))
     text = render(Suite("A table", "bank"), [RowResult(Row("low", source="a"), [Finished("0", s, []) for s in low])])
     assert "over 2 folds" in text
 

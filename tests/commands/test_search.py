@@ -73,6 +73,8 @@ def test_an_answer_for_people(index: str, capsys: pytest.CaptureFixture[str]) ->
         (["--image", "nothing.png"], "--image nothing.png: no such file"),
         (["--text", "x", "--filter", "colour=red"], "there is no field 'colour'"),
         (["--text", "x", "--model", "elsewhere"], "elsewhere: the model of"),
+        (["--image", "assets/sample/images/s0005-1.png", "--by", "text"], "figures have no text"),
+        (["--text", "x", "--filter", "type==choice"], "is not of the form"),
     ],
 )
 def test_queries_that_are_refused(
@@ -104,6 +106,27 @@ def test_an_index_follows_its_bank(
     assert main(["index", "export", folder, str(tmp_path / "out")]) == 0
     assert main(["index", "restore", str(tmp_path / "out"), "--out", str(tmp_path / "again")]) == 0
     assert Index(tmp_path / "again").engine.count() == 4
+
+
+def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "recall", index, "--split", "all", "-n", "20", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert list(found) == [
+        "exact text",
+        "exact text, concepts unknown",
+        "vectors",
+        "both",
+        "both, concepts unknown",
+    ]
+    for numbers in found.values():
+        low, high = numbers["interval"]
+        assert 0 < low <= numbers["r@20"] <= high <= 1
+        assert numbers["queries"] > 100
+    assert found["exact text"]["r@20"] >= found["exact text, concepts unknown"]["r@20"]  # its groups are concepts
+    assert main(["evaluate", "recall", index, "-n", "20"]) == 0
+    assert "R@20 of" in capsys.readouterr().out
+    assert main(["evaluate", "recall", index, "--split", "nowhere"]) == 2
+    assert "no question of split 'nowhere' has a similar one" in capsys.readouterr().err
 
 
 def test_another_model_is_noticed(

@@ -67,6 +67,29 @@ def test_a_killed_build_goes_on(tmp_path: Path) -> None:
         build(BANK, second, tmp_path / "letters", MANIFEST, replace=True)
 
 
+@pytest.mark.parametrize("named", [True, False])
+def test_a_replacement_that_was_killed_at_its_end(tmp_path: Path, named: bool) -> None:
+    """With or without the new index under its name, the next run ends well."""
+    folder = tmp_path / "index"
+    build(BANK.select(list(range(8))), Encoder(), tmp_path / "old", MANIFEST)
+    if named:
+        build(BANK.select(list(range(16))), Encoder(), folder, MANIFEST)
+    (tmp_path / "old").rename(tmp_path / "index.replaced")
+    build(BANK, Encoder(), folder, MANIFEST, replace=True)
+    check_whole(folder)
+    assert not (tmp_path / "index.replaced").exists()
+
+
+def test_one_writes_at_a_time(tmp_path: Path) -> None:
+    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    with (
+        Index(tmp_path / "index").writing(),
+        pytest.raises(EngineError, match="another process writes"),
+        Index(tmp_path / "index").writing(),
+    ):
+        pass
+
+
 def test_what_another_model_has_left_is_not_gone_on_with(tmp_path: Path) -> None:
     first, second = Encoder(dies_after=3), Encoder()
     with pytest.raises(KeyboardInterrupt):
@@ -143,6 +166,8 @@ def test_damaged_records(tmp_path: Path) -> None:
         file.write_bytes(b"nonsense")
     with pytest.raises(EngineError, match="lance: "):
         Index(tmp_path / "index").engine.by_vector(np.ones(WIDTH), 3)
+    with pytest.raises(EngineError, match="lance: "):
+        Index(tmp_path / "index").states()
 
 
 def test_models_that_do_not_fit(tmp_path: Path) -> None:
@@ -151,5 +176,10 @@ def test_models_that_do_not_fit(tmp_path: Path) -> None:
     index.check_model("elsewhere/model", "0123")
     with pytest.raises(IndexFolderError, match="made by another model than new/model: runs/model"):
         index.check_model("new/model", "4567")
+    by_name = replace(MANIFEST, model="encoder:one", digest=None)
+    build(BANK, Encoder(), tmp_path / "other", by_name)
+    Index(tmp_path / "other").check_model("encoder:one", None)
+    with pytest.raises(IndexFolderError, match="made by another model than encoder:two"):
+        Index(tmp_path / "other").check_model("encoder:two", None)
     with pytest.raises(ValueError, match="width"):
         index.put(QUESTIONS[:1], np.ones((1, WIDTH + 1)))

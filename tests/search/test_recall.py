@@ -68,6 +68,32 @@ def test_neither_the_query_nor_its_duplicates(engine: SearchEngine) -> None:
     assert "vector 1.000, text" in found[0].why
 
 
+def test_of_two_that_are_equal_one_is_a_candidate(engine: SearchEngine) -> None:
+    """Though the text finds the one with concepts first, and the vector the other."""
+    a = Question(id="a", stem="Solve the equation for the unknown")
+    b = replace(a, id="b", knowledge=(("Algebra", "Equations"),))
+    engine.add(records([a, b], np.ones((2, 8))))
+    (found,) = Recall(engine)(Question(id="q", stem="Solve", knowledge=b.knowledge), np.ones(8))
+    assert found.cosine == pytest.approx(1)
+    assert found.words is not None
+
+
+def test_other_numbers_are_no_duplicate_however_long_the_text(engine: SearchEngine) -> None:
+    stem = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(80)) + " is $3$ times"
+    engine.add(records([Question(id="seven", stem=stem.replace("3", "7"))], np.ones((1, 8))))
+    assert [one.question.id for one in Recall(engine)(Question(id="q", stem=stem), np.ones(8))] == ["seven"]
+
+
+def test_the_score_does_not_depend_on_whether_the_query_is_in_the_index(engine: SearchEngine) -> None:
+    engine.add(records(QUESTIONS[1:], VECTORS[1:]))
+    typed = [(one.question.id, one.score) for one in Recall(engine)(QUESTIONS[0], VECTORS[0])]
+    again = [
+        (one.question.id, one.score)
+        for one in Recall(engine)(QUESTIONS[0], VECTORS[0], where=[read_filter("id!=q000")])
+    ]
+    assert typed == again
+
+
 def test_a_word_more_is_a_near_duplicate(engine: SearchEngine) -> None:
     stem = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60))
     engine.add(

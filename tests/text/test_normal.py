@@ -55,6 +55,8 @@ def test_equal_formulas(forms: tuple[str, ...]) -> None:
         (r"\Delta", r"\delta"),
         (r"\in ft", r"\infty"),
         ("0.5", "5"),
+        (r"\{1,100,200\}", r"\{1100200\}"),
+        (r"\sinh x", r"\sin hx"),
         ("1+x", "x+1"),
         (r"2x/3", r"2\frac{x}{3}"),
         (r"\sin xy", "s i n"),

@@ -193,11 +193,10 @@ def precision_gain(first: Sequence[RowScores], second: Sequence[RowScores], cell
     asked = [{fold: of.queries for fold, of in row} for row in rows]
     if not all(rows) or asked[0] != asked[1]:
         return None
-    means = [_by_fold([(fold, of.precision) for fold, of in row], np.mean) for row in rows]
-    difference = np.concatenate(means[1]) - np.concatenate(means[0])
-    return float(difference.mean()), bootstrap_interval(
-        difference, _groups([(fold, of.groups) for fold, of in rows[0]])
-    )
+    low, high = (_by_fold([(fold, of.precision) for fold, of in row], np.mean) for row in rows)
+    by_fold = [after - before for before, after in zip(low, high, strict=True)]
+    interval = bootstrap_interval(np.concatenate(by_fold), _groups([(fold, of.groups) for fold, of in rows[0]]))
+    return float(np.mean([difference.mean() for difference in by_fold])), interval
 
 
 def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int) -> Gain | None:
@@ -248,9 +247,10 @@ def difficulty_gain(first: Sequence[RowScores], second: Sequence[RowScores], sco
 
     None where one was not measured, or on other questions.
     """
-    rows = [[scores.difficulty for scores in row if scores.difficulty] for row in (first, second)]
-    if not all(rows) or rows[0][0].truth != rows[1][0].truth:
+    asked = [{scores.fold: scores.difficulty.truth for scores in row if scores.difficulty} for row in (first, second)]
+    if not all(asked) or asked[0] != asked[1]:
         return None
+    rows = [[scores.difficulty for scores in row if scores.difficulty] for row in (first, second)]
     means = [np.mean([getattr(terms.scores, score) for terms in row]) for row in rows]
     draws = [np.mean([terms.draws(score) for terms in row], axis=0) for row in rows]
     return float(means[1] - means[0]), percentiles(draws[1] - draws[0])

@@ -205,7 +205,7 @@ def _folded(results: Sequence[RowResult]) -> bool:
 def _notes(suite: Suite, results: Sequence[RowResult]) -> tuple[str, ...]:
     repeats, folded = _repeats(results), _folded(results)
     each = "folds" if folded else "seeds"
-    what = f"Mean ± standard deviation over {repeats} {each}." if repeats > 1 else "One seed."
+    what = f"Mean ± standard deviation over {repeats} {each}." if repeats > 1 else f"One {each[:-1]}."
     repeated = (result for result in results if folded or result.row.stages)  # what is not trained has no seed
     missing = (f"{r.row.name}: {len(r.scores)} of {repeats} {each}." for r in repeated if len(r.scores) < repeats)
     failed = (f"{result.row.name} failed: {error}" for result in results for error in result.errors)

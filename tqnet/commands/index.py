@@ -113,7 +113,7 @@ def open_model(index: Index, moved: str | None) -> QuestionEncoder:
     """
     from tqnet.evaluation.sources import ENCODER, open_source, source_digest
 
-    source = moved or index.manifest.model
+    source = _resolved(moved) if moved else index.manifest.model
     if not source.startswith(ENCODER) and not Path(source).is_dir():
         raise FileNotFoundError(f"{source}: the model of {index.folder} is not there; say where it lies with --model")
     index.check_model(source, source_digest(source))
@@ -130,12 +130,20 @@ def _build(args: argparse.Namespace) -> int:
     processes = _processes()
     bank = read_bank(args)
     model = open_source(args.model)
-    source = args.model if args.model.startswith("encoder:") else os.path.abspath(args.model)
+    source = _resolved(args.model)
     manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name)
     build(bank, encoder_of(model, args), Path(args.out), manifest, processes, replace=args.replace)
     if processes.rank == 0:
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
     return 0
+
+
+def _resolved(source: str) -> str:
+    """A source that means the same from another folder."""
+    from tqnet.evaluation.sources import ENCODER
+
+    folder = source.removeprefix(ENCODER)
+    return source.removesuffix(folder) + os.path.abspath(folder) if os.path.isdir(folder) else source
 
 
 def _processes() -> Processes:
@@ -156,20 +164,25 @@ def _change(args: argparse.Namespace) -> int:
     from tqnet.search.engine import DuplicateIdError
 
     quiet()
+    if args.verb == "sync" and args.on_error == "skip":
+        raise ValueError("--on-error skip: sync would delete the questions whose records are faulty; use update")
     index = open_index(args.index)
     bank = read_bank(args)
     if args.verb == "add" and (known := sorted(set(bank.ids) & index.states().keys())):
         raise DuplicateIdError(f"{known[0]}: is in the index already ({len(known):,} such ids); use tqnet index update")
     encode = encoder_of(open_model(index, args.model), args)
-    print(f"{args.index}: {update(index, bank, encode, delete=args.verb == 'sync')}")
+    with index.writing():
+        changes = update(index, bank, encode, delete=args.verb == "sync")
+    print(f"{args.index}: {changes}")
     return 0
 
 
 def _delete(args: argparse.Namespace) -> int:
-    engine = open_index(args.index).engine
-    gone = engine.delete(args.ids)
-    engine.optimize()
-    print(f"{args.index}: {gone:,} deleted, {engine.count():,} left")
+    index = open_index(args.index)
+    with index.writing():
+        gone = index.engine.delete(args.ids)
+        index.engine.optimize()
+    print(f"{args.index}: {gone:,} deleted, {index.engine.count():,} left")
     return 0 if gone == len(set(args.ids)) else 1
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -87,13 +88,17 @@ def _queries(args: argparse.Namespace, index: Index) -> Iterator[_Query]:
         return
     questions = _given(args)
     if args.by == "text":
+        if args.image and not args.text:
+            raise ValueError("--image: figures have no text to be searched by; leave --by text out")
         yield from (_Query(question, None) for question in questions)
         return
     from tqnet.search.records import unit
 
     model = open_model(index, args.model)
-    if args.image and not args.text and not model.config.reads_images:
-        raise ValueError("--image: the model of this index reads no figures; give a --text")
+    if args.image and not model.config.reads_images:
+        if not args.text:
+            raise ValueError("--image: the model of this index reads no figures; give a --text")
+        print("tqnet: --image: the model of this index reads no figures: the text alone is searched", file=sys.stderr)
     vectors = unit(encoder_of(model, args)(questions))
     yield from map(_Query, questions, vectors)
 
@@ -141,7 +146,7 @@ def _json(query: Question, found: list[Candidate]) -> str:
         }
         for one in found
     ]
-    return json.dumps({"query": query.id or query.stem, "results": results}, ensure_ascii=False)
+    return json.dumps({"query": query.stem if query.id == _TYPED else query.id, "results": results}, ensure_ascii=False)
 
 
 def _text(query: Question, found: list[Candidate], named: bool) -> str:

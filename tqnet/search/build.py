@@ -61,6 +61,10 @@ def build(
         IndexFolderError: There is something to be replaced that is no index.
     """
     processes = processes or Processes()
+    replaced = folder.with_name(f"{folder.name}.replaced")
+    if processes.rank == 0:
+        _recover(folder, replaced)
+    processes.wait()
     if folder.exists() and not replace:
         raise FileExistsError(f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync")
     if folder.exists():
@@ -82,10 +86,17 @@ def build(
     if processes.rank == 0:
         _assemble(bank, shards, work, manifest)
         if folder.exists():
-            os.replace(folder, work / "replaced")
+            os.replace(folder, replaced)
         os.replace(work / "index", folder)
+        shutil.rmtree(replaced, ignore_errors=True)
         shutil.rmtree(work)
-    processes.wait()
+
+
+def _recover(folder: Path, replaced: Path) -> None:
+    """Put the old index back where a run was killed before the new one had its name, else remove it."""
+    if replaced.exists() and not folder.exists():
+        os.replace(replaced, folder)
+    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _prepare(work: Path, plan: dict[str, object]) -> None:
@@ -104,7 +115,7 @@ def _assemble(bank: QuestionBank, shards: Sequence[range], work: Path, manifest:
     index = Index.create(work / "index", manifest)
     with tqdm(total=len(bank), unit=" questions", desc="index", disable=None) as bar:
         for number, shard in enumerate(shards):
-            index.add(list(bank.select(np.array(shard))), np.load(_vectors(work, number)))
+            index.add(list(bank.select(np.array(shard))), np.load(_vectors(work, number)), known_new=True)
             bar.update(len(shard))
     index.engine.optimize()
     index.engine.close()

@@ -47,8 +47,11 @@ class SearchEngine(ABC):
     """Keeps records (`tqnet.search.records.schema`)."""
 
     @abstractmethod
-    def add(self, records: pa.Table) -> None:
+    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
         """Write records that are new.
+
+        Args:
+            known_new: Their ids need not be looked for, as those of a bank, in which each is there once.
 
         Raises:
             DuplicateIdError: An id is in the engine already, or twice in ``records``; nothing was written.
@@ -56,7 +59,11 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def put(self, records: pa.Table) -> None:
-        """Write records, each in place of the one of its id where there is one."""
+        """Write records, each in place of the one of its id where there is one; for one process at a time.
+
+        Raises:
+            DuplicateIdError: An id is twice in ``records``; nothing was written.
+        """
 
     @abstractmethod
     def delete(self, ids: Collection[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ FIELDS: dict[str, type] = {
     "figures": int,
 }
 _ORDERED = ("<", "<=", ">", ">=")
-_CONDITION = re.compile(r"\s*(?P<field>\w+)\s*(?P<sign><=|>=|!=|=|<|>)\s*(?P<value>.*?)\s*", re.DOTALL)
+_CONDITION = re.compile(r"\s*(?P<field>\w+)\s*(?P<sign><=|>=|!=|=|<|>)(?!=)\s*(?P<value>.*?)\s*", re.DOTALL)
 
 
 class FilterError(ValueError):
@@ -67,6 +66,6 @@ def _value(kind: type, value: str, text: str) -> str | float | int:
         read = kind(value)
     except ValueError:
         raise FilterError(f"filter: {text!r}: {value!r} is no number") from None
-    if isinstance(read, float) and not math.isfinite(read):
+    if not isinstance(read, str) and not abs(read) < 2**53:
         raise FilterError(f"filter: {text!r}: {value!r} is no number")
     return read

@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from filelock import FileLock, Timeout
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engine import SearchEngine
+from tqnet.search.engine import EngineError, SearchEngine
 from tqnet.search.lance import LanceEngine
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
@@ -64,12 +66,12 @@ class Manifest:
         if not file.is_file():
             raise IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing); tqnet index BANK makes one")
         try:
-            found = cls(**json.loads(file.read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:
+            kept = json.loads(file.read_text(encoding="utf-8"))
+            if kept["format"] != _FORMAT:
+                raise IndexFolderError(f"{folder}: made by tqnet {kept['version']} in a format that is no longer read")
+            return cls(**kept)
+        except (KeyError, TypeError, json.JSONDecodeError) as error:
             raise IndexFolderError(f"{file}: not as tqnet index writes it ({error})") from error
-        if found.format != _FORMAT:
-            raise IndexFolderError(f"{folder}: made by tqnet {found.version} in a format that is no longer read")
-        return found
 
 
 class Index:
@@ -101,25 +103,41 @@ class Index:
         manifest.save(folder)
         return cls(folder)
 
-    def check_model(self, model: str, digest: str | None, width: int | None = None) -> None:
+    def check_model(self, model: str, digest: str | None) -> None:
         """Whether vectors of this model belong beside those that are there.
 
         Raises:
             IndexFolderError: They do not.
         """
-        if digest != self.manifest.digest or (width is not None and width != self.manifest.width):
+        if digest != self.manifest.digest or (digest is None and model != self.manifest.model):
             raise IndexFolderError(
                 f"{self.folder}: its vectors were made by another model than {model}: {self.manifest.model} "
-                f"({self.manifest.digest}, width {self.manifest.width}); make the index anew with tqnet index"
+                f"({self.manifest.digest or 'an encoder as it comes'}); make the index anew with tqnet index --replace"
             )
 
-    def add(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """While this process writes, no other one does.
+
+        Raises:
+            EngineError: Another one writes.
+        """
+        try:
+            with FileLock(self.folder / "lock", timeout=0):
+                yield
+        except Timeout:
+            raise EngineError(f"{self.folder}: another process writes to this index") from None
+
+    def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
         """Write new questions with their vectors ``[questions, width]``.
+
+        Args:
+            known_new: Their ids need not be looked for.
 
         Raises:
             DuplicateIdError: One is there already; none was written.
         """
-        self.engine.add(self._records(questions, vectors))
+        self.engine.add(self._records(questions, vectors), known_new=known_new)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
         """Write questions, each in place of the one of its id where there is one."""

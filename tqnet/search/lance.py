@@ -43,6 +43,9 @@ _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
 }
 
 
+#: What goes wrong within the database.
+_ERRORS = (RuntimeError, OSError, pa.ArrowException)
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -56,7 +59,7 @@ def _with_clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Call
             return method(engine, *args, **kwargs)
         except EngineError:
             raise
-        except (RuntimeError, OSError, pa.ArrowException) as error:
+        except _ERRORS as error:
             raise EngineError(f"{engine.folder}: {_first_line(error)}") from error
 
     return call
@@ -93,17 +96,17 @@ class LanceEngine(SearchEngine):
         self._refine = _REFINE.get(self._kinds().get("vector", ""), 2)
 
     @_with_clear_errors
-    def add(self, records: pa.Table) -> None:
-        """See :class:`SearchEngine`; of several processes that add at a time, one has to be the last to look."""
-        ids = records["id"]
-        twice = {entry["values"] for entry in pc.value_counts(ids).to_pylist() if entry["counts"] > 1}
-        if known := sorted(twice | set(self.get(ids.to_pylist(), ["id"])["id"].to_pylist())):
+    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
+        _refuse_twice(records)
+        known = [] if known_new else sorted(self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist())
+        if known:
             raise DuplicateIdError(f"{known[0]}: there is a record of this id already ({len(known):,} such ids)")
         if len(records):
             self._table.add(records)
 
     @_with_clear_errors
     def put(self, records: pa.Table) -> None:
+        _refuse_twice(records)
         if len(records):
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
 
@@ -148,8 +151,8 @@ class LanceEngine(SearchEngine):
         def found(limit: int) -> list[Hit]:
             search = self._table.search(BooleanQuery(asked))
             table = self._filtered(search, where, limit).select(["id", "_score"]).to_arrow()
-            scores = np.round(table["_score"].to_numpy().astype(float), 5)
-            return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+            scores = (float(f"{score:.6g}") for score in table["_score"].to_pylist())  # equal texts, equal scores
+            return list(map(Hit, table["id"].to_pylist(), scores))
 
         return best(found, k)
 
@@ -169,9 +172,12 @@ class LanceEngine(SearchEngine):
         return self._table.count_rows(_conditions(where) or None)
 
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        search = self._table.search().select(list(columns or self._table.schema.names)).limit(self.count())
-        for batch in search.to_batches(4096):
-            yield pa.Table.from_batches([batch])
+        try:
+            search = self._table.search().select(list(columns or self._table.schema.names)).limit(self.count())
+            for batch in search.to_batches(4096):
+                yield pa.Table.from_batches([batch])
+        except _ERRORS as error:
+            raise EngineError(f"{self.folder}: {_first_line(error)}") from error
 
     @_with_clear_errors
     def optimize(self) -> None:
@@ -204,6 +210,12 @@ class LanceEngine(SearchEngine):
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
         elif self._exact < size <= self._graph and "vector" not in kinds:
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
+
+
+def _refuse_twice(records: pa.Table) -> None:
+    twice = sorted(entry["values"] for entry in pc.value_counts(records["id"]).to_pylist() if entry["counts"] > 1)
+    if twice:
+        raise DuplicateIdError(f"{twice[0]}: two of the records have this id ({len(twice):,} such ids)")
 
 
 def _words_as_they_are() -> FTS:

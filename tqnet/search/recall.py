@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from tqnet.search.records import content_key, query_words, question_of, unit
 #: What the best text is worth beside a cosine of 1. Chosen on opl's `valid` with the start encoder: P@5 is 0.42 by
 #: text, 0.37 by cosine, and 0.43 by both for any weight from 1 to 4; reciprocal rank fusion has 0.42.
 TEXT_WEIGHT = 2.0
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 #: Least share of three-word runs, numbers as they are, that near duplicates have in common.
 NEAR = 0.9
@@ -70,25 +73,25 @@ class Recall:
         by: Collection[str] = ("text", "vector"),
         duplicates: bool = False,
     ) -> list[Candidate]:
-        """At most ``n`` candidates that meet ``where``, best first; neither the query, by its id, nor a duplicate of
-        it or of a better candidate.
+        """At most ``n`` candidates that meet ``where``, best first; neither the query nor what says the same with the
+        same numbers, and of candidates that are equal to the letter one.
 
         Args:
             vector: Of the query, ``[width]``; without one, only its text is searched for.
             by: The sources that are asked.
-            duplicates: Keep them.
+            duplicates: Keep all but the query itself.
         """
         words = query_words(query)
         text = self._ask("text" in by, lambda: self.engine.by_words(words, n + _SPARE, where))
         near = self._ask("vector" in by and vector is not None, lambda: self._by_vector(vector, n + _SPARE, where))
-        bm25, cosine = dict(text()), dict(near())
-        found = self._records({*bm25, *cosine})
-        others = [[id for id in ids if id != query.id and id in found] for ids in (bm25, cosine)]
-        exact, embedded = others if duplicates else [_without_doubles(ids, found, query) for ids in others]
-        merged = merge(exact, embedded, n)
+        hits = text(), near()
+        found = self._records({hit.id for of in hits for hit in of})
+        stands_for = _representatives(hits, found, query, duplicates)
+        bm25, cosine = (_represented(of, stands_for) for of in hits)
+        merged = merge(list(bm25), list(cosine), n)
         if vector is not None and "vector" in by:
             cosine |= {id: float(found[id].vector @ unit(vector[None])[0]) for id in merged if id not in cosine}
-        best = max(bm25.values(), default=1.0)
+        best = max(bm25.values(), default=0.0) or 1.0
         scores = {id: cosine.get(id, 0.0) + TEXT_WEIGHT * bm25.get(id, 0.0) / best for id in merged}
         ordered = sorted(merged, key=lambda id: (-scores[id], id))
         different = ordered if duplicates else _without_near(ordered, found, query)
@@ -134,25 +137,44 @@ def merge(exact: Sequence[str], embedded: Sequence[str], n: int) -> list[str]:
     return both + [id for turn in zip_longest(*parts) for id in turn if id is not None]
 
 
-def _without_doubles(ids: Iterable[str], found: dict[str, _Found], query: Question) -> list[str]:
-    """Those that say something else than the query and than those before them."""
-    seen = {content_key(query)}
-    kept = []
-    for id in ids:
-        if found[id].content not in seen:
-            seen.add(found[id].content)
-            kept.append(id)
-    return kept
+def _representatives(
+    lists: Sequence[Sequence[Hit]], found: dict[str, _Found], query: Question, duplicates: bool
+) -> dict[str, str]:
+    """Id -> of those that say the same, the one that was found first; without the query and what says the same."""
+    own = content_key(query)
+    first: dict[str, str] = {}
+    stands_for: dict[str, str] = {}
+    for hit in (hit for turn in zip_longest(*lists) for hit in turn if hit is not None and hit.id in found):
+        content = found[hit.id].content
+        if content != own:
+            stands_for[hit.id] = hit.id if duplicates else first.setdefault(content, hit.id)
+        elif duplicates and hit.id != query.id:
+            stands_for[hit.id] = hit.id
+    return stands_for
+
+
+def _represented(hits: Sequence[Hit], stands_for: dict[str, str]) -> dict[str, float]:
+    """Representative -> its score, best first."""
+    scores: dict[str, float] = {}
+    for hit in hits:
+        if hit.id in stands_for:
+            scores.setdefault(stands_for[hit.id], hit.score)
+    return scores
 
 
 def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question) -> list[str]:
-    """Those that differ by more than a word or two from the query; questions with figures differ by these."""
+    """Those that differ by more than a word or two from the query, or in a number, or show a figure."""
     if query.images:
         return list(ids)
     own = set(query_words(query)["stem"])
     suspects = [id for id in ids if not found[id].question.images and _jaccard(own, found[id].words) >= NEAR]
     sets = shingle_sets([query.content, *(found[id].question.content for id in suspects)], fold_numbers=False)
-    near = {id for place, id in enumerate(suspects, 1) if sets.jaccard(0, place) >= NEAR}
+    numbers = _NUMBER.findall(query.content)
+    near = {
+        id
+        for place, id in enumerate(suspects, 1)
+        if sets.jaccard(0, place) >= NEAR and _NUMBER.findall(found[id].question.content) == numbers
+    }
     return [id for id in ids if id not in near]
 
 

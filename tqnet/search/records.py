@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,7 +13,6 @@ import pyarrow as pa
 
 from tqnet.questions import Question
 from tqnet.questions.reading import read_question, write_question
-from tqnet.questions.shingles import normal_text
 from tqnet.text.words import search_words
 
 #: Fields that are searched by words.
@@ -87,7 +87,9 @@ def query_words(question: Question) -> dict[str, list[str]]:
 
 def content_key(question: Question) -> str:
     """Equal for questions that say the same and show the same figures; 16 hex digits."""
-    return _digest([normal_text(question.content), *map(_figure, question.images)])
+    # NFC: other than in `normal_text`, the two of x² and x2 are not the same.
+    text = " ".join(unicodedata.normalize("NFC", question.content).split())
+    return _digest([text, *map(_figure, question.images)])
 
 
 def state_key(question: Question) -> str:

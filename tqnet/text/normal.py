@@ -35,7 +35,7 @@ _MEANING_THE_SAME = r"""
     \longleftrightarrow=\leftrightarrow \ldots=\dots \cdots=\dots \dotsc=\dots \dotsb=\dots \ast=\times *=\times
     \varnothing=\emptyset \land=\wedge \lor=\vee \lnot=\neg \vert=| \mid=| \lvert=| \rvert=| \Vert=\| \colon=:
     \lbrace=\{ \rbrace=\} \lbrack=[ \rbrack=] \tg=\tan \ctg=\cot \arctg=\arctan \bigtriangleup=\triangle
-    \varepsilon=\epsilon \vartheta=\theta \varphi=\phi \%=% \tbinom=\binom \widehat=\hat \overrightarrow=\vec \degree=^
+    \varepsilon=\epsilon \vartheta=\theta \varphi=\phi \%=% \tbinom=\binom \widehat=\hat \overrightarrow=\vec
 """
 _ONE_NAME = SYNONYMS | dict(pair.split("=", 1) for pair in _MEANING_THE_SAME.split())
 _LOOKS = r"\ ~ & \middle \scriptscriptstyle \mathstrut \strut \nonumber \hfill \cal"
@@ -48,6 +48,7 @@ _WORDS = re.compile(
 _ONE_ARGUMENT = r"\mathit \mathsf \boldsymbol \bm \displaylimits \boxed \mathop \mathord \mathrel"
 #: Commands of one argument that change how it looks.
 _FONTS = frozenset(_ONE_ARGUMENT.split())
+_FUNCTIONS = ("sinh", "cosh", "tanh", *SPELT_FUNCTIONS)
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _COMMAND_LAST = re.compile(r"\\[A-Za-z]+$")
@@ -56,7 +57,10 @@ _LETTER = re.compile(r"[A-Za-z]")
 
 def normal_formula(formula: str) -> str:
     """The one form of a formula that is given without its delimiters; of one that is no LaTeX, some form."""
-    return _joined(_Parser(_read_tokens(formula)).sequence())
+    try:
+        return _joined(_Parser(_read_tokens(formula)).sequence())
+    except RecursionError:  # hundreds of braces, one within the other
+        return formula.strip()
 
 
 def _read_tokens(formula: str) -> list[str]:
@@ -69,7 +73,7 @@ def _read_tokens(formula: str) -> list[str]:
         if words := _WORDS.fullmatch(token):
             tokens += _words(words["command"], words["words"].split())
         elif token == r"\degree":
-            tokens += ["^", r"\circ"]
+            tokens += [r"\circ"] if tokens and tokens[-1] == "^" else ["^", r"\circ"]
         elif token == "." and tokens and tokens[-1] in (r"\left", r"\right"):
             tokens[-1] = r"\,"  # an invisible bracket
         else:
@@ -92,7 +96,7 @@ def _spelt_functions(tokens: Sequence[str]) -> list[str]:
     at = 0
     while at < len(tokens):
         run = "".join(token if len(token) == 1 else " " for token in tokens[at : at + 6])
-        name = next((name for name in SPELT_FUNCTIONS if run.startswith(name)), "")
+        name = next((name for name in _FUNCTIONS if run.startswith(name)), "")
         if name and not (found and _LETTER.fullmatch(found[-1])):
             found.append(f"\\{name}")
             at += len(name)
@@ -163,7 +167,7 @@ class _Parser:
             atoms[-1].superscript += script
 
     def _add_symbol(self, token: str, atoms: list[_Atom]) -> None:
-        self.brackets += (token in ("(", "[")) - (token in (")", "]"))
+        self.brackets += (token in ("(", "[", r"\{")) - (token in (")", "]", r"\}"))
         if token in _FONTS:
             atoms += [_Atom(self._argument())]
         elif token == "." and _DIGITS.fullmatch(self._ahead) and not (atoms and atoms[-1].is_number):

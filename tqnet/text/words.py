@@ -25,7 +25,7 @@ STOP_WORDS = frozenset(_STOPS.split())
 
 _CHINESE = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PROSE = re.compile(
-    rf"(?P<command>\\[A-Za-z]+)|(?P<number>\d+(?:[.,]\d+)*)|(?P<chinese>[{_CHINESE}]+)|(?P<word>[^\W\d_{_CHINESE}]+)"
+    rf"(?P<command>\\[A-Za-z]+)|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:\.\d+)?)|(?P<chinese>[{_CHINESE}]+)|(?P<word>[^\W\d_{_CHINESE}]+)"
 )
 #: Signs that say nothing about what a formula is about.
 _SIGNS = frozenset("{}()[].,;:'\"|") | {r"\{", r"\}", r"\\", r"\|"}
