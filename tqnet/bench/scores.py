@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,12 @@ class DifficultyTerms:
 
     def draws(self, score: str) -> FloatArray:
         """Of one of them, by the bootstrap."""
-        return resampled_scores(np.array(self.truth), np.array(self.predicted), np.array(self.groups))[score]
+        return self._draws[score]
+
+    @cached_property
+    def _draws(self) -> dict[str, FloatArray]:
+        # Slow, and asked for by every difference that the row is part of.
+        return resampled_scores(np.array(self.truth), np.array(self.predicted), np.array(self.groups))
 
 
 @dataclass(frozen=True)
