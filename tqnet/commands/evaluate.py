@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands import evaluate_recall
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -117,14 +118,7 @@ def _add_bank(parser: argparse.ArgumentParser) -> None:
 
 def _add_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
-    similar = parser.add_mutually_exclusive_group()
-    similar.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
-    similar.add_argument(
-        "--similar-level",
-        type=whole_number(1),
-        metavar="LEVEL",
-        help="questions of one concept of this level (1: coarsest) are",
-    )
+    add_similarity_arguments(parser)
     parser.add_argument("--k", type=whole_number(1), default=5, help="the k of P@k (5)")
 
 
@@ -314,14 +308,3 @@ def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:
     from tqnet.questions import KnowledgeHierarchy
 
     return KnowledgeHierarchy.from_bank(bank)
-
-
-def similarity_of(args: argparse.Namespace, bank: QuestionBank) -> Similarity:
-    """Which questions of a bank are similar, by ``--pairs``, ``--similar-level`` or their groups."""
-    from tqnet.questions import Similarity
-
-    if args.similar_level is not None:
-        return Similarity.from_concepts(bank, args.similar_level)
-    if args.pairs:
-        return Similarity.from_pairs(args.pairs, bank, on_error=args.on_error)
-    return Similarity.from_groups(bank)

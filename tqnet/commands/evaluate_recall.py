@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
+from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
 if TYPE_CHECKING:
     from tqnet.search.evaluation import RecallScores
@@ -17,14 +18,7 @@ def add(tasks: Any) -> None:
     parser.add_argument("index", metavar="INDEX", help="that tqnet index has made; its questions are also the queries")
     parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
     parser.add_argument("-n", type=whole_number(5), default=100, help="candidates that are recalled (100)")
-    similar = parser.add_mutually_exclusive_group()
-    similar.add_argument("--pairs", help="file of similar pairs; by default questions of one group are similar")
-    similar.add_argument(
-        "--similar-level",
-        type=whole_number(1),
-        metavar="LEVEL",
-        help="questions of one concept of this level (1: coarsest) are",
-    )
+    add_similarity_arguments(parser)
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
@@ -33,7 +27,6 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
-    from tqnet.commands.evaluate import similarity_of
     from tqnet.search.evaluation import evaluate_recall, index_bank, recall_table
 
     engine = open_index(args.index).engine

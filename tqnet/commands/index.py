@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 
@@ -197,6 +197,6 @@ def _export(args: argparse.Namespace) -> int:
 def _restore(args: argparse.Namespace) -> int:
     from tqnet.search.index import restore
 
-    index: Any = restore(Path(args.folder), Path(args.out))
+    index = restore(Path(args.folder), Path(args.out))
     print(f"{args.out}: {index.engine.count():,} questions")
     return 0
