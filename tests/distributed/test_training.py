@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 import torch
@@ -126,3 +127,16 @@ def assert_equal(expected: Any, found: Any) -> None:
             assert_equal(value, found[name])
         else:
             assert torch.equal(value, found[name]), name
+
+
+@pytest.mark.slow
+def test_the_ranker_and_its_folds(launch: Launch, finish: Finish, tmp_path: Path) -> None:
+    """Pairs without an analysis leave a process without the other tasks; every fold is judged by both."""
+    few = ["seeds=16", "similar=2", "recalled=2", "concept=1", "random=1", "length=48", "folds=2", "run.max_steps=2"]
+    finish(launch("finetune/ranker.py", *TINY, *few, "run.log_every=1", f"run.out={tmp_path}"))
+    pairs = (tmp_path / "pairs.jsonl").read_text().splitlines()
+    judged = [np.load(tmp_path / "folds" / str(fold) / "probabilities.npy") for fold in (0, 1)]
+    assert sum(map(len, judged)) == len(pairs)
+    assert all(((of > 0) & (of < 1)).all() for of in judged)
+    assert [record["questions"] for record in records(tmp_path) if "loss" in record] == [16, 32]
+    assert len(last_state(tmp_path)["generators"]) == 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 
@@ -85,6 +86,7 @@ class Bm25Ranker(Ranker):
     def __init__(self, texts: Sequence[str], ids: Sequence[str]):
         import bm25s
 
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it logs every step, and sets its level on import
         super().__init__(ids)
         self._tokens = [lexical_tokens(text) for text in texts]
         self._index = bm25s.BM25()

@@ -95,6 +95,22 @@ def ndcg_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
     return hits[:, :k] @ discounts / np.where(ideal > 0, ideal, 1.0)
 
 
+def mean_average_precision(queries: IntArray, relevant: BoolArray, scores: npt.NDArray[np.floating]) -> float:
+    """Mean over queries of the average precision of their candidates by score (scikit-learn's, tied scores as one).
+
+    Queries whose candidates are all relevant, or none of them, are left out: no order is better than another. 0 where
+    no query is left.
+
+    Shape:
+        - queries, relevant, scores: ``[candidates]``, those of all queries
+    """
+    from sklearn.metrics import average_precision_score
+
+    own = (queries == query for query in np.unique(queries))
+    rankings = [(relevant[of], scores[of]) for of in own if relevant[of].any() and not relevant[of].all()]
+    return float(np.mean([average_precision_score(*of) for of in rankings])) if rankings else 0.0
+
+
 def group_mean(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> float:
     """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six.
 

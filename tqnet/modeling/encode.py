@@ -68,7 +68,7 @@ def encode(
     if processor is None:
         raise ValueError("processor: the model came without one")
     processor.forget_cuts()  # of a training that goes on around this
-    device = torch.device(device or _accelerator() or model.device)
+    device = torch.device(device or accelerator() or model.device)
     was_training = model.training
     model.to(device)  # type: ignore[arg-type]
     model.eval()
@@ -133,5 +133,6 @@ def _batches(
             yield [window[i][0] for i in chosen], [ids[i] for i in chosen], [records[i] for i in chosen]
 
 
-def _accelerator() -> torch.device | None:
+def accelerator() -> torch.device | None:
+    """Where there is one."""
     return torch.accelerator.current_accelerator(check_available=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -20,6 +20,8 @@ from tqnet.text.spelling import spell
 from tqnet.text.vocabulary import add_tokens, learn_tokens
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: What may stand for a question: the record, a dict of its fields, or its stem alone.
 QuestionLike = Question | Mapping[str, Any] | str
@@ -82,6 +84,22 @@ class TQNetProcessor(ProcessorMixin):
         backend.no_truncation()
         return [self._cut(encoding.ids) for encoding in backend.encode_batch_fast(list(texts))]
 
+    def join(self, first: Sequence[int], second: Sequence[int], length: int) -> list[int]:
+        """Token ids of two texts as those of one, ``[CLS] first [SEP] second [SEP]``, at most ``length`` of them.
+
+        What is too long is cut where it is longer.
+        """
+        start, separator = first[0], first[-1]
+        words = _within(length - 3, first[1:-1], second[1:-1])
+        self.cut_texts += sum(map(len, words)) < len(first) + len(second) - 4
+        return [start, *words[0], separator, *words[1], separator]
+
+    def join_images(self, first: Sequence[str], second: Sequence[str]) -> list[str]:
+        """Paths of two questions' figures that are read, at most ``max_images``; of more, where there are more."""
+        kept = [path for of in _within(self.max_images, first, second) for path in of]
+        self.left_out_images += len(first) + len(second) - len(kept)
+        return kept
+
     def open_images(self, question: Question) -> list[np.ndarray]:
         """The question's figures, uint8 [H, W, 3] each, at most ``max_images``."""
         return [open_figure(path) for path in self.kept_images(question.images)]
@@ -129,6 +147,16 @@ class TQNetProcessor(ProcessorMixin):
             return ids
         self.cut_texts += 1
         return [*ids[: self.max_length - 1], ids[-1]]
+
+
+def _within(room: int, first: Sequence[T], second: Sequence[T]) -> tuple[list[T], list[T]]:
+    """The beginnings of two sequences that fit into ``room`` together: the longer one is cut, at half of it both."""
+    both = list(first), list(second)
+    shorter, longer = sorted(both, key=len)
+    if len(shorter) + len(longer) > room:
+        del shorter[room // 2 :]
+        del longer[room - len(shorter) :]
+    return both
 
 
 for _config in (TQNetConfig, QuesNetConfig):

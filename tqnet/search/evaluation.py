@@ -82,9 +82,7 @@ def evaluate_recall(
     Raises:
         ValueError: No question of the split is similar to any other.
     """
-    asked = [at for at, of in enumerate(bank.column("split")) if split in (None, of) and similarity.has_similar[at]]
-    if not asked:
-        raise ValueError(f"no question of split {split!r} has a similar one; --pairs or --similar-level say which are")
+    asked = similar_queries(bank, similarity, split)
     ids = bank.ids
     place = {id: at for at, id in enumerate(ids)}
     recall = Recall(engine)
@@ -101,6 +99,18 @@ def evaluate_recall(
     relevant_counts = np.array([len(of) for of in similar])
     groups = similarity.groups[np.array(asked)]
     return {name: _scores(np.stack(rows), relevant_counts, groups) for name, rows in hits.items()}
+
+
+def similar_queries(bank: QuestionBank, similarity: Similarity, split: str | None) -> list[int]:
+    """Numbers of the questions of a split, or of all, that have a similar one.
+
+    Raises:
+        ValueError: There are none.
+    """
+    asked = [at for at, of in enumerate(bank.column("split")) if split in (None, of) and similarity.has_similar[at]]
+    if not asked:
+        raise ValueError(f"no question of split {split!r} has a similar one; --pairs or --similar-level say which are")
+    return asked
 
 
 def _scores(hits: BoolArray, relevant: IntArray, groups: IntArray) -> RecallScores:

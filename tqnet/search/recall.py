@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from tqnet.search.records import content_key, query_words, question_of, unit
 #: What the best text is worth beside a cosine of 1: chosen on opl's `valid` with the start encoder, where any weight
 #: from 1 to 4 served.
 TEXT_WEIGHT = 2.0
+
+Id = TypeVar("Id", str, int)
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
@@ -38,18 +40,23 @@ class Candidate:
         score: The cosine, and for the text its BM25 by the best one's, `TEXT_WEIGHT` times; more is better.
         cosine: With the query; None where the vector was not asked.
         words: BM25 of the words in common; None where the text was not asked or has not found it.
+        rank: Probability of being similar by the model of the ranking stage; None where it was not asked.
+        notes: What re-ranking says of it.
     """
 
     question: Question
     score: float
     cosine: float | None = None
     words: float | None = None
+    rank: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
         """What speaks for it, in words."""
-        found = [] if self.cosine is None else [f"vector {self.cosine:.3f}"]
-        return ", ".join(found + ([] if self.words is None else [f"text {self.words:.1f}"]))
+        scores = (("similar", self.rank, 3), ("vector", self.cosine, 3), ("text", self.words, 1))
+        said = [f"{name} {score:.{digits}f}" for name, score, digits in scores if score is not None]
+        return ", ".join([*said, *self.notes])
 
 
 class Recall:
@@ -125,7 +132,7 @@ class _Found:
     vector: np.ndarray
 
 
-def merge(exact: Sequence[str], embedded: Sequence[str], n: int) -> list[str]:
+def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:
     """``n`` ids of two lists, each best first: those in both, and of what is left to fill one half from the rest of
     each (FSE, "Merging the Exercises"). Where one list is too short for its half, the other one fills it.
     """
@@ -168,7 +175,7 @@ def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question)
     if query.images:
         return list(ids)
     own = set(query_words(query)["stem"])
-    suspects = [id for id in ids if not found[id].question.images and _jaccard(own, found[id].words) >= NEAR]
+    suspects = [id for id in ids if not found[id].question.images and jaccard(own, found[id].words) >= NEAR]
     sets = shingle_sets([query.content, *(found[id].question.content for id in suspects)], fold_numbers=False)
     numbers = _NUMBER.findall(query.content)
     near = {
@@ -179,5 +186,6 @@ def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question)
     return [id for id in ids if id not in near]
 
 
-def _jaccard(one: set[str], other: set[str]) -> float:
+def jaccard(one: set[str], other: set[str]) -> float:
+    """Share of what two sets have that both have."""
     return len(one & other) / max(1, len(one | other))

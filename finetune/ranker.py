@@ -1,0 +1,314 @@
+"""The ranking stage: query and candidate read together (FSE, "Ranking Module").
+
+    accelerate launch finetune/ranker.py --config configs/small/ranker.yaml data.bank=BANK model.start=runs/scl/model \\
+        run.out=runs/ranker
+
+Pairs come from the bank's groups, their candidates from recall by text and by the vectors of the start model; or from
+``data.pairs``. With analyses, two more tasks help (T2, T3), by coefficients that experts learn (Eq. 5); labels that a
+model trained without them doubts are left out (confident learning). ``tqnet search --ranker`` uses the result: there
+the first task alone scores.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.evaluation.metrics import mean_average_precision
+from tqnet.files import atomic
+from tqnet.libraries import precision
+from tqnet.modeling.cross_encoder import CrossEncoder, TaskHead
+from tqnet.modeling.experts import TaskExperts
+from tqnet.questions import QuestionBank, Similarity
+from tqnet.questions.pairs import read_pairs
+from tqnet.training import session
+from tqnet.training.confident import confident
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, made_pairs
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import ShuffledBatches
+from tqnet.training.validation import similar_questions
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class RankerConfig(RecipeConfig):
+    """Settings of the stage.
+
+    Attributes:
+        length: Tokens of a pair; more are cut.
+        seeds: Questions with a similar one that pairs are made of, at most; for each of them
+        similar, recalled, concept, random: so many similar ones, first candidates of recall, and dissimilar ones of
+            the same concept and at random. A file ``data.pairs`` takes the place of all these.
+        label_noise: Share of the labels that is turned round on purpose, to see what confident learning is worth.
+        analyses: Also learn from analyses, where questions have any: T2 and T3.
+        experts: The tasks' coefficients are learnt; else they are
+        coefficients: of T1, T2 and T3, scaled to sum to 1 over the tasks that a pair has.
+        entropy_floor: Least entropy of learnt coefficients, as a share of that of equal ones.
+        folds: Parts of the pairs, by query, each of which is judged by a model that was trained on the others; labels
+            that it doubts are left out, and a last model is trained on the rest. 0 trains on all.
+    """
+
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=2e-5))
+    length: int = 256
+    seeds: int = 1500
+    similar: int = 4
+    recalled: int = 8
+    concept: int = 2
+    random: int = 2
+    label_noise: float = 0.0
+    analyses: bool = True
+    experts: bool = True
+    coefficients: list[float] = field(default_factory=lambda: [1.0, 1.0, 1.0])
+    entropy_floor: float = 0.8
+    folds: int = 3
+
+    def __post_init__(self) -> None:
+        for name in ("seeds", "similar", "recalled"):
+            at_least(1, name, getattr(self, name))
+        for name in ("concept", "random", "folds"):
+            at_least(0, name, getattr(self, name))
+        if self.folds == 1:
+            raise ConfigError("folds: 1 leaves nothing to train on; 0 believes all labels")
+        within(0, 1, "label_noise", self.label_noise, ends="[)")
+        within(0, 1, "entropy_floor", self.entropy_floor)
+        if len(self.coefficients) != len(TASKS) or not min(self.coefficients) > 0:
+            raise ConfigError(f"coefficients: {self.coefficients} are not {len(TASKS)} numbers above 0")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Candidates of a query, by kind."""
+        return {kind: getattr(self, kind) for kind in ("similar", "recalled", "concept", "random")}
+
+
+class MultiTaskRanker(nn.Module):
+    """The cross-encoder, and what it is trained with: the other tasks' heads, and the experts."""
+
+    fixed: Tensor
+
+    def __init__(self, cross: CrossEncoder, config: RankerConfig):
+        super().__init__()
+        width = cross.encoder.config.hidden_size
+        self.cross = cross
+        others = len(TASKS) - 1 if config.analyses else 0
+        self.heads = nn.ModuleList([cross.head, *(TaskHead(width) for _ in range(others))])
+        self.experts = TaskExperts(width, len(self.heads), config.entropy_floor) if config.experts and others else None
+        self.register_buffer("fixed", torch.tensor(config.coefficients[: len(self.heads)]), persistent=False)
+
+    def forward(self, pair: Tensor, task: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and coefficients of the tasks of each pair, both [p, tasks]; 0 where a pair has not that task.
+
+        Args:
+            pair, task: Of each row, [r] (:class:`PairViews`).
+            batch: The packed rows.
+        """
+        rows = self.cross.encoder(**batch).embedding
+        pairs = int(pair.max()) + 1
+        logits, features, present = [], [], []
+        for number, head in enumerate(self.heads):
+            own = task == number
+            of_rows, scores = head(rows)
+            features.append(rows.new_zeros(pairs, rows.shape[1]).index_put((pair[own],), of_rows[own].to(rows.dtype)))
+            logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put((pair[own],), scores[own].float()))
+            present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[own], True))
+        has = torch.stack(present, 1)
+        if self.experts is not None:
+            return torch.stack(logits, 1), self.experts(torch.stack(features, 1), has)
+        return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
+
+
+def main(config: RankerConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=False)
+    similarity = similar_questions(bank, config.data)
+    pairs = training_pairs(config, bank, similarity, accelerator)
+    if config.analyses and not any(bank.column("analysis")):
+        log.info("no training question has an analysis: the first task is the only one")
+    if config.folds:
+        doubted = ~confident(pairs.similar, out_of_fold(config, bank, similarity, pairs, accelerator))
+        log.info("confident learning: %d of %d pairs are left out", doubted.sum(), len(pairs))
+        pairs = pairs.select(~doubted)
+    return train(config, bank, similarity, pairs, accelerator, validation_pairs(config))
+
+
+def training_pairs(
+    config: RankerConfig, bank: QuestionBank, similarity: Similarity, accelerator: Accelerator
+) -> ExercisePairs:
+    """Those of ``data.pairs``, or made ones, kept as ``pairs.jsonl`` of the run."""
+    kept = Path(config.run.out) / "pairs.jsonl"
+    if config.run.resume and kept.is_file():
+        return ExercisePairs.load(kept, bank)
+    if config.data.pairs:
+        pairs = judged_pairs(config, bank)
+    else:
+        queries = drawn_queries(np.flatnonzero(similarity.has_similar), config.seeds, config.run.seed)
+        pairs = made_pairs(bank, similarity, start_vectors(config, bank), queries, config.counts, config.run.seed)
+    if not pairs.similar.any() or pairs.similar.all():
+        raise ConfigError("data.bank: no pairs of both kinds, similar and not; they come from group or data.pairs")
+    log.info("%d pairs, %d of them similar", len(pairs), pairs.similar.sum())
+    pairs = pairs.with_noise(config.label_noise, config.run.seed)
+    if accelerator.is_main_process:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        pairs.save(kept, bank)
+    accelerator.wait_for_everyone()
+    return pairs
+
+
+def judged_pairs(config: RankerConfig, bank: QuestionBank) -> ExercisePairs:
+    """Pairs of ``data.pairs`` among the questions of ``bank``."""
+    assert config.data.pairs
+    whole = config.data.load()
+    row = {name: i for i, name in enumerate(whole.ids)}
+    with session.settings_at_fault():
+        judged = read_pairs(config.data.pairs, whole, 0.5, config.data.error_policy)
+    own = judged.select([row[name] for name in bank.ids])
+    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own))
+
+
+def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Some of ``candidates``, ascending."""
+    return np.sort(np.random.default_rng(seed).permutation(candidates)[:count])
+
+
+def start_vectors(config: RankerConfig, bank: QuestionBank) -> np.ndarray:
+    """Of the model that is started from: what recall searches by."""
+    model, _ = session.build(config, bank)
+    return model.encode(bank, precision=precision(config.run.precision), show_progress=True)
+
+
+def validation_pairs(config: RankerConfig) -> tuple[QuestionBank, ExercisePairs] | None:
+    """A tenth as many queries, of ``valid``, with candidates of ``train`` and ``valid``; None where there are none."""
+    whole = config.data.load()
+    splits = np.asarray(whole.column("split"), dtype=object)
+    bank = whole.select(np.flatnonzero(np.isin(splits, ("train", "valid"))))
+    queries = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == "valid")
+    if len(queries):
+        similarity = similar_questions(bank, config.data)
+        queries = drawn_queries(queries[similarity.has_similar[queries]], max(1, config.seeds // 10), config.run.seed)
+    if not len(queries):
+        log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
+        return None
+    vectors = start_vectors(config, bank)
+    return bank, made_pairs(bank, similarity, vectors, queries, config.counts, config.run.seed)
+
+
+def out_of_fold(
+    config: RankerConfig, bank: QuestionBank, similarity: Similarity, pairs: ExercisePairs, accelerator: Accelerator
+) -> np.ndarray:
+    """[p], that each pair is similar, by a model that was trained on the folds it is not in."""
+    fold_of = pairs.folds(config.folds, config.run.seed)
+    probability = np.empty(len(pairs))
+    for fold in range(config.folds):
+        out = Path(config.run.out) / "folds" / str(fold)
+        judged = out / "probabilities.npy"
+        held_out = fold_of == fold
+        if not (config.run.resume and judged.exists()):
+            own = replace(config, run=replace(config.run, out=str(out)))
+            folder = train(own, bank, similarity, pairs.select(~held_out), accelerator, None)
+            found = score(folder, bank, pairs.select(held_out), accelerator, precision(config.run.precision))
+            if accelerator.is_main_process:
+                with atomic(judged) as temporary, temporary.open("wb") as stream:
+                    np.save(stream, found)
+            accelerator.wait_for_everyone()
+        probability[held_out] = np.load(judged)
+    return probability
+
+
+def score(
+    folder: Path, bank: QuestionBank, pairs: ExercisePairs, accelerator: Accelerator, precision: str
+) -> np.ndarray:
+    """[p], that each pair is similar; every process takes its share."""
+    cross = CrossEncoder.from_pretrained(folder, accelerator.device)
+    shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
+    own = [(bank[int(pairs.query[i])], bank[int(pairs.candidate[i])]) for i in shares[accelerator.process_index]]
+    found = cross.probabilities(own, precision=precision, show_progress=accelerator.is_main_process)
+    return np.array(gather_object(found.tolist()))
+
+
+def train(
+    config: RankerConfig,
+    bank: QuestionBank,
+    similarity: Similarity,
+    pairs: ExercisePairs,
+    accelerator: Accelerator,
+    validation: tuple[QuestionBank, ExercisePairs] | None,
+) -> Path:
+    """The cross-encoder of ``pairs``; its folder."""
+    model, processor = session.build(config, bank)
+    with session.settings_at_fault():  # more tokens than the encoder has positions
+        cross = CrossEncoder(model, config.length)
+    ranker = MultiTaskRanker(cross, config)
+    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    loop = TrainingLoop(
+        accelerator,
+        config,
+        model=cross,
+        trained=ranker,
+        plan=ShuffledBatches(lengths[pairs.query] + lengths[pairs.candidate], config.run.batch_size, config.run.seed),
+        views=PairViews(
+            pairs,
+            bank,
+            similarity,
+            processor,
+            config.run.seed,
+            config.length,
+            config.analyses,
+            config.data.workers,
+            model.config.reads_images,
+        ),
+        parts=model.parts,
+        evaluate=validation and ValidationOrder(cross, *validation, precision(config.run.precision)),
+    )
+    for batch in loop:
+        ranker.train()
+        pair, task = batch.extras["pair"], batch.extras["task"]
+        logits, coefficients = loop.trained(pair=pair, task=task, **batch.inputs)
+        labels = torch.zeros_like(logits).index_put((pair, task), batch.extras["label"])
+        losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
+        loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
+        loop.after_step()
+    folder = loop.finish()
+    accelerator.free_memory()  # another fold may follow
+    return folder
+
+
+def metrics(logits: Tensor, labels: Tensor, losses: Tensor, coefficients: Tensor) -> dict[str, Tensor]:
+    """Of each task that some pair of the batch has: loss, accuracy, and mean coefficient where several are there."""
+    logged = {}
+    for number in range(logits.shape[1]):
+        own = coefficients[:, number] > 0
+        if own.any():
+            logged[f"loss/{TASKS[number]}"] = losses[own, number].detach().mean()
+            right = (logits[own, number] > 0) == labels[own, number].bool()
+            logged[f"accuracy/{TASKS[number]}"] = right.float().mean()
+            shared = own & (coefficients < 1).all(1)
+            if shared.any():
+                logged[f"coefficient/{TASKS[number]}"] = coefficients[shared, number].detach().mean()
+    return logged
+
+
+class ValidationOrder:
+    """Mean average precision of the candidates of each query of ``valid``: by it the best state is chosen."""
+
+    def __init__(self, cross: CrossEncoder, bank: QuestionBank, pairs: ExercisePairs, precision: str):
+        self.cross, self.pairs, self.precision = cross, pairs, precision
+        ends = zip(pairs.query.tolist(), pairs.candidate.tolist(), strict=True)
+        self.questions = [(bank[query], bank[candidate]) for query, candidate in ends]
+
+    def __call__(self) -> dict[str, float]:
+        found = self.cross.probabilities(self.questions, precision=self.precision)
+        return {"valid/map": mean_average_precision(self.pairs.query, self.pairs.similar, found)}
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(RankerConfig, __doc__))

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tqnet.modeling.cross_encoder import CrossEncoder
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import QuestionBank
+
+
+@pytest.fixture
+def cross(tiny_model: TQNetModel) -> CrossEncoder:
+    return CrossEncoder(copy.deepcopy(tiny_model), length=120).eval()
+
+
+def test_two_texts_as_one(tiny_model: TQNetModel) -> None:
+    processor = tiny_model.processor
+    first, second = processor.tokenize(["Find the area of the circle.", "Solve $x + 1 = 2$ for the unknown $x$."])
+    whole = processor.join(first, second, 100)
+    assert whole == first + second[1:]
+    start, separator = first[0], first[-1]
+    for length in range(4, len(whole)):
+        cut = processor.join(first, second, length)
+        assert len(cut) == length
+        assert cut[0] == start
+        assert cut[-1] == separator
+        assert cut.count(separator) == 2
+        parts = cut.index(separator) - 1, length - cut.index(separator) - 2
+        assert min(parts) == min(len(first) - 2, len(second) - 2, (length - 3) // 2)
+        assert cut[1 : 1 + parts[0]] == first[1 : 1 + parts[0]]
+        assert cut[-1 - parts[1] : -1] == second[1 : 1 + parts[1]]
+    assert processor.cut_texts
+
+
+def test_a_pair_scores_the_same_in_any_batch(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
+    pairs = [(tiny_bank[i], tiny_bank[-1 - i % 7]) for i in range(20)]
+    found = cross.probabilities(pairs)
+    assert found.dtype == np.float32
+    assert ((found > 0) & (found < 1)).all()
+    assert len(set(found.round(6).tolist())) > 10
+    for size in (1, 3):
+        np.testing.assert_allclose(cross.probabilities(pairs, batch_size=size), found, atol=1e-5)
+    np.testing.assert_allclose(cross.probabilities(pairs[::-1])[::-1], found, atol=1e-5)
+    assert cross.probabilities([]).shape == (0,)
+
+
+def test_figures_of_both_count(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
+    from dataclasses import replace
+
+    pictured = next(question for question in tiny_bank if question.images)
+    plain = replace(pictured, images=())
+    scores = cross.probabilities([(plain, plain), (pictured, plain), (plain, pictured), (pictured, pictured)])
+    assert len(set(scores.round(6).tolist())) >= 3
+
+
+def test_saved_and_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    pairs = [(tiny_bank[0], tiny_bank[1]), (tiny_bank[30], tiny_bank[2])]
+    cross.save_pretrained(tmp_path / "ranker")
+    loaded = CrossEncoder.from_pretrained(tmp_path / "ranker", "cpu")
+    assert loaded.length == 120
+    assert not loaded.training
+    np.testing.assert_allclose(loaded.probabilities(pairs), cross.probabilities(pairs), atol=1e-6)
+    cross.encoder.save_pretrained(tmp_path / "encoder")
+    with pytest.raises(FileNotFoundError, match="no ranker"):
+        CrossEncoder.from_pretrained(tmp_path / "encoder")
+
+
+@pytest.mark.parametrize("length", [3, 100_000])
+def test_no_positions_for_so_many_tokens(tiny_model: TQNetModel, length: int) -> None:
+    with pytest.raises(ValueError, match=f"pairs of {length} tokens, but the encoder reads 4 to"):
+        CrossEncoder(tiny_model, length)

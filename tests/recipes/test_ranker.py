@@ -1,0 +1,95 @@
+"""The ranking stage trains, cleans its labels, goes on where it was stopped, and is used by the commands."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finetune import ranker
+from tqnet.cli import main
+from tqnet.modeling.cross_encoder import CrossEncoder
+from tqnet.questions import QuestionBank
+from tqnet.training.config import ConfigError
+
+ROOT = Path(__file__).parents[2]
+FEW = ["seeds=30", "similar=2", "recalled=3", "concept=1", "random=1", "length=64", "run.batch_size=8"]
+FAST = ["optim.lr=1e-3", "optim.text_lr=1e-3", "optim.warmup=0", "run.log_every=5"]
+
+
+def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = train("finetune.ranker", *FEW, *FAST, "folds=2", "label_noise=0.15", "run.max_steps=10")
+    assert all(math.isfinite(value) for record in run.records for value in record.values())
+    logged = run.records[-2]
+    for task in ("questions", "analyses", "analysis"):
+        assert logged.keys() >= {f"loss/{task}", f"accuracy/{task}", f"coefficient/{task}"}
+    assert any("valid/map" in record for record in run.records)
+    pairs = [json.loads(line) for line in (run.out / "pairs.jsonl").read_text().splitlines()]
+    assert {pair["kind"] for pair in pairs} == {"similar", "recalled", "concept", "random"}
+    judged = [np.load(run.out / "folds" / str(fold) / "probabilities.npy") for fold in (0, 1)]
+    assert sum(map(len, judged)) == len(pairs)
+    sample = QuestionBank.load(ROOT / "assets" / "sample")
+    cross = CrossEncoder.from_pretrained(run.out / "model", "cpu")
+    assert cross.length == 64
+    assert cross.probabilities([(sample[0], sample[1])]).shape == (1,)
+
+    bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
+    assert main(["index", bank, "--model", str(run.out / "folds" / "0" / "model"), "--out", index]) == 0
+    capsys.readouterr()
+    named = f"ranker={run.out / 'model'}"
+    assert main(["evaluate", "ranking", index, named, "--first", "5", "--queries", "4", "--json"]) == 0
+    scores = json.loads(capsys.readouterr().out)
+    assert list(scores) == ["order of recall", "ranker"]
+    # Of five candidates any order has the same five first.
+    assert scores["ranker"]["p@5"] == scores["order of recall"]["p@5"]
+    assert scores["ranker"]["queries"] == 4
+
+
+def test_the_first_task_alone_learns(train: Callable[..., Any]) -> None:
+    run = train("finetune.ranker", *FEW, *FAST, "folds=0", "analyses=false", "run.epochs=20", "run.max_steps=40")
+    assert run.losses[-1] < run.losses[0] - 0.01
+    assert not any("loss/analyses" in record for record in run.records)
+
+
+def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any]) -> None:
+    settings = [*FEW, *FAST, "folds=2", "run.max_steps=3", "run.save_every=1"]
+    whole = train("finetune.ranker", *settings, out="whole")
+    again = train("finetune.ranker", *settings, out="again")
+    for gone in (again.out / "folds" / "1" / "probabilities.npy", *sorted((again.out / "checkpoints").iterdir())[-1:]):
+        gone.unlink()
+    again = train("finetune.ranker", *settings, "run.resume=true", out="again")
+    assert again.same_weights(whole)
+
+
+def test_judged_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
+    sample = QuestionBank.load(ROOT / "assets" / "sample").split("train")
+    file = tmp_path / "pairs.jsonl"
+    records = [{"a": sample[i].id, "b": sample[i + 1].id, "similar": i % 2} for i in range(40)]
+    file.write_text("\n".join(map(json.dumps, records)))
+    run = train("finetune.ranker", *FEW, f"data.pairs={file}", "folds=0", "run.max_steps=2")
+    kept = [json.loads(line) for line in (run.out / "pairs.jsonl").read_text().splitlines()]
+    assert {frozenset((pair["a"], pair["b"])) for pair in kept} == {frozenset((r["a"], r["b"])) for r in records}
+    file.write_text("\n".join(json.dumps(record | {"similar": 1}) for record in records))
+    with pytest.raises(ConfigError, match="no pairs of both kinds"):
+        train("finetune.ranker", *FEW, f"data.pairs={file}", "folds=0", out="other")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"folds": 1}, "folds: 1"),
+        ({"coefficients": [1.0, 1.0]}, "coefficients"),
+        ({"coefficients": [1.0, 0.0, 1.0]}, "coefficients"),
+        ({"entropy_floor": 1.5}, "entropy_floor"),
+        ({"label_noise": 1.0}, "label_noise"),
+        ({"recalled": 0}, "recalled"),
+    ],
+)
+def test_settings_at_fault(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        ranker.RankerConfig(**settings)

@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from tests.search.samples import make_questions
+from tqnet.questions import Question
+from tqnet.search import rank
+from tqnet.search.rank import Rank
+from tqnet.search.recall import Candidate
+
+QUERY = Question(id="query", stem="Find the area.")
+
+
+def candidates(count: int = 30) -> list[Candidate]:
+    return [Candidate(question, 1 - at / count) for at, question in enumerate(make_questions(count))]
+
+
+def last_is_best(query: Question, questions: Sequence[Question]) -> np.ndarray:
+    return np.array([int(question.id[1:]) / 100 for question in questions], dtype=np.float32)
+
+
+def test_the_first_candidates_are_ranked_and_the_others_stay_behind() -> None:
+    found = rank.Rank(last_is_best, first=20)(QUERY, candidates())
+    assert not found.late
+    assert [one.question.id for one in found.candidates] == [
+        f"q{at:03d}" for at in [*range(19, -1, -1), *range(20, 30)]
+    ]
+    assert found.candidates[0].rank == pytest.approx(0.19)
+    assert "similar 0.190" in found.candidates[0].why
+    assert found.candidates[20].rank is None
+
+
+def test_equal_scores_keep_the_order_of_recall() -> None:
+    found = Rank(lambda query, questions: np.full(len(questions), 0.5))(QUERY, candidates(5))
+    assert [one.question.id for one in found.candidates] == [f"q{at:03d}" for at in range(5)]
+
+
+@pytest.mark.parametrize("slow_from", [0, 8], ids=["at once", "in the midst"])
+def test_when_time_is_up_the_order_of_recall_is_returned(slow_from: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(rank.time, "monotonic", lambda: clock[0])
+
+    def slowly(query: Question, questions: Sequence[Question]) -> np.ndarray:
+        clock[0] += 1.0 if int(questions[0].id[1:]) >= slow_from else 0.0
+        return last_is_best(query, questions)
+
+    given = candidates()
+    found = Rank(slowly, deadline=0.5)(QUERY, given)
+    assert found.late
+    assert found.candidates == given
+    assert not Rank(slowly, deadline=10)(QUERY, given).late
+
+
+def test_no_candidate() -> None:
+    assert Rank(last_is_best)(QUERY, []).candidates == []

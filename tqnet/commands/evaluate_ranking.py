@@ -1,0 +1,83 @@
+"""``tqnet evaluate ranking``: what rankers make of the candidates that an index recalls."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.commands.encode import whole_number
+from tqnet.commands.index import open_index
+from tqnet.commands.similarity import add_similarity_arguments, similarity_of
+
+if TYPE_CHECKING:
+    from tqnet.search.ranking_evaluation import RankingScores
+
+
+def add(tasks: Any) -> None:
+    parser = tasks.add_parser("ranking", help="P@1/3/5 of the order that rankers make of what an index recalls")
+    parser.add_argument("index", metavar="INDEX", help="that tqnet index has made; its questions are also the queries")
+    parser.add_argument(
+        "rankers",
+        nargs="+",
+        metavar="NAME=DIR",
+        help="folders that finetune/ranker.py has made, in the order of comparison",
+    )
+    parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
+    parser.add_argument("--first", type=whole_number(5), default=20, help="candidates that are ranked (20)")
+    parser.add_argument("--queries", type=whole_number(1), metavar="N", help="so many queries, at random (all)")
+    parser.add_argument("--seed", type=whole_number(0), default=0)
+    add_similarity_arguments(parser)
+    parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
+    parser.add_argument("--batch-size", type=whole_number(1), default=32, help="pairs that are read at a time (32)")
+    parser.add_argument("--device", help="cpu, cuda, ...; by default the accelerator where there is one")
+    parser.add_argument(
+        "--precision", choices=("auto", "fp32", "bf16"), default="auto", help="auto: bf16 where it pays"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+
+    from tqnet.libraries import precision, quiet
+    from tqnet.modeling.cross_encoder import CrossEncoder
+    from tqnet.search.evaluation import index_bank
+    from tqnet.search.ranking_evaluation import evaluate_ranking, ranking_table, recalled
+
+    quiet()
+    folders = dict(_named(ranker) for ranker in args.rankers)
+    if len(folders) < len(args.rankers):
+        raise ValueError(f"two rankers of one name: {', '.join(args.rankers)}")
+    models = {name: CrossEncoder.from_pretrained(folder, args.device) for name, folder in folders.items()}
+    engine = open_index(args.index).engine
+    bank = index_bank(engine)
+    split = None if args.split == "all" else args.split
+    queries = recalled(engine, bank, similarity_of(args, bank), split, args.first, args.queries, args.seed)
+    rankers = {
+        name: partial(
+            model.probabilities,
+            batch_size=args.batch_size,
+            precision=precision(args.precision, args.device),
+            show_progress=True,
+        )
+        for name, model in models.items()
+    }
+    results = evaluate_ranking(queries, bank, rankers)
+    numbers = {name: _numbers(scores) for name, scores in results.items()}
+    print(json.dumps(numbers, indent=2) if args.json else ranking_table(results, args.first).text())
+    return 0
+
+
+def _named(ranker: str) -> tuple[str, Path]:
+    name, equals, folder = ranker.partition("=")
+    if not (name and equals and folder):
+        raise ValueError(f"{ranker!r} is not of the form NAME=DIR")
+    return name, Path(folder)
+
+
+def _numbers(scores: RankingScores) -> dict[str, Any]:
+    means = {f"p@{k}": float(values.mean()) for k, values in scores.precision.items()}
+    return means | {"interval": list(scores.interval(5)), "queries": len(scores.groups)}

@@ -1,0 +1,123 @@
+"""Two questions read together, and how similar they are (FSE, "Ranking Module", Figure 5b)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn import functional as F
+from tqdm import tqdm
+
+from tqnet.files import atomic
+from tqnet.modeling.build import load_model
+from tqnet.modeling.encode import CellCache, accelerator
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.questions import Question
+
+_HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
+
+
+class TaskHead(nn.Module):
+    """What one task makes of a pair: a representation of its own, and a score."""
+
+    def __init__(self, width: int):
+        super().__init__()
+        self.dense = nn.Linear(width, width)
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors of pairs [p, h] -> features [p, h] and logits [p]."""
+        features = F.gelu(self.dense(pairs))
+        return features, self.score(features).squeeze(-1)
+
+
+class CrossEncoder(nn.Module):
+    """Query and candidate as one text, with the figures of both, through the encoder to the odds that they are similar.
+
+    Args:
+        length: Tokens of a pair; more are cut.
+
+    Raises:
+        ValueError: The encoder has no positions for so many.
+    """
+
+    def __init__(self, encoder: QuestionEncoder, length: int):
+        super().__init__()
+        positions = getattr(encoder.config.get_text_config(), "max_position_embeddings", length)
+        if not 3 < length <= positions:
+            raise ValueError(f"length: pairs of {length} tokens, but the encoder reads 4 to {positions}")
+        self.encoder, self.length = encoder, length
+        self.head = TaskHead(encoder.config.hidden_size)
+
+    @property
+    def cells_per_image(self) -> int:
+        """As :attr:`QuestionEncoder.cells_per_image`."""
+        return self.encoder.cells_per_image
+
+    def forward(self, **batch: Tensor) -> Tensor:
+        """A packed batch of pairs, each as one question -> logits [p]."""
+        return self.head(self.encoder(**batch).embedding)[1]
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write encoder, head and settings to ``folder``."""
+        self.encoder.save_pretrained(folder)
+        save_file({name: of.cpu().contiguous() for name, of in self.head.state_dict().items()}, folder / _HEAD)
+        with atomic(folder / _SETTINGS) as temporary:
+            temporary.write_text(json.dumps({"length": self.length}) + "\n", encoding="utf-8")
+
+    @classmethod
+    def from_pretrained(cls, folder: Path, device: str | torch.device | None = None) -> CrossEncoder:
+        """From what :meth:`save_pretrained` wrote, as ``finetune/ranker.py`` does.
+
+        Args:
+            device: By default the accelerator where there is one.
+
+        Raises:
+            FileNotFoundError: It is no folder of that kind.
+        """
+        if not (folder / _SETTINGS).is_file():
+            raise FileNotFoundError(f"{folder}: no ranker ({_SETTINGS} is missing); finetune/ranker.py makes one")
+        cross = cls(load_model(folder), **json.loads((folder / _SETTINGS).read_text(encoding="utf-8")))
+        cross.head.load_state_dict(load_file(folder / _HEAD))
+        return cross.eval().to(device or accelerator() or "cpu")
+
+    @torch.inference_mode()
+    def probabilities(
+        self,
+        pairs: Sequence[tuple[Question, Question]],
+        batch_size: int = 32,
+        precision: str = "fp32",
+        show_progress: bool = False,
+    ) -> np.ndarray:
+        """That the questions of each pair, query and candidate, are similar: float32 [pairs]."""
+        encoder, processor = self.encoder, self.encoder.processor
+        was_training = self.training
+        self.eval()
+        cells = CellCache(encoder, processor) if encoder.config.reads_images else None
+        contents = dict.fromkeys(question.content for pair in pairs for question in pair)
+        tokens = dict(zip(contents, processor.tokenize(list(contents)), strict=True))
+        texts = [processor.join(tokens[q.content], tokens[c.content], self.length) for q, c in pairs]
+        images = [processor.join_images(q.images, c.images) for q, c in pairs]
+        order = sorted(range(len(pairs)), key=lambda i: (len(images[i]), len(texts[i])), reverse=True)
+        found = np.empty(len(pairs), dtype=np.float32)
+        with (
+            tqdm(total=len(pairs), unit=" pairs", desc="rank", disable=not show_progress) as progress,
+            torch.autocast(encoder.device.type, torch.bfloat16, enabled=precision == "bf16"),
+        ):
+            for start in range(0, len(order), batch_size):
+                chosen = order[start : start + batch_size]
+                inputs = processor.pack_text([texts[i] for i in chosen])
+                if cells is not None and any(images[i] for i in chosen):
+                    inputs["image_cells"] = cells([path for i in chosen for path in images[i]])
+                    inputs["image_counts"] = torch.tensor([len(images[i]) for i in chosen])
+                logits = self(**{name: value.to(encoder.device) for name, value in inputs.items()})
+                found[chosen] = logits.float().sigmoid().cpu().numpy()
+                progress.update(len(chosen))
+        processor.forget_cuts()
+        self.train(was_training)
+        return found

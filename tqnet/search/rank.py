@@ -1,0 +1,59 @@
+"""Candidates in the order of a model that reads each together with the query (FSE, "Ranking Module")."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tqnet.questions import Question
+from tqnet.questions.bank import batched
+from tqnet.search.recall import Candidate
+
+#: Candidates that are scored at a time: between two of these the clock is looked at.
+_AT_ONCE = 8
+
+#: Query and candidates -> the probability that each is similar, ``[candidates]``.
+Score = Callable[[Question, Sequence[Question]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """Candidates in order.
+
+    Attributes:
+        late: The time was up, so that this is still the order of recall.
+    """
+
+    candidates: list[Candidate]
+    late: bool = False
+
+
+@dataclass(frozen=True)
+class Rank:
+    """The ranking stage.
+
+    Attributes:
+        score: Of the model.
+        first: So many of recall's candidates are ranked; the others stay behind them.
+        deadline: Seconds that ranking may take; None for as long as it takes.
+    """
+
+    score: Score
+    first: int = 20
+    deadline: float | None = None
+
+    def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Ranked:
+        """The candidates by score, best first, equal ones in the order of recall."""
+        end = None if self.deadline is None else time.monotonic() + self.deadline
+        scores: list[float] = []
+        for some in batched(candidates[: self.first], _AT_ONCE):
+            if end is not None and time.monotonic() >= end:
+                return Ranked(list(candidates), late=True)
+            scores += self.score(query, [one.question for one in some]).tolist()
+        if end is not None and time.monotonic() > end:
+            return Ranked(list(candidates), late=True)
+        scored = [replace(one, rank=of) for one, of in zip(candidates, scores, strict=False)]
+        return Ranked(sorted(scored, key=lambda one: -(one.rank or 0)) + list(candidates[self.first :]))

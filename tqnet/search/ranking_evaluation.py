@@ -1,0 +1,137 @@
+"""What the ranking stage is worth: precision of its order over that of recall (FSE, Table 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from tqdm import tqdm
+
+from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, bootstrap_interval, precision_at_k
+from tqnet.evaluation.table import NOTHING, Table
+from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.search.engine import SearchEngine
+from tqnet.search.evaluation import FIRST, similar_queries
+from tqnet.search.recall import Recall
+
+#: Name of the order that is there before any model ranks.
+RECALL = "order of recall"
+
+#: Pairs of query and candidate -> the probability that each is similar, ``[pairs]``.
+ScorePairs = Callable[[Sequence[tuple[Question, Question]]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Recalled:
+    """A query with its candidates in the order of recall.
+
+    Attributes:
+        query: Number of the question in the bank; ``group`` is its.
+        candidates: Numbers of the questions, and in ``similar`` which of them are similar to it.
+        relevant: How many of the whole bank are.
+    """
+
+    query: int
+    group: int
+    candidates: IntArray
+    similar: BoolArray
+    relevant: int
+
+
+@dataclass(frozen=True)
+class RankingScores:
+    """P@k of every query with five similar ones.
+
+    Attributes:
+        precision: k -> ``[queries]``.
+        groups: Of the queries, for the bootstrap.
+    """
+
+    precision: dict[int, FloatArray]
+    groups: IntArray
+
+    def interval(self, k: int, over: RankingScores | None = None) -> Interval:
+        """95 % of P@k, or of what it is over that of another order, by group."""
+        return bootstrap_interval(self.precision[k] - (over.precision[k] if over else 0.0), self.groups)
+
+
+def recalled(
+    engine: SearchEngine,
+    bank: QuestionBank,
+    similarity: Similarity,
+    split: str | None = "test",
+    first: int = 20,
+    limit: int | None = None,
+    seed: int = 0,
+) -> list[Recalled]:
+    """The candidates of the questions of ``split`` that have five similar ones, by text and vectors.
+
+    Args:
+        bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).
+        first: Candidates of each.
+        limit: So many of the questions, at random.
+
+    Raises:
+        ValueError: No question of the split has five similar ones.
+    """
+    asked = [at for at in similar_queries(bank, similarity, split) if len(similarity.neighbours(at)) >= max(FIRST)]
+    if not asked:
+        raise ValueError(f"no question of split {split!r} has {max(FIRST)} similar ones")
+    chosen = np.sort(np.random.default_rng(seed).permutation(asked)[:limit])
+    ids = bank.ids
+    place = {id: at for at, id in enumerate(ids)}
+    recall = Recall(engine)
+    found = []
+    for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
+        vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
+        candidates = recall(bank[at], vector, first, duplicates=True)
+        numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
+        neighbours = similarity.neighbours(at)
+        similar = np.isin(numbers, neighbours)
+        found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, len(neighbours)))
+    return found
+
+
+def evaluate_ranking(
+    queries: Sequence[Recalled], bank: QuestionBank, rankers: Mapping[str, ScorePairs]
+) -> dict[str, RankingScores]:
+    """Of the order of recall, and of the order that each of ``rankers`` makes of the same candidates."""
+    pairs = [(bank[one.query], bank[int(at)]) for one in queries for at in one.candidates]
+    ends = np.cumsum([len(one.candidates) for one in queries])[:-1]
+    results = {RECALL: _scores(queries, [np.arange(len(one.candidates)) for one in queries])}
+    for name, score in rankers.items():
+        of_queries = np.split(score(pairs), ends)
+        results[name] = _scores(queries, [np.argsort(-scores, kind="stable") for scores in of_queries])
+    return results
+
+
+def _scores(queries: Sequence[Recalled], orders: Sequence[IntArray]) -> RankingScores:
+    hits = np.zeros((len(queries), max(FIRST)), dtype=bool)
+    for row, one, order in zip(hits, queries, orders, strict=True):
+        found = one.similar[order][: len(row)]
+        row[: len(found)] = found
+    relevant = np.array([one.relevant for one in queries])
+    precision = {k: precision_at_k(hits, relevant, k)[0] for k in FIRST}
+    return RankingScores(precision, np.array([one.group for one in queries]))
+
+
+def ranking_table(results: Mapping[str, RankingScores], first: int, title: str = "") -> Table:
+    """A row for each order; the gain is over the row before, as the parts of the method are added."""
+    rows, before = [], None
+    for name, scores in results.items():
+        low, high = scores.interval(max(FIRST))
+        gain = NOTHING
+        if before is not None:
+            by = (scores.precision[max(FIRST)] - before.precision[max(FIRST)]).mean()
+            gain = "{:+.3f} [{:+.3f}, {:+.3f}]".format(by, *scores.interval(max(FIRST), before))
+        means = (f"{scores.precision[k].mean():.3f}" for k in FIRST)
+        rows.append((name, *means, f"{low:.3f}–{high:.3f}", gain))
+        before = scores
+    count = len(next(iter(results.values())).groups)
+    header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over the row above")
+    notes = (
+        f"{count:,} queries with five similar questions, each with the first {first} candidates of recall. Intervals "
+        "are 95 %, by group.",
+    )
+    return Table(title, header, tuple(rows), notes)

@@ -1,0 +1,169 @@
+"""What of a ranking serves this student now (FSE, "Re-rank Module")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tqnet.questions import Question
+from tqnet.search.curriculum import Curriculum, Place
+from tqnet.search.recall import Candidate, jaccard
+from tqnet.search.records import query_words
+
+STUDENTS = ("strong", "weak")
+STAGES = ("practice", "review")
+PREFERENCES = ("variant", "similar")
+
+#: What a pair of questions can be, in the order of `Classify`.
+KINDS = ("duplicate", "similar", "variant", "unrelated")
+
+#: Query and candidates -> the probability of each of `KINDS`, ``[candidates, 4]``.
+Classify = Callable[[Question, Sequence[Question]], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Reranked:
+    """What is left, and what is not.
+
+    Attributes:
+        candidates: In order, each with notes.
+        dropped: With the reason as the last of its notes.
+    """
+
+    candidates: list[Candidate]
+    dropped: list[Candidate]
+
+
+@dataclass(frozen=True)
+class Rerank:
+    """The re-rank stage; whatever is None or 0 is switched off.
+
+    A candidate that does not say its difficulty, or whose concepts the curriculum does not have, is kept and says so.
+
+    Attributes:
+        student: A ``strong`` one gets questions as hard as the query or harder, a ``weak`` one as hard or easier.
+        tolerance: Difficulties that differ by no more count as the same.
+        stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the current semester.
+        curriculum: By which that is told.
+        section: The current one; by default the latest that the query needs.
+        classify: Tells variants of the query from similar questions and from duplicates, which are dropped.
+        prefer: Of these two kinds, which comes first; the paper hands on variants.
+        diversity: From 0 to 1, how much a question is put back for what it shares with those before it (maximal
+            marginal relevance, Carbonell and Goldstein 1998, by words in common).
+    """
+
+    student: str | None = None
+    tolerance: float = 0.0
+    stage: str | None = None
+    curriculum: Curriculum | None = None
+    section: str | None = None
+    classify: Classify | None = None
+    prefer: str = "variant"
+    diversity: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("student", self.student, STUDENTS),
+            ("stage", self.stage, STAGES),
+            ("prefer", self.prefer, PREFERENCES),
+        ):
+            if value is not None and value not in known:
+                raise ValueError(f"{name}: {value!r} is none of {', '.join(known)}")
+        if self.stage and self.curriculum is None:
+            raise ValueError("stage: what is beyond it is told by a curriculum, and there is none")
+        if self.section and self.curriculum and self.curriculum.place_of(self.section) is None:
+            raise ValueError(f"section: the curriculum has no {self.section!r}")
+        if not 0 <= self.diversity <= 1:
+            raise ValueError(f"diversity: {self.diversity} is not in [0, 1]")
+
+    def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Reranked:
+        """``candidates``, best first, as they serve ``query``."""
+        kept, dropped = list(candidates), []
+        for step in (self._by_kind, self._by_difficulty, self._by_stage):
+            judged = step(query, kept)
+            kept = [one for one, fits in judged if fits]
+            dropped += [one for one, fits in judged if not fits]
+        return Reranked(self._varied(kept), dropped)
+
+    def _by_kind(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
+        if self.classify is None or not candidates:
+            return [(one, True) for one in candidates]
+        chances = self.classify(query, [one.question for one in candidates])
+        judged = []
+        for one, chance in zip(candidates, chances, strict=True):
+            kind = KINDS[int(chance.argmax())]
+            if kind == "duplicate":
+                judged.append((noted(one, "dropped: duplicate of the query"), False))
+            else:
+                judged.append((noted(one, f"{kind} {chance.max():.2f}"), True))
+        first = chances[:, KINDS.index(self.prefer)] > chances[:, KINDS.index(_other(self.prefer))]
+        order = sorted(range(len(judged)), key=lambda at: not first[at])
+        return [judged[at] for at in order]
+
+    def _by_difficulty(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
+        if self.student is None:
+            return [(one, True) for one in candidates]
+        if query.difficulty is None:
+            return [(noted(one, "difficulty of the query unknown"), True) for one in candidates]
+        return [self._difficult(one, query.difficulty) for one in candidates]
+
+    def _difficult(self, one: Candidate, wanted: float) -> tuple[Candidate, bool]:
+        own = one.question.difficulty
+        if own is None:
+            return noted(one, "difficulty unknown"), True
+        harder = own - wanted
+        if self.student == "strong" and harder < -self.tolerance:
+            return noted(one, f"dropped: easier ({own:g}) than the query ({wanted:g})"), False
+        if self.student == "weak" and harder > self.tolerance:
+            return noted(one, f"dropped: harder ({own:g}) than the query ({wanted:g})"), False
+        return one, True
+
+    def _by_stage(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
+        if self.stage is None or self.curriculum is None:
+            return [(one, True) for one in candidates]
+        now = self.curriculum.place_of(self.section) if self.section else self.curriculum.needs(query)
+        if now is None:
+            return [(noted(one, "current section unknown"), True) for one in candidates]
+        return [self._taught(one, self.curriculum, now) for one in candidates]
+
+    def _taught(self, one: Candidate, curriculum: Curriculum, now: Place) -> tuple[Candidate, bool]:
+        needed = curriculum.needs(one.question)
+        if needed is None:
+            return noted(one, "not in the curriculum"), True
+        if self.stage == "practice" and needed > now:
+            return noted(one, "dropped: beyond the current section"), False
+        if self.stage == "review" and needed.semester > now.semester:
+            return noted(
+                one, f"dropped: beyond the current semester, in {curriculum.semesters[needed.semester]}"
+            ), False
+        return one, True
+
+    def _varied(self, candidates: list[Candidate]) -> list[Candidate]:
+        """Each time the best of what is left, by place less what it shares with what was chosen."""
+        if not self.diversity or len(candidates) < 3:
+            return candidates
+        words = [set(query_words(one.question)["stem"]) for one in candidates]
+        merit = 1 - np.arange(len(candidates)) / len(candidates)
+        shared = np.zeros(len(candidates))
+        left, order = list(range(len(candidates))), []
+        while left:
+            best = max(left, key=lambda at: ((1 - self.diversity) * merit[at] - self.diversity * shared[at], -at))
+            left.remove(best)
+            order.append(best)
+            for at in left:
+                shared[at] = max(shared[at], jaccard(words[at], words[best]))
+        return [
+            noted(candidates[at], "put back for variety") if place > at and shared[at] > 0.5 else candidates[at]
+            for place, at in enumerate(order)
+        ]
+
+
+def noted(one: Candidate, note: str) -> Candidate:
+    """With one more note."""
+    return replace(one, notes=(*one.notes, note))
+
+
+def _other(kind: str) -> str:
+    return next(of for of in PREFERENCES if of != kind)

@@ -1,0 +1,238 @@
+"""Pairs of a query and a candidate for the ranking stage (FSE, "Dataset" and "Discovering New Tasks")."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from tqnet.evaluation.baselines import Bm25Ranker
+from tqnet.evaluation.ranking import NOBODY, VectorRanker
+from tqnet.files import atomic
+from tqnet.modeling.images import fit_square, open_figure
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.search.recall import merge
+from tqnet.training.data import Batch, Item, QuestionViews
+
+#: Of a pair: are the questions similar (stems and options), do their analyses match, is an analysis that of a stem?
+TASKS = ("questions", "analyses", "analysis")
+
+
+@dataclass(frozen=True)
+class ExercisePairs:
+    """Labelled pairs of questions of a bank.
+
+    Attributes:
+        query, candidate: Numbers of the questions, int64 ``[p]``.
+        similar: bool ``[p]``.
+        kind: How each pair was found: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
+    """
+
+    query: np.ndarray
+    candidate: np.ndarray
+    similar: np.ndarray
+    kind: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def select(self, rows: np.ndarray) -> ExercisePairs:
+        """Those at ``rows``, numbers or a mask."""
+        kind = tuple(np.asarray(self.kind, dtype=object)[rows])
+        return ExercisePairs(self.query[rows], self.candidate[rows], self.similar[rows], kind)
+
+    def with_noise(self, share: float, seed: int) -> ExercisePairs:
+        """With a share of the labels turned round, drawn at random."""
+        rng = np.random.default_rng(seed)
+        wrong = rng.permutation(len(self))[: round(share * len(self))]
+        similar = self.similar.copy()
+        similar[wrong] = ~similar[wrong]
+        return replace(self, similar=similar)
+
+    def folds(self, count: int, seed: int) -> np.ndarray:
+        """int [p], a number below ``count`` for each pair; those of one query have the same."""
+        queries, place = np.unique(self.query, return_inverse=True)
+        return (np.random.default_rng(seed).permutation(len(queries)) % count)[place]
+
+    def save(self, path: Path, bank: QuestionBank) -> None:
+        """As a file of pairs (``a``, ``b``, ``similar``), to be looked at or trained on by ``data.pairs``."""
+        ids = bank.ids
+        with atomic(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
+            for query, candidate, similar, kind in zip(
+                self.query, self.candidate, self.similar, self.kind, strict=True
+            ):
+                record = {"a": ids[query], "b": ids[candidate], "similar": int(similar), "kind": kind}
+                stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def load(cls, path: Path, bank: QuestionBank) -> ExercisePairs:
+        """From a file that :meth:`save` wrote, of the same bank."""
+        place = {id: at for at, id in enumerate(bank.ids)}
+        with path.open(encoding="utf-8") as stream:
+            rows = [json.loads(line) for line in stream]
+        query, candidate = (np.array([place[row[end]] for row in rows], dtype=int) for end in ("a", "b"))
+        similar = np.array([row["similar"] for row in rows], dtype=bool)
+        return cls(query, candidate, similar, tuple(row["kind"] for row in rows))
+
+
+def made_pairs(
+    bank: QuestionBank,
+    similarity: Similarity,
+    vectors: np.ndarray,
+    queries: np.ndarray,
+    counts: dict[str, int],
+    seed: int,
+) -> ExercisePairs:
+    """Pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
+
+    Args:
+        vectors: Of the questions, ``[n, width]``: with exact text they recall candidates.
+        counts: Of each kind, how many candidates a query has: ``similar`` ones; the first that are ``recalled``; such
+            of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once.
+    """
+    rng = np.random.default_rng(seed)
+    everyone, ids = np.arange(len(bank)), bank.ids
+    depth = counts["recalled"]
+    by_text = Bm25Ranker([question.content for question in bank], ids).top(queries, everyone, depth)
+    by_vector = VectorRanker(vectors, ids).top(queries, everyone, depth)
+    of_concept = questions_of_concepts(bank)
+    rows: list[tuple[int, int, bool, str]] = []
+    for query, text, vector in zip(queries.tolist(), by_text, by_vector, strict=True):
+        neighbours = similarity.neighbours(query)
+        others = [at for path in bank[query].knowledge for at in of_concept[path]]
+        found = {
+            "recalled": merge(_there(text), _there(vector), depth),
+            "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
+            "concept": _dissimilar(others, query, neighbours, counts["concept"], rng),
+            "random": _dissimilar(everyone, query, neighbours, counts["random"], rng),
+        }
+        kinds: dict[int, str] = {}
+        for kind, candidates in found.items():
+            for candidate in candidates:
+                kinds.setdefault(candidate, kind)
+        similar = set(neighbours.tolist())
+        rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
+    first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
+    return ExercisePairs(np.array(first, dtype=int), np.array(second, dtype=int), np.array(labels, dtype=bool), names)
+
+
+def _there(found: np.ndarray) -> list[int]:
+    return found[found != NOBODY].tolist()
+
+
+def _dissimilar(
+    pool: Sequence[int] | np.ndarray, query: int, neighbours: np.ndarray, count: int, rng: np.random.Generator
+) -> list[int]:
+    """At random some of ``pool``, neither the query nor similar to it."""
+    drawn = rng.permutation(np.asarray(pool, dtype=int))
+    return drawn[~np.isin(drawn, neighbours) & (drawn != query)][:count].tolist()
+
+
+def questions_of_concepts(bank: QuestionBank) -> dict[tuple[str, ...], list[int]]:
+    """Concept -> numbers of the questions that have it."""
+    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for at, paths in enumerate(bank.column("knowledge")):
+        for path in paths:
+            found[path].append(at)
+    return found
+
+
+class PairViews(QuestionViews):
+    """Pairs as a DataLoader hands them out: for each task that a pair has, both texts as one.
+
+    A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` say of
+    the row: its ``pair`` (place in the batch), ``task`` (number in `TASKS`) and ``label``, float.
+
+    Args:
+        analyses: Whether pairs have the tasks that read analyses, where there are any (FSE's T2 and T3).
+        length: Tokens of a pair.
+    """
+
+    def __init__(
+        self,
+        pairs: ExercisePairs,
+        bank: QuestionBank,
+        similarity: Similarity,
+        processor: TQNetProcessor,
+        seed: int,
+        length: int,
+        analyses: bool = True,
+        workers: int = 0,
+        read_images: bool = True,
+    ):
+        super().__init__(bank, processor, seed, workers=workers, read_images=read_images)
+        self.pairs, self.similarity, self.length, self.analyses = pairs, similarity, length, analyses
+        self._analysed = np.array([bool(text) for text in bank.column("analysis")], dtype=bool)
+        self._of_concept = questions_of_concepts(bank) if analyses else {}
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __getitem__(self, item: Item) -> tuple[Item, list[_Row]]:  # type: ignore[override]
+        epoch, number, _ = item
+        ends = int(self.pairs.query[number]), int(self.pairs.candidate[number])
+        query, candidate = (self.bank[end] for end in ends)
+        similar = bool(self.pairs.similar[number])
+        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate))]
+        if self.analyses and query.analysis:
+            if candidate.analysis:
+                rows.append(_Row("analyses", query.analysis, candidate.analysis, similar))
+            rng = np.random.default_rng([self.seed, epoch, number])
+            if rng.random() < 0.5:
+                rows.append(_Row("analysis", query.content, query.analysis, True, (query, None)))
+            elif wrong := candidate.analysis if not similar else self._wrong_analysis(ends[0], rng):
+                rows.append(_Row("analysis", query.content, wrong, False, (query, None)))
+        return item, rows
+
+    def _wrong_analysis(self, query: int, rng: np.random.Generator) -> str | None:
+        """That of a question of the same concept: a similar one's might fit."""
+        others = [at for path in self.bank[query].knowledge for at in self._of_concept[path] if self._analysed[at]]
+        drawn = _dissimilar(others, query, self.similarity.neighbours(query), 1, rng)
+        return self.bank[drawn[0]].analysis if drawn else None
+
+    def collate(self, rows: list[tuple[Item, list[_Row]]]) -> Batch:  # type: ignore[override]
+        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
+        size = self.processor.image_processor.image_size
+        flat = [(place, row) for place, (_, of) in enumerate(rows) for row in of]
+        first = self.processor.tokenize([row.first for _, row in flat])
+        second = self.processor.tokenize([row.second for _, row in flat])
+        ids = [self.processor.join(a, b, self.length) for a, b in zip(first, second, strict=True)]
+        figures = [[fit_square(open_figure(path), size) for path in self._paths(row)] for _, row in flat]
+        extras = {
+            "pair": torch.tensor([place for place, _ in flat]),
+            "task": torch.tensor([TASKS.index(row.task) for _, row in flat]),
+            "label": torch.tensor([float(row.label) for _, row in flat]),
+        }
+        return Batch(
+            torch.tensor([number for (_, number, _), _ in rows]), [dict(self.processor.pack(ids, figures))], extras
+        )
+
+    def _paths(self, row: _Row) -> list[str]:
+        first, second = (question.images if question and self.read_images else () for question in row.of)
+        return self.processor.join_images(first, second)
+
+    def ids(self, index: torch.Tensor) -> list[str]:
+        """Ids of both questions of the pairs of a batch."""
+        ends = ((self.pairs.query[i], self.pairs.candidate[i]) for i in index.tolist())
+        return [" and ".join(self.bank[int(end)].id for end in pair) for pair in ends]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """What one task reads of a pair.
+
+    Attributes:
+        of: The questions whose figures belong to the two texts.
+    """
+
+    task: str
+    first: str
+    second: str
+    label: bool
+    of: tuple[Question | None, Question | None] = (None, None)
