@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages table chinese publish test clean
+.PHONY: demo stages table ranking chinese publish test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -50,6 +50,22 @@ table: $(VENV)/installed
 	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|longer|dropout|quesco DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
 	  $(if $(SCORES),--scores $(SCORES))
+
+# FSE's search on a bank with groups, from a model of your own: make ranking BANK=opl DATA=FOLDER MODEL=runs/opl/scl/model
+# What is similar, where groups do not say it: SIMILAR=3, the level of the hierarchy
+SEARCH = runs/search/$(BANK)
+ranking: $(VENV)/installed
+	$(if $(and $(BANK),$(DATA),$(MODEL)),,$(error usage: make ranking BANK=NAME DATA=FOLDER MODEL=DIR [SIMILAR=LEVEL]))
+	test -d $(SEARCH)/index || $(BIN)/tqnet index $(DATA) --model $(MODEL) --out $(SEARCH)/index
+	$(BIN)/tqnet evaluate recall $(SEARCH)/index $(if $(SIMILAR),--similar-level $(SIMILAR)) --out $(SEARCH)/recall
+	for row in encoder mtl moe conl; do \
+	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
+	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
+	    run.out=$(SEARCH)/$$row run.resume=true || exit 1; \
+	done
+	$(BIN)/tqnet evaluate ranking $(SEARCH)/index $(if $(SIMILAR),--similar-level $(SIMILAR)) --queries 500 \
+	  --out $(SEARCH)/ranking encoder=$(SEARCH)/encoder/model +MTL=$(SEARCH)/mtl/model +MoE=$(SEARCH)/moe/model \
+	  +ConL=$(SEARCH)/conl/model
 
 # QuesCo on Chinese questions, settings by cross-validation first: make chinese DATA=FOLDER (math23k, geometry, tal_zh)
 CHINESE := runs/chinese

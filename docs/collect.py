@@ -46,10 +46,10 @@ a command takes the rows that are there from an earlier `tqnet bench`; without i
 the rows and their budgets. Where a machine is one processor core, two suites without a stage in common ran at a time,
 each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
 
-All tables but "dropout" and "table3", which are of two, are of one seed. Their intervals are over questions: a difference outside its interval holds
-for these two trainings, and not yet for the methods. "Minutes of steps" is questions divided by the median pace,
-evaluations left out; "by the clock" is what the trainings took from start to end, loading, evaluating and saving
-counted. As the machine was shared, paces do not compare rows.
+All tables but "dropout" and "table3", which are of two seeds, are of one. Their intervals are over questions: a
+difference outside its interval holds for these trainings, and not yet for the methods. "Minutes of steps" is questions
+divided by the median pace, evaluations left out; "by the clock" is what the trainings took from start to end, loading,
+evaluating and saving counted. As the machine was shared, paces do not compare rows.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import add_model_arguments, whole_number
+from tqnet.commands.results import command, write_results
 
 if TYPE_CHECKING:
     from tqnet.bench.results import RowResult
@@ -97,24 +97,14 @@ def _encoding(args: argparse.Namespace) -> Any:
 
 
 def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], facts: dict[str, str]) -> None:
-    import json
-
     from tqnet.bench.differences import differences
     from tqnet.bench.table import render
-    from tqnet.files import atomic
 
     out = Path(args.out) / suite.name
-    out.mkdir(parents=True, exist_ok=True)
-    facts = {"command": "tqnet " + shlex.join(args.argv), **facts}
-    with atomic(out / "results.json") as temporary:
-        document = {
-            "made_by": facts,
-            "paper_metric": suite.paper_metric,
-            "rows": {result.row.name: result.to_dict() for result in results},
-            "differences": [difference.to_dict() for difference in differences(suite, results)],
-        }
-        temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    with atomic(out / "results.md") as temporary:
-        lines = [f"- {name}: `{fact}`" for name, fact in facts.items()]
-        temporary.write_text("\n".join((*lines, "", render(suite, results, markdown=True))), encoding="utf-8")
+    document = {
+        "paper_metric": suite.paper_metric,
+        "rows": {result.row.name: result.to_dict() for result in results},
+        "differences": [difference.to_dict() for difference in differences(suite, results)],
+    }
+    write_results(out, {"command": command(args), **facts}, document, render(suite, results, markdown=True))
     print(f"{out / 'results.md'}", file=sys.stderr)

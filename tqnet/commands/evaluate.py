@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands import evaluate_ranking, evaluate_recall
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
 if TYPE_CHECKING:
@@ -183,24 +183,16 @@ def _plot(path: Path, results: dict[str, StageResult]) -> None:
 
 
 def run_stages(args: argparse.Namespace) -> int:
-    import json
-
     from tqnet.evaluation import render, to_dict, write_report
     from tqnet.evaluation.stages import parse_stages, provenance, training_logs
-    from tqnet.files import atomic
 
     stages = parse_stages(args.stages)
     bank, logs, out = read_bank(args), training_logs(stages), Path(args.out)
     tasks = _what_there_is(_tasks(args, bank, similarity=similarity_of(args, bank), hierarchy=_hierarchy(bank)))
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     results, vectors = _measure(args, stages, tasks, cache=out / "vectors")
-    facts = provenance("tqnet " + shlex.join(args.argv), bank, logs)
-    with atomic(out / "results.json") as temporary:
-        document = {"made_by": facts, "stages": to_dict(results)}
-        temporary.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    with atomic(out / "results.md") as temporary:
-        lines = [f"- {name}: `{fact}`" for name, fact in facts.items()]
-        temporary.write_text("\n".join((*lines, "", render(results, markdown=True))), encoding="utf-8")
+    facts = provenance(command(args), bank, logs)
+    write_results(out, facts, {"stages": to_dict(results)}, render(results, markdown=True))
     report = write_report(
         out / "report.html",
         results,

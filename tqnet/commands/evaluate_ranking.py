@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
+from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def add(tasks: Any) -> None:
     parser.add_argument(
         "--precision", choices=("auto", "fp32", "bf16"), default="auto", help="auto: bf16 where it pays"
     )
+    parser.add_argument("--out", metavar="DIR", help="gets results.json and results.md")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -52,10 +54,10 @@ def run(args: argparse.Namespace) -> int:
     if len(folders) < len(args.rankers):
         raise ValueError(f"two rankers of one name: {', '.join(args.rankers)}")
     models = {name: CrossEncoder.from_pretrained(folder, args.device) for name, folder in folders.items()}
-    engine = open_index(args.index).engine
-    bank = index_bank(engine)
+    index = open_index(args.index)
+    bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
-    queries = recalled(engine, bank, similarity_of(args, bank), split, args.first, args.queries, args.seed)
+    queries = recalled(index.engine, bank, similarity_of(args, bank), split, args.first, args.queries, args.seed)
     rankers = {
         name: partial(
             model.probabilities,
@@ -67,7 +69,10 @@ def run(args: argparse.Namespace) -> int:
     }
     results = evaluate_ranking(queries, bank, rankers)
     numbers = {name: _numbers(scores) for name, scores in results.items()}
-    print(json.dumps(numbers, indent=2) if args.json else ranking_table(results, args.first).text())
+    table = ranking_table(results, args.first)
+    if args.out:
+        write_results(Path(args.out), {"command": command(args), **index.facts}, {"orders": numbers}, table.markdown())
+    print(json.dumps(numbers, indent=2) if args.json else table.text())
     return 0
 
 

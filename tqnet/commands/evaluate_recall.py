@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
+from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ def add(tasks: Any) -> None:
     parser.add_argument("-n", type=whole_number(5), default=100, help="candidates that are recalled (100)")
     add_similarity_arguments(parser)
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
+    parser.add_argument("--out", metavar="DIR", help="gets results.json and results.md")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(run=run)
 
@@ -29,12 +32,15 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.search.evaluation import evaluate_recall, index_bank, recall_table
 
-    engine = open_index(args.index).engine
-    bank = index_bank(engine)
+    index = open_index(args.index)
+    engine, bank = index.engine, index_bank(index.engine)
     split = None if args.split == "all" else args.split
     results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}
-    print(json.dumps(numbers, indent=2) if args.json else recall_table(results, args.n).text())
+    table = recall_table(results, args.n)
+    if args.out:
+        write_results(Path(args.out), {"command": command(args), **index.facts}, {"ways": numbers}, table.markdown())
+    print(json.dumps(numbers, indent=2) if args.json else table.text())
     return 0
 
 

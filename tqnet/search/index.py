@@ -103,6 +103,11 @@ class Index:
         manifest.save(folder)
         return cls(folder)
 
+    @property
+    def facts(self) -> dict[str, str]:
+        """For the head of what is measured with it."""
+        return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": self.manifest.model}
+
     def check_model(self, model: str, digest: str | None) -> None:
         """Whether vectors of this model belong beside those that are there.
 
