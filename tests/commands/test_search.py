@@ -69,7 +69,7 @@ def test_an_answer_for_people(index: str, capsys: pytest.CaptureFixture[str]) ->
     [
         ([], "the query is one of --text and --image, --id, or --queries"),
         (["--text", "x", "--id", "s0001"], "the query is one of"),
-        (["--id", "nobody"], "--id: the index has no question 'nobody'"),
+        (["--id", "nobody"], "id: the index has no question 'nobody'"),
         (["--image", "nothing.png"], "--image nothing.png: no such file"),
         (["--text", "x", "--filter", "colour=red"], "there is no field 'colour'"),
         (["--text", "x", "--model", "elsewhere"], "elsewhere: the model of"),
