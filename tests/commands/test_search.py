@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 
 from tqnet.cli import main
+from tqnet.modeling.cross_encoder import CrossEncoder
+from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.search.index import Index
 
@@ -69,7 +71,7 @@ def test_an_answer_for_people(index: str, capsys: pytest.CaptureFixture[str]) ->
     [
         ([], "the query is one of --text and --image, --id, or --queries"),
         (["--text", "x", "--id", "s0001"], "the query is one of"),
-        (["--id", "nobody"], "--id: the index has no question 'nobody'"),
+        (["--id", "nobody"], "id: the index has no question 'nobody'"),
         (["--image", "nothing.png"], "--image nothing.png: no such file"),
         (["--text", "x", "--filter", "colour=red"], "there is no field 'colour'"),
         (["--text", "x", "--model", "elsewhere"], "elsewhere: the model of"),
@@ -173,3 +175,60 @@ def test_a_build_that_was_killed_goes_on(model_folder: str, sample_bank: Questio
     ids = [id for table in index.engine.scan(["id"]) for id in table["id"].to_pylist()]
     assert sorted(ids) == sorted(sample_bank.ids)
     assert not shards.exists()
+
+
+def test_whom_the_answer_is_for(
+    index: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = QuestionBank.load(bank_folder)
+    query = max(bank, key=lambda question: question.difficulty or 0)
+    (strong,) = answer(capsys, index, "--id", query.id, "--student", "strong", "-k", "20")
+    assert strong["results"]
+    assert all(one["difficulty"] in (None, query.difficulty) for one in strong["results"])
+    assert all("dropped: easier than the query" in one["why"] for one in strong["dropped"])
+    (weak,) = answer(capsys, index, "--id", query.id, "--student", "weak", "-k", "20")
+    assert not weak["dropped"]
+    typed = ["--text", query.stem, "--student", "strong"]
+    (unknown,) = answer(capsys, index, *typed)
+    assert all("difficulty of the query unknown" in one["why"] for one in unknown["results"])
+    (known,) = answer(capsys, index, *typed, "--difficulty", str(query.difficulty), "-k", "20")
+    assert known["dropped"]
+
+    own = "/".join(query.knowledge[0])
+    others = sorted({"/".join(path) for question in bank for path in question.knowledge} - {own})
+    curriculum = tmp_path / "curriculum.yaml"
+    curriculum.write_text(json.dumps({"first": [own], "second": others}))  # JSON is YAML
+    stage = ["--stage", "practice", "--curriculum", str(curriculum)]
+    (practice,) = answer(capsys, index, "--id", query.id, *stage, "-k", "20")
+    assert all(own in ["/".join(path) for path in one["knowledge"]] for one in practice["results"])
+    assert practice["dropped"]
+    assert main(["search", index, "--id", query.id, *stage, *FAST]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == f"{len(practice['dropped'])} dropped: beyond the current section"
+    for wrong, message in (
+        (["--stage", "review"], "told by a curriculum"),
+        (["--stage", "review", "--curriculum", "nowhere.yaml"], "nowhere.yaml: no such curriculum"),
+        ([*stage, "--section", "Astrology"], "the curriculum has no 'Astrology'"),
+        (["--diversity", "3"], "diversity: 3.0 is not in"),
+        (["--ranker", bank_folder], "no ranker"),
+    ):
+        assert main(["search", index, "--id", query.id, *wrong, *FAST]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_ranker_orders_what_is_recalled(
+    index: str, bank_folder: str, tiny_model: TQNetModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    CrossEncoder(tiny_model, length=100).save_pretrained(tmp_path / "ranker")
+    query = QuestionBank.load(bank_folder)[0].id
+    ranked = ["--id", query, "--ranker", str(tmp_path / "ranker"), "--rank-first", "4", "-k", "8"]
+    (found,) = answer(capsys, index, *ranked)
+    (recalled,) = answer(capsys, index, "--id", query, "-k", "8")
+    scores = [one["rank"] for one in found["results"]]
+    assert scores[:4] == sorted(scores[:4], reverse=True)
+    assert scores[4:] == [None] * 4
+    assert {one["id"] for one in found["results"][:4]} == {one["id"] for one in recalled["results"][:4]}
+    assert [one["id"] for one in found["results"][4:]] == [one["id"] for one in recalled["results"][4:]]
+    assert main(["search", index, *ranked, "--deadline", "0", "--json", *FAST]) == 0
+    late = capsys.readouterr()
+    assert "there was no time to rank" in late.err
+    assert [one["id"] for one in json.loads(late.out)["results"]] == [one["id"] for one in recalled["results"]]

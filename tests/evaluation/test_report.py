@@ -33,9 +33,9 @@ from tqnet.evaluation.curves import running_mean
 from tqnet.evaluation.plots import DARK, PALETTE, similarity_by_rank
 from tqnet.evaluation.report import _table_html
 from tqnet.evaluation.report_examples import draw_case
-from tqnet.evaluation.report_text import figure_html, formula_html, text_html
 from tqnet.evaluation.table import Table
 from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.text.markup import figure_html, formula_html, text_html
 
 ATTACK = "<script>alert('x')</script>"
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqnet.commands.encode import add_model_arguments, whole_number
 from tqnet.commands.index import encoder_of, open_index, open_model
+from tqnet.commands.ranking import add_rank_arguments, add_rerank_arguments, rank_of, rerank_of
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tqnet.cli import Subparsers
     from tqnet.questions import Question
     from tqnet.search.index import Index
-    from tqnet.search.recall import Candidate
+    from tqnet.search.rank import Rank
+    from tqnet.search.searcher import Answer, Searcher
 
 
 def add(subparsers: Subparsers) -> None:
@@ -47,113 +47,89 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--json", action="store_true", help="one object for each query, one on a line")
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
+    add_rank_arguments(parser)
+    add_rerank_arguments(parser)
     parser.set_defaults(run=run)
 
 
 #: Characters of a question that are shown.
 _SHOWN = 240
 
-#: Id of a query that is typed: no question of the index is left out for it.
-_TYPED = "(query)"
-
-
-@dataclass(frozen=True)
-class _Query:
-    question: Question
-    vector: np.ndarray | None
-
 
 def run(args: argparse.Namespace) -> int:
     from tqnet.libraries import quiet
     from tqnet.search.filters import read_filter
-    from tqnet.search.recall import Recall
+    from tqnet.search.searcher import SOURCES, Searcher
 
     quiet()
     if sum(map(bool, (args.text or args.image, args.id, args.queries))) != 1:
         raise ValueError("the query is one of --text and --image, --id, or --queries")
     where = [read_filter(condition) for condition in args.filter]
+    by = SOURCES if args.by == "both" else (args.by,)
+    rank, rerank = rank_of(args), rerank_of(args)
     index = open_index(args.index)
-    recall = Recall(index.engine)
-    sources = ("text", "vector") if args.by == "both" else (args.by,)
-    for query in _queries(args, index):
-        n = max(args.candidates, args.k)
-        found = recall(query.question, query.vector, n, where, by=sources)[: args.k]
-        print(_json(query.question, found) if args.json else _text(query.question, found, args.queries is not None))
+    if args.id is not None:
+        searcher = Searcher(index, rank=rank)
+        queries = iter([searcher.of_index(args.id)])
+    else:
+        questions = _given(args)
+        searcher = open_searcher(index, args, rank) if "vector" in by else Searcher(index, rank=rank)
+        queries = searcher.given(questions, by)
+    told: set[str] = set()
+    for query in queries:
+        answer = searcher.answer(query, args.k, where, by=by, candidates=args.candidates, rerank=rerank)
+        for note in answer.notes:
+            if note not in told:
+                print(f"tqnet: {note}", file=sys.stderr)
+        told.update(answer.notes)
+        print(_json(answer) if args.json else _text(answer, args.queries is not None))
     return 0
 
 
-def _queries(args: argparse.Namespace, index: Index) -> Iterator[_Query]:
-    if args.id is not None:
-        yield _of_index(index, args.id)
-        return
-    questions = _given(args)
-    if args.by == "text":
-        if args.image and not args.text:
-            raise ValueError("--image: figures have no text to be searched by; leave --by text out")
-        yield from (_Query(question, None) for question in questions)
-        return
-    from tqnet.search.records import unit
+def open_searcher(index: Index, args: argparse.Namespace, rank: Rank | None = None) -> Searcher:
+    """A searcher with the model of the index, under ``--model`` and the arguments of `add_model_arguments`."""
+    from tqnet.search.searcher import Searcher
 
     model = open_model(index, args.model)
-    if args.image and not model.config.reads_images:
-        if not args.text:
-            raise ValueError("--image: the model of this index reads no figures; give a --text")
-        print("tqnet: --image: the model of this index reads no figures: the text alone is searched", file=sys.stderr)
-    vectors = unit(encoder_of(model, args)(questions))
-    yield from map(_Query, questions, vectors)
-
-
-def _of_index(index: Index, id: str) -> _Query:
-    import numpy as np
-
-    from tqnet.search.records import question_of
-
-    found = index.engine.get([id]).to_pylist()
-    if not found:
-        raise ValueError(f"--id: the index has no question {id!r}")
-    return _Query(question_of(found[0]["question"], found[0]["images"]), np.array(found[0]["vector"], dtype=np.float32))
+    return Searcher(index, encoder_of(model, args), reads_figures=model.config.reads_images, rank=rank)
 
 
 def _given(args: argparse.Namespace) -> list[Question]:
     from tqnet.questions import load_bank
-    from tqnet.questions.reading import read_question
+    from tqnet.search.searcher import typed_question
 
     if args.queries:
         return list(load_bank(args.queries))
     for image in args.image:
         if not Path(image).is_file():
             raise FileNotFoundError(f"--image {image}: no such file")
-    text = (args.text or "").strip()
-    if not text and not args.image:
-        raise ValueError("--text: is empty")
-    images = [str(Path(image).absolute()) for image in args.image]
-    # A bank's question has a stem; a query may be a figure alone.
-    query = read_question({"id": _TYPED, "stem": text or "-", "images": images})
-    return [query if text else replace(query, stem="")]
+    typed = typed_question(args.text or "", [str(Path(image).absolute()) for image in args.image])
+    return [replace(typed, difficulty=args.difficulty)]
 
 
-def _json(query: Question, found: list[Candidate]) -> str:
+def _json(answer: Answer) -> str:
     import json
 
-    results = [
-        {
-            "id": one.question.id,
-            "score": round(one.score, 6),
-            "cosine": one.cosine,
-            "words": one.words,
-            **{name: getattr(one.question, name) for name in ("stem", "options", "difficulty", "type", "knowledge")},
-            "figures": len(one.question.images),
-        }
-        for one in found
-    ]
-    return json.dumps({"query": query.stem if query.id == _TYPED else query.id, "results": results}, ensure_ascii=False)
+    from tqnet.search.searcher import TYPED, shown
+
+    query = answer.query.question
+    found = {
+        "query": query.stem if query.id == TYPED else query.id,
+        "results": [shown(candidate) for candidate in answer.candidates],
+        "dropped": [{"id": one.question.id, "why": one.why} for one in answer.dropped],
+    }
+    return json.dumps(found, ensure_ascii=False)
 
 
-def _text(query: Question, found: list[Candidate], named: bool) -> str:
+def _text(answer: Answer, named: bool) -> str:
+    query = answer.query.question
     lines = [f"{query.id}: {_shown(query)}"] if named else []
-    for place, one in enumerate(found, 1):
+    for place, one in enumerate(answer.candidates, 1):
         lines += [f"{place:>3}  {one.question.id}  {one.score:.3f}  {one.why}", f"     {_shown(one.question)}"]
-    return "\n".join([*lines, *([] if found else ["nothing found"]), *([""] if named else [])])
+    reasons = Counter(one.notes[-1].partition(" (")[0] for one in answer.dropped)
+    lines += [] if answer.candidates else ["nothing found"]
+    lines += [f"{count} {reason}" for reason, count in reasons.most_common()]
+    return "\n".join([*lines, *([""] if named else [])])
 
 
 def _shown(question: Question) -> str:

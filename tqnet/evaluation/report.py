@@ -29,9 +29,9 @@ from tqnet.evaluation.plots import (
 )
 from tqnet.evaluation.report_examples import case_section, examples_section
 from tqnet.evaluation.report_style import STYLE
-from tqnet.evaluation.report_text import data_uri
 from tqnet.evaluation.table import Results, Table, agreement_table, probe_table, stage_table, structure_table
 from tqnet.files import atomic
+from tqnet.text.markup import data_uri
 from tqnet.version import __version__
 
 if TYPE_CHECKING:

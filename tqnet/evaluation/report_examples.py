@@ -12,11 +12,11 @@ import numpy.typing as npt
 from tqnet.evaluation.agreement import cosines, rank_name
 from tqnet.evaluation.metrics import BoolArray, IntArray
 from tqnet.evaluation.ranking import NOBODY
-from tqnet.evaluation.report_text import figure_html, text_html
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import Results
 from tqnet.questions import Similarity
 from tqnet.questions.distance import KnowledgeDistance
+from tqnet.text.markup import figure_html, text_html
 
 if TYPE_CHECKING:
     from tqnet.questions import Question, QuestionBank

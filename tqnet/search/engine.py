@@ -103,6 +103,10 @@ class SearchEngine(ABC):
     def optimize(self) -> None:
         """Bring the indexes up to date with what was written: searches find it anyway, and faster then."""
 
+    def version(self) -> int | None:
+        """Another one after every write, by whichever process; None where the engine cannot tell."""
+        return None
+
     def close(self) -> None:  # noqa: B027 - an embedded engine has nothing to close
         """Let go of a server."""
 

@@ -80,6 +80,9 @@ class Index:
     Args:
         folder: That :meth:`create` has made.
 
+    Attributes:
+        written: Tells it from another one that takes its place in the folder.
+
     Raises:
         IndexFolderError: It is none.
         EngineError: Its records cannot be read.
@@ -87,6 +90,7 @@ class Index:
 
     def __init__(self, folder: Path):
         self.folder, self.manifest = folder, Manifest.load(folder)
+        self.written = _written(folder)
         self.engine: SearchEngine = LanceEngine(folder / _DATA)
 
     @classmethod
@@ -107,6 +111,14 @@ class Index:
     def facts(self) -> dict[str, str]:
         """For the head of what is measured with it."""
         return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": self.manifest.model}
+
+    def replaced(self) -> bool:
+        """Whether there is another index in the folder now, as ``tqnet index --replace`` leaves it.
+
+        Raises:
+            IndexFolderError: There is none.
+        """
+        return self.written != _written(self.folder)
 
     def check_model(self, model: str, digest: str | None) -> None:
         """Whether vectors of this model belong beside those that are there.
@@ -161,6 +173,15 @@ class Index:
             for table in self.engine.scan(names)
             for id, state, content in zip(*(table[name].to_pylist() for name in names), strict=True)
         }
+
+
+def _written(folder: Path) -> tuple[int, int]:
+    """Which file the manifest is, and of when."""
+    try:
+        found = (folder / _MANIFEST).stat()
+    except FileNotFoundError:
+        raise IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing)") from None
+    return found.st_ino, found.st_mtime_ns
 
 
 def restore(exported: Path, folder: Path) -> Index:

@@ -186,6 +186,10 @@ class LanceEngine(SearchEngine):
         # Readers of the last hour may still hold an old version.
         self._table.optimize(cleanup_older_than=timedelta(hours=1))
 
+    @_with_clear_errors
+    def version(self) -> int | None:
+        return self._table.version
+
     def _filtered(self, search: Any, where: Sequence[Filter], limit: int) -> Any:
         condition = _conditions(where)
         return (search.where(condition, prefilter=True) if condition else search).limit(limit)

@@ -115,9 +115,9 @@ class Rerank:
             return noted(one, "difficulty unknown"), True
         harder = own - wanted
         if self.student == "strong" and harder < -self.tolerance:
-            return noted(one, f"dropped: easier ({own:g}) than the query ({wanted:g})"), False
+            return noted(one, f"dropped: easier than the query ({own:g} < {wanted:g})"), False
         if self.student == "weak" and harder > self.tolerance:
-            return noted(one, f"dropped: harder ({own:g}) than the query ({wanted:g})"), False
+            return noted(one, f"dropped: harder than the query ({own:g} > {wanted:g})"), False
         return one, True
 
     def _by_stage(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:

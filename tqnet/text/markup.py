@@ -72,6 +72,19 @@ def data_uri(content: bytes, kind: str) -> str:
 
 def figure_html(path: str, largest: int) -> str:
     """An ``<img>`` of a figure file on white, scaled down to ``largest`` pixels; a note if it cannot be read."""
+    try:
+        picture = figure_png(path, largest)
+    except ValueError:
+        return '<span class="missing">figure not readable</span>'
+    return f'<img alt="figure" src="{data_uri(picture, "png")}" loading="lazy">'
+
+
+def figure_png(path: str, largest: int, colours: int = 64) -> bytes:
+    """A figure file on white, scaled down to ``largest`` pixels, as PNG: its pixels, and nothing else of the file.
+
+    Raises:
+        ValueError: It cannot be read; the message does not say where it lies.
+    """
     from PIL import Image
 
     try:
@@ -81,7 +94,7 @@ def figure_html(path: str, largest: int) -> str:
         paper = Image.new("RGBA", picture.size, "white")
         paper.alpha_composite(picture)
         buffer = io.BytesIO()
-        paper.convert("RGB").quantize(64).save(buffer, "PNG", optimize=True)
-    except (OSError, ValueError, Image.DecompressionBombError):
-        return '<span class="missing">figure not readable</span>'
-    return f'<img alt="figure" src="{data_uri(buffer.getvalue(), "png")}" loading="lazy">'
+        paper.convert("RGB").quantize(colours).save(buffer, "PNG", optimize=True)
+    except (OSError, ValueError, Image.DecompressionBombError) as error:
+        raise ValueError("figure not readable") from error
+    return buffer.getvalue()

@@ -1,0 +1,75 @@
+"""Ranking and re-ranking, as commands are told them."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqnet.commands.encode import whole_number
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.questions import Question
+    from tqnet.search.rank import Rank
+    from tqnet.search.rerank import Rerank
+
+
+def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
+    """``--ranker`` and how long it may take."""
+    group = parser.add_argument_group("ranking")
+    group.add_argument("--ranker", metavar="DIR", help="model of finetune/ranker.py, which orders what is recalled")
+    group.add_argument("--rank-first", type=whole_number(1), default=20, metavar="N", help="so many are ranked (20)")
+    group.add_argument(
+        "--deadline", type=float, metavar="SECONDS", help="when ranking has taken as long, the order of recall is kept"
+    )
+
+
+def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
+    """For whom the answer is."""
+    group = parser.add_argument_group("re-ranking")
+    group.add_argument("--student", choices=("strong", "weak"), help="as hard or harder; as hard or easier")
+    group.add_argument("--difficulty", type=float, metavar="D", help="of a query that is typed")
+    group.add_argument("--tolerance", type=float, default=0.0, metavar="D", help="difficulties so near are equal (0)")
+    group.add_argument(
+        "--stage", choices=("practice", "review"), help="nothing beyond the current section; beyond the semester"
+    )
+    group.add_argument("--curriculum", metavar="FILE", help="YAML: semesters, each with its concepts, all in order")
+    group.add_argument("--section", metavar="CONCEPT", help="the current one; by default the query's latest")
+    group.add_argument("--diversity", type=float, default=0.0, metavar="SHARE", help="0 to 1: put repetitions back (0)")
+
+
+def rank_of(args: argparse.Namespace) -> Rank | None:
+    """The ranking stage; None without ``--ranker``."""
+    if not args.ranker:
+        return None
+    from tqnet.libraries import precision
+    from tqnet.modeling.cross_encoder import CrossEncoder
+    from tqnet.search.rank import Rank
+
+    cross = CrossEncoder.from_pretrained(Path(args.ranker), args.device)
+    chosen = precision(args.precision, args.device)
+
+    def score(query: Question, candidates: Sequence[Question]) -> np.ndarray:
+        return cross.probabilities([(query, one) for one in candidates], args.batch_size, chosen)
+
+    return Rank(score, args.rank_first, args.deadline)
+
+
+def rerank_of(args: argparse.Namespace) -> Rerank | None:
+    """The re-ranking stage; None where nothing of it is asked for."""
+    if not (args.student or args.stage or args.diversity):
+        return None
+    from tqnet.search.curriculum import Curriculum
+    from tqnet.search.rerank import Rerank
+
+    return Rerank(
+        student=args.student,
+        tolerance=args.tolerance,
+        stage=args.stage,
+        curriculum=Curriculum.load(Path(args.curriculum)) if args.curriculum else None,
+        section=args.section,
+        diversity=args.diversity,
+    )
