@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tqnet.search.build import Encode, Processes
     from tqnet.search.index import Index
 
-_VERBS = ("build", "add", "update", "delete", "sync", "export", "restore")
+_VERBS = ("build", "add", "update", "delete", "sync", "precompute", "export", "restore")
 
 
 def with_verb(argv: Sequence[str]) -> list[str]:
@@ -48,6 +48,12 @@ def add(subparsers: Subparsers) -> None:
     build.add_argument(
         "--replace", action="store_true", help="remove the index that is there once the new one is whole"
     )
+    build.add_argument(
+        "--precompute",
+        type=whole_number(1),
+        metavar="N",
+        help="then find N candidates of every question",
+    )
     add_model_arguments(build)
     add_error_arguments(build)
     build.set_defaults(run=_build)
@@ -69,6 +75,15 @@ def add(subparsers: Subparsers) -> None:
     delete.add_argument("index", metavar="INDEX")
     delete.add_argument("ids", nargs="+", metavar="ID")
     delete.set_defaults(run=_delete)
+
+    found = verbs.add_parser(
+        "precompute",
+        help="find the candidates of every question beforehand: tqnet search --id and tqnet serve take them from there "
+        "until the index changes",
+    )
+    found.add_argument("index", metavar="INDEX")
+    found.add_argument("-n", type=whole_number(1), default=100, help="candidates of each (100)")
+    found.set_defaults(run=_precompute)
 
     export = verbs.add_parser("export", help="write an index as a folder of Parquet files, which any engine restores")
     export.add_argument("index", metavar="INDEX")
@@ -134,6 +149,8 @@ def _build(args: argparse.Namespace) -> int:
     manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name)
     build(bank, encoder_of(model, args), Path(args.out), manifest, processes, replace=args.replace)
     if processes.rank == 0:
+        if args.precompute:
+            _precompute_all(args.out, args.precompute)
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
     return 0
 
@@ -184,6 +201,19 @@ def _delete(args: argparse.Namespace) -> int:
         index.engine.optimize()
     print(f"{args.index}: {gone:,} deleted, {index.engine.count():,} left")
     return 0 if gone == len(set(args.ids)) else 1
+
+
+def _precompute(args: argparse.Namespace) -> int:
+    print(f"{args.index}: {args.n} candidates of {_precompute_all(args.index, args.n):,} questions each")
+    return 0
+
+
+def _precompute_all(folder: str, n: int) -> int:
+    from tqnet.search.precomputed import precompute
+
+    index = open_index(folder)
+    with index.writing():
+        return precompute(index, n)
 
 
 def _export(args: argparse.Namespace) -> int:

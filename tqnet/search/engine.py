@@ -88,8 +88,12 @@ class SearchEngine(ABC):
         """
 
     @abstractmethod
-    def get(self, ids: Sequence[str]) -> pa.Table:
-        """The records of ``ids`` in their order; those that are not there are left out."""
+    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
+        """The records of ``ids`` in their order; those that are not there are left out.
+
+        Args:
+            columns: Of the records, beside ``id``; all by default.
+        """
 
     @abstractmethod
     def count(self, where: Sequence[Filter] = ()) -> int:

@@ -14,6 +14,7 @@ from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
 from tqnet.search.filters import Filter
 from tqnet.search.index import Index
+from tqnet.search.precomputed import Precomputed
 from tqnet.search.rank import Rank
 from tqnet.search.recall import Candidate, Recall
 from tqnet.search.records import question_of, unit
@@ -48,11 +49,13 @@ class Query:
     Attributes:
         vector: ``[width]``; None if it is looked for by its text alone.
         notes: What the one who asked is to know, such as that figures were not read.
+        known: It is a question of the index, whose candidates may have been found beforehand.
     """
 
     question: Question
     vector: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    known: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,7 +133,7 @@ class Searcher:
         if not found:
             raise UnknownIdError(f"id: the index has no question {id!r}")
         vector = np.array(found[0]["vector"], dtype=np.float32)
-        return Query(question_of(found[0]["question"], found[0]["images"]), vector)
+        return Query(question_of(found[0]["question"], found[0]["images"]), vector, known=True)
 
     def given(self, questions: Sequence[Question], by: Sequence[str] = SOURCES) -> Iterator[Query]:
         """The queries for what is similar to ``questions``, which are encoded if they are asked for by vector.
@@ -169,8 +172,7 @@ class Searcher:
             candidates: How many are recalled, if ``k`` are not more.
             rerank: What serves whom the answer is for; None leaves the order of ranking.
         """
-        _, recall = self._refreshed()
-        found = recall(query.question, query.vector, max(candidates, k), where, by=by)
+        found = self._recalled(query, max(candidates, k), where, by)
         notes, dropped = query.notes, []
         if self._rank is not None:
             ranked = self._rank(query.question, found)
@@ -179,6 +181,14 @@ class Searcher:
             reranked = rerank(query.question, found)
             found, dropped = reranked.candidates, reranked.dropped
         return Answer(query, found[:k], notes, tuple(dropped))
+
+    def _recalled(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
+        index, recall = self._refreshed()
+        if query.known and not where and set(by) == set(SOURCES):
+            found = Precomputed(index).candidates(query.question.id, n)
+            if found is not None:
+                return found
+        return recall(query.question, query.vector, n, where, by=by)
 
 
 def typed_question(text: str, images: Sequence[str] = ()) -> Question:

@@ -1,0 +1,116 @@
+"""What recall finds for every question of an index, found beforehand (FSE, "Online Serving": the offline cache)."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import lancedb
+import numpy as np
+import pyarrow as pa
+from lancedb.index import BTree
+from tqdm import tqdm
+
+from tqnet.files import atomic
+from tqnet.search.engine import EngineError, SearchEngine
+from tqnet.search.index import Index
+from tqnet.search.recall import Candidate, Recall
+from tqnet.search.records import question_of
+
+_FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
+
+#: Questions whose candidates are written at a time: what a killed run may lose.
+_AT_ONCE = 500
+
+_COLUMNS = pa.schema(
+    [
+        pa.field("id", pa.string(), nullable=False),
+        pa.field("found", pa.list_(pa.string()), nullable=False),
+        pa.field("scores", pa.list_(pa.float64()), nullable=False),
+        pa.field("cosines", pa.list_(pa.float64()), nullable=False),
+        pa.field("words", pa.list_(pa.float64()), nullable=False),
+    ]
+)
+
+
+class Precomputed:
+    """Candidates by question, for as long as the index is as it was.
+
+    Args:
+        index: Beside whose records they are kept.
+    """
+
+    def __init__(self, index: Index):
+        self._engine, self._folder = index.engine, index.folder / _FOLDER
+        self._stamp = _read_stamp(self._folder)
+        self._table = lancedb.connect(str(self._folder)).open_table(_TABLE) if self._stamp.get("whole") else None
+
+    def candidates(self, id: str, n: int) -> list[Candidate] | None:
+        """The first ``n`` of a question's; None where they are not there, or the index has changed since."""
+        if self._table is None or n > self._stamp["n"] or self._engine.version() != self._stamp["version"]:
+            return None
+        quoted = id.replace("'", "''")
+        rows = self._table.search().where(f"id = '{quoted}'").limit(1).to_arrow().to_pylist()
+        return _candidates(self._engine, rows[0], n) if rows else None
+
+
+def precompute(index: Index, n: int = 100) -> int:
+    """Find ``n`` candidates of every question of ``index``; how many questions there are.
+
+    A run that was killed is gone on with, as long as the index has not changed.
+
+    Raises:
+        EngineError: The engine cannot tell whether it has changed.
+    """
+    version = index.engine.version()
+    if version is None:
+        raise EngineError(f"{index.folder}: its engine does not tell when it has changed, so nothing can be kept")
+    folder, stamp = index.folder / _FOLDER, {"version": version, "n": n}
+    if {**_read_stamp(folder), "whole": False} != {**stamp, "whole": False}:
+        shutil.rmtree(folder, ignore_errors=True)
+        _write_stamp(folder, {**stamp, "whole": False})
+    table = lancedb.connect(str(folder)).create_table(_TABLE, schema=_COLUMNS, exist_ok=True)
+    done = set(table.search().select(["id"]).limit(table.count_rows()).to_arrow()["id"].to_pylist())
+    recall = Recall(index.engine)
+    with tqdm(total=index.engine.count(), initial=len(done), unit=" questions", desc="precompute", disable=None) as bar:
+        for records in index.engine.scan(["id", "question", "images", "vector"]):
+            new = [row for row in records.to_pylist() if row["id"] not in done]
+            for start in range(0, len(new), _AT_ONCE):
+                some = new[start : start + _AT_ONCE]
+                table.add(pa.Table.from_pylist([_found(recall, row, n) for row in some], schema=_COLUMNS))
+                bar.update(len(some))
+    table.create_index("id", config=BTree())
+    _write_stamp(folder, {**stamp, "whole": True})
+    return table.count_rows()
+
+
+def _found(recall: Recall, row: dict[str, object], n: int) -> dict[str, object]:
+    query = question_of(str(row["question"]), row["images"])  # type: ignore[arg-type]
+    found = recall(query, np.array(row["vector"], dtype=np.float32), n)
+    return {
+        "id": row["id"],
+        "found": [one.question.id for one in found],
+        "scores": [one.score for one in found],
+        "cosines": [one.cosine for one in found],
+        "words": [one.words for one in found],
+    }
+
+
+def _candidates(engine: SearchEngine, row: dict[str, Sequence[object]], n: int) -> list[Candidate]:
+    records = engine.get([str(id) for id in row["found"][:n]], ["question", "images"])
+    questions = [question_of(one["question"], one["images"]) for one in records.to_pylist()]
+    scores = zip(row["scores"], row["cosines"], row["words"], strict=True)
+    return [Candidate(question, *of) for question, of in zip(questions, scores, strict=False)]  # type: ignore[arg-type]
+
+
+def _read_stamp(folder: Path) -> dict[str, int]:
+    file = folder / _STAMP
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+
+
+def _write_stamp(folder: Path, stamp: dict[str, int]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with atomic(folder / _STAMP) as temporary:
+        temporary.write_text(json.dumps(stamp) + "\n", encoding="utf-8")
