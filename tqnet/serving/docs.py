@@ -27,12 +27,10 @@ def docs_page(description: dict[str, Any]) -> str:
 
 def _operation(method: str, path: str, operation: dict[str, Any], description: dict[str, Any]) -> str:
     content = operation.get("requestBody", {}).get("content", {})
-    # The form has every field of the JSON.
-    body = list(content.items())[-1:]
+    bodies = [_resolved(of["schema"], description)["properties"] for of in content.values()]
     fields = [
-        _row(name, field, f"{', '.join(content)}")
-        for _, of in body
-        for name, field in _resolved(of["schema"], description).get("properties", {}).items()
+        _row(name, field, "body" if all(name in body for body in bodies) else "only in a form")
+        for name, field in (bodies[-1] if bodies else {}).items()  # the form has every field of the JSON
     ]
     parameters = [_row(of["name"], of["schema"] | of, of["in"]) for of in operation.get("parameters", [])]
     answers = [

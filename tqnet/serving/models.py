@@ -14,7 +14,7 @@ class SearchBody(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    text: str | None = Field(None, description="Stem of the query, with LaTeX formulas: $..$, $$..$$, \\\\(..\\\\)")
+    text: str | None = Field(None, description="Stem of the query, with LaTeX formulas: $..$, $$..$$, \\(..\\)")
     id: str | None = Field(None, max_length=2000, description="What is similar to this question of the index?")
     k: int = Field(5, ge=1, le=100, description="How many are wanted")
     filters: list[Annotated[str, Field(max_length=2000)]] = Field(
