@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands import augment, bench, check, encode, evaluate, index, merge, search
+from tqnet.commands import augment, bench, check, encode, evaluate, index, merge, search, serve
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -29,7 +29,14 @@ def _is_fault(error: Exception) -> bool:
 
 
 #: Package that only some commands need -> the extra that brings it.
-_EXTRAS = {"lancedb": "search", "pylatexenc": "search"}
+_EXTRAS = {
+    "lancedb": "search",
+    "pylatexenc": "search",
+    "fastapi": "serve",
+    "uvicorn": "serve",
+    "python_multipart": "serve",
+    "prometheus_client": "serve",
+}
 
 COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     check.add,
@@ -40,6 +47,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     augment.add,
     index.add,
     search.add,
+    serve.add,
 )
 
 

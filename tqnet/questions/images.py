@@ -47,24 +47,29 @@ def open_image(path: str) -> Image.Image | str:
     if problem := stat_image(path):
         return problem
     with open(path, "rb") as file:
-        content = io.BytesIO(file.read())
+        return read_image(file.read())
+
+
+def read_image(content: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image | str:
+    """The decoded image of a file's bytes, or what is wrong with it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
         try:
-            image = Image.open(content)
-            if image.width * image.height > MAX_PIXELS:
-                return _GIGANTIC
+            image = Image.open(io.BytesIO(content))
+            if image.width * image.height > max_pixels:
+                return _gigantic(max_pixels)
             image.load()
             return image
         except Image.DecompressionBombError:
-            return _GIGANTIC
+            return _gigantic(max_pixels)
         except MemoryError:
             raise
         except Exception:  # Pillow's decoders raise errors of many kinds (struct, zlib, Syntax, EOF ...)
             return "corrupt image"
 
 
-_GIGANTIC = f"gigantic image, more than {MAX_PIXELS // 1_000_000} million pixels"
+def _gigantic(max_pixels: int) -> str:
+    return f"gigantic image, more than {max_pixels / 1_000_000:g} million pixels"
 
 
 def image_problems(

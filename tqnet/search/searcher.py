@@ -87,8 +87,7 @@ class Searcher:
         self, index: Index, encode: Encode | None = None, *, reads_figures: bool = False, rank: Rank | None = None
     ):
         self._index, self._recall = index, Recall(index.engine)
-        self._encode, self._reads_figures = encode, reads_figures
-        self._rank = rank
+        self.encode, self.reads_figures, self._rank = encode, reads_figures, rank
         self._reopening = threading.Lock()
 
     @property
@@ -141,18 +140,18 @@ class Searcher:
         Raises:
             QueryError: One has figures alone, and they are not looked at.
         """
-        by_vector = "vector" in by and self._encode is not None
+        by_vector = "vector" in by and self.encode is not None
         for question in questions:
             if question.images and not question.content.strip():
                 if not by_vector:
                     raise QueryError("figures have no text to be searched by; search by vector, or give a text")
-                if not self._reads_figures:
+                if not self.reads_figures:
                     raise QueryError("the model of this index reads no figures; give a text")
-        if not by_vector or self._encode is None:
+        if not by_vector or self.encode is None:
             yield from map(Query, questions)
             return
-        for question, vector in zip(questions, unit(self._encode(questions)), strict=True):
-            unseen = question.images and not self._reads_figures
+        for question, vector in zip(questions, unit(self.encode(questions)), strict=True):
+            unseen = question.images and not self.reads_figures
             yield Query(question, vector, (_TEXT_ALONE,) if unseen else ())
 
     def answer(

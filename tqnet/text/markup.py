@@ -87,14 +87,18 @@ def figure_png(path: str, largest: int, colours: int = 64) -> bytes:
     """
     from PIL import Image
 
+    from tqnet.questions.images import open_image
+
     try:
-        with Image.open(path) as opened:
-            picture = opened.convert("RGBA")
+        opened = open_image(path)
+        if isinstance(opened, str):
+            raise ValueError(opened)
+        picture = opened.convert("RGBA")
         picture.thumbnail((largest, largest))
         paper = Image.new("RGBA", picture.size, "white")
         paper.alpha_composite(picture)
         buffer = io.BytesIO()
         paper.convert("RGB").quantize(colours).save(buffer, "PNG", optimize=True)
-    except (OSError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError) as error:
         raise ValueError("figure not readable") from error
     return buffer.getvalue()

@@ -1,0 +1,104 @@
+"""Whether a server answers many clients at a time, and how fast.
+
+    python -m tests.bench.serve --index INDEX --clients 20 --seconds 60
+
+Starts ``tqnet serve INDEX`` on this machine. Every client asks for one question after the other: the texts of the
+index's questions, each with a number of its own so that no answer comes from the cache, one in ten with a filter, one
+in ten by the id of a question. Prints what it has measured as JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+from tqdm import tqdm
+
+from tests.serving.process import serving
+from tqnet.libraries import machine
+from tqnet.search.index import Index
+from tqnet.search.records import question_of
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request: its status, 0 if there was no answer, and the seconds until it was there."""
+
+    status: int
+    seconds: float
+
+
+def searches(index: Path, seed: int = 0) -> Iterator[dict[str, Any]]:
+    """Bodies of searches without end, no two the same."""
+    rows = [row for table in Index(index).engine.scan(["id", "question"]) for row in table.to_pylist()]
+    order = np.random.default_rng(seed).permutation(len(rows))
+    for number, at in enumerate(itertools.cycle(order)):
+        if number % 10 == 0:
+            yield {"id": rows[at]["id"], "filters": [f"difficulty<{1000 + number}"]}
+            continue
+        text = question_of(rows[at]["question"], ()).stem[:4000]
+        yield {"text": f"{text} ({number})", "filters": ["difficulty<=3"] if number % 10 == 1 else []}
+
+
+def ask(address: str, bodies: Iterator[dict[str, Any]], until: float) -> list[Asked]:
+    """What one client is answered, until the clock says so."""
+    found = []
+    with httpx.Client(base_url=address, timeout=60, trust_env=False) as client:
+        while (started := time.perf_counter()) < until:
+            try:
+                status = client.post("/search", json=next(bodies)).status_code
+            except httpx.HTTPError:
+                status = 0
+            found.append(Asked(status, time.perf_counter() - started))
+    return found
+
+
+def measure(address: str, index: Path, clients: int, seconds: float) -> dict[str, Any]:
+    """Errors, requests a second and milliseconds of ``clients`` at a time."""
+    bodies = [searches(index, seed) for seed in range(clients)]
+    ask(address, searches(index, clients), time.perf_counter() + 2)  # what is loaded on first use
+    started = time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        running = [pool.submit(ask, address, own, started + seconds) for own in bodies]
+        for _ in tqdm(range(round(seconds)), desc=f"{clients} clients", unit=" s"):
+            time.sleep(1)
+        answers = [asked for client in running for asked in client.result()]
+    took = time.perf_counter() - started
+    milliseconds = [asked.seconds * 1000 for asked in answers if asked.status == 200]
+    errors = Counter(str(asked.status or "no answer") for asked in answers if asked.status != 200)
+    return {
+        "machine": machine(),
+        "questions": Index(index).engine.count(),
+        "clients": clients,
+        "seconds": round(took, 1),
+        "requests": len(answers),
+        "errors": dict(errors),
+        "requests per second": round(len(milliseconds) / took, 1),
+        "p50 ms": round(float(np.percentile(milliseconds, 50)), 1) if milliseconds else None,
+        "p95 ms": round(float(np.percentile(milliseconds, 95)), 1) if milliseconds else None,
+    }
+
+
+def main() -> None:
+    """See the module's docstring."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--index", type=Path, required=True)
+    parser.add_argument("--clients", type=int, default=20)
+    parser.add_argument("--seconds", type=float, default=60)
+    args = parser.parse_args()
+    with serving(args.index) as address:
+        print(json.dumps(measure(address, args.index, args.clients, args.seconds), indent=2))
+
+
+if __name__ == "__main__":
+    main()

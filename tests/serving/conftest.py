@@ -1,0 +1,88 @@
+"""An index of a small bank, one of whose questions is hostile, and the searcher that a server gets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from fastapi.testclient import TestClient
+
+from tests.conftest import TINY
+from tqnet.modeling.build import ModelConfig, build_model, load_model
+from tqnet.questions import Question, QuestionBank
+from tqnet.search.build import Encode, build
+from tqnet.search.index import Index, Manifest
+from tqnet.search.searcher import Searcher
+from tqnet.serving.app import create_app
+from tqnet.serving.settings import Settings
+
+ATTACK = "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'>"
+LINK = r"$\href{javascript:window.hurt=3}{x}$ $\text{<script>window.hurt=4</script>}$"
+
+HOSTILE = Question(
+    id=f"a/../{ATTACK}",
+    stem=f"Find the attack {ATTACK} &lt;script&gt;window.hurt = 5&lt;/script&gt; {LINK}",
+    options=(ATTACK, f"$\\style{{background:url(//elsewhere.example/x)}}{{y}}$ {LINK}"),
+    answer=ATTACK,
+    analysis=LINK,
+    knowledge=((ATTACK, "javascript:window.hurt=6"),),
+    type=ATTACK,
+    language='en" onmouseover="window.hurt=7',
+    source=ATTACK,
+)
+
+
+@pytest.fixture(scope="session")
+def model_folder(sample_bank: QuestionBank, tmp_path_factory: pytest.TempPathFactory) -> str:
+    torch.manual_seed(0)
+    model, _ = build_model(ModelConfig(**TINY), (question.content for question in sample_bank))
+    folder = tmp_path_factory.mktemp("run") / "model"
+    model.save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture(scope="session")
+def encode(model_folder: str) -> Encode:
+    model = load_model(model_folder)
+    return lambda questions: model.encode(questions, device="cpu")
+
+
+@pytest.fixture(scope="session")
+def bank(tiny_bank: QuestionBank) -> QuestionBank:
+    return QuestionBank.from_questions([*tiny_bank, HOSTILE])
+
+
+@pytest.fixture(scope="session")
+def index_folder(
+    bank: QuestionBank, encode: Encode, model_folder: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    from tqnet.evaluation.sources import source_digest
+
+    folder = tmp_path_factory.mktemp("serving") / "index"
+    build(bank, encode, folder, Manifest(model_folder, source_digest(model_folder), TINY["scratch_hidden"], "tiny"))
+    return folder
+
+
+@pytest.fixture
+def own_index(index_folder: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed as one likes."""
+    return shutil.copytree(index_folder, tmp_path / "index")
+
+
+@pytest.fixture
+def client_of(encode: Encode) -> Callable[..., TestClient]:
+    """Makes a client of a new server of an index; options are those of `Settings`."""
+
+    def make(folder: Path, **options: object) -> TestClient:
+        searcher = Searcher(Index(folder), encode, reads_figures=True)
+        return TestClient(create_app(searcher, Settings(**options)))
+
+    return make
+
+
+@pytest.fixture
+def client(client_of: Callable[..., TestClient], index_folder: Path) -> TestClient:
+    return client_of(index_folder)

@@ -1,0 +1,227 @@
+"""The server as an ASGI application."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import Annotated, Any
+
+import anyio
+from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from fastapi.security import APIKeyHeader
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+from tqnet.questions.question import FieldError
+from tqnet.search.engine import EngineError
+from tqnet.search.filters import FilterError
+from tqnet.search.index import IndexFolderError
+from tqnet.search.searcher import QueryError, Searcher, UnknownIdError
+from tqnet.serving.docs import docs_page
+from tqnet.serving.metrics import Metrics
+from tqnet.serving.models import Health, Problem, QuestionBody, SearchAnswer, SearchBody, Suggestions
+from tqnet.serving.requests import read_search
+from tqnet.serving.security import KEY_HEADER, Guarded, KeyCheck
+from tqnet.serving.service import BusyError, SearchService
+from tqnet.serving.settings import Settings
+from tqnet.serving.uploads import UploadError
+from tqnet.version import __version__
+
+_log = logging.getLogger(__name__)
+
+_DESCRIPTION = (
+    "Similar questions from an index. Where the server has a key, send it as `X-API-Key`. Every error is "
+    '`{"detail": "why"}`.'
+)
+
+Id = Annotated[str, Path(description="Of a question; it may contain slashes")]
+
+#: Seconds after which a full queue is worth another try.
+_RETRY = 2
+
+_PAGE = {
+    "page.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+
+_PROBLEMS: dict[int, str] = {
+    400: "No JSON, or a query that cannot be answered",
+    401: "No key, or another one",
+    404: "No such question or figure",
+    413: "Too many bytes (said as plain text), characters or pixels",
+    415: "Of a kind that is not read",
+    422: "A field with a value that it cannot have, a filter that cannot be read, a damaged figure",
+    429: "Too many searches are waiting; the header Retry-After has the seconds after which to try again",
+    503: "The index cannot be read",
+}
+
+
+def create_app(searcher: Searcher, settings: Settings | None = None) -> FastAPI:
+    """The application that answers from ``searcher``'s index."""
+    settings = settings or Settings()
+    metrics = Metrics()
+    service = SearchService(searcher, settings, metrics)
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        yield
+        await anyio.to_thread.run_sync(service.close)
+
+    app = FastAPI(
+        title="tqnet serve",
+        description=_DESCRIPTION,
+        version=__version__,
+        docs_url=None,  # FastAPI's own pages fetch their scripts from elsewhere
+        redoc_url=None,
+        max_body_size=settings.max_upload,
+        lifespan=lifespan,
+    )
+    app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
+    app.add_middleware(Guarded, metrics=metrics)
+    _add_errors(app)
+    _add_page(app)
+    _add_api(app, service, settings, metrics)
+    return app
+
+
+def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: Metrics) -> None:
+    needs_key = [Depends(KeyCheck(settings)), Depends(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
+    as_many_as_wait = anyio.CapacityLimiter(settings.queue)
+
+    @app.post(
+        "/search",
+        summary="Find similar questions",
+        dependencies=needs_key,
+        responses=_problems(400, 401, 404, 413, 415, 422, 429, 503),
+        openapi_extra=_SEARCH_BODY,
+    )
+    async def search(request: Request) -> SearchAnswer:
+        """The query is a text, figures, or both; or a question of the index. JSON, or a form if figures are sent."""
+        asked = await read_search(request, settings)
+        with service.room():
+            return await anyio.to_thread.run_sync(service.answer, asked, limiter=as_many_as_wait)
+
+    @app.get(
+        "/questions/{id:path}/figures/{number}",
+        summary="A figure of a question",
+        dependencies=needs_key,
+        response_class=Response,
+        responses={200: {"content": {"image/png": {}}}, **_problems(401, 404, 503)},
+    )
+    def figure(id: Id, number: Annotated[int, Path(description="From 1")]) -> Response:
+        """As PNG, on white."""
+        try:
+            return Response(service.figure(id, number), media_type="image/png")
+        except UnknownIdError:
+            raise
+        except ValueError:
+            raise HTTPException(404, f"figure {number} of question {id!r} cannot be read") from None
+
+    @app.get(
+        "/questions/{id:path}",
+        summary="A question with its solution",
+        dependencies=needs_key,
+        responses=_problems(401, 404, 503),
+    )
+    def question(id: Id) -> QuestionBody:
+        """Whatever the bank says of it that is meant for people."""
+        return service.question(id)
+
+    @app.get("/filters", summary="What to filter by", dependencies=needs_key, responses=_problems(401, 503))
+    def filters() -> Suggestions:
+        """The values that are there."""
+        return service.suggestions()
+
+    @app.get("/health", summary="Whether the server can answer", responses=_problems(503))
+    def health() -> Health:
+        """Needs no key, and tells nothing else."""
+        service.check()
+        return Health()
+
+    @app.get("/metrics", summary="Numbers for Prometheus", dependencies=needs_key, response_class=Response)
+    async def numbers() -> Response:
+        """Requests, seconds until the answer, searches that wait, sizes of batches, the cache."""
+        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def _add_page(app: FastAPI) -> None:
+    folder = files("tqnet.serving") / "page"
+    index = (folder / "index.html").read_bytes()
+    parts = {name: (folder / name).read_bytes() for name in _PAGE}
+
+    @app.get("/", include_in_schema=False)
+    async def page() -> Response:
+        return Response(index, media_type="text/html; charset=utf-8")
+
+    @app.get("/page/{name}", include_in_schema=False)
+    async def part(name: str) -> Response:
+        if name not in parts:
+            raise HTTPException(404, "no such file")
+        return Response(parts[name], media_type=_PAGE[name])
+
+    @app.get("/docs", include_in_schema=False)
+    async def docs() -> Response:
+        return Response(docs_page(app.openapi()), media_type="text/html; charset=utf-8")
+
+
+def _add_errors(app: FastAPI) -> None:
+    def handler(make: Callable[[Any], Response]) -> Callable[[Request, Exception], Awaitable[Response]]:
+        async def handle(request: Request, error: Exception) -> Response:
+            return make(error)
+
+        return handle
+
+    for kind, make in _ANSWERS.items():
+        app.add_exception_handler(kind, handler(make))
+
+
+def _unreadable(error: Exception) -> Response:
+    # The message names folders of this machine.
+    _log.error("%s", error)
+    return _problem(503, "the index cannot be read now; the server's log says why")
+
+
+def _fault(error: dict[str, Any]) -> str:
+    place = ".".join(str(part) for part in error["loc"] if part not in ("body", "path", "query"))
+    return f"{place or 'body'}: {error['msg']}"
+
+
+def _problem(status: int, why: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": why}, status, headers)
+
+
+def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    return {status: {"model": Problem, "description": _PROBLEMS[status]} for status in statuses}
+
+
+def _search_body() -> dict[str, Any]:
+    """FastAPI describes a body of one kind; this one has two."""
+    fields = SearchBody.model_json_schema()
+    figures = {
+        "type": "array",
+        "items": {"type": "string", "format": "binary"},
+        "description": "Figures of the query: PNG, JPEG, GIF, WebP or BMP",
+    }
+    form = fields | {"properties": fields["properties"] | {"figures": figures}}
+    content = {"application/json": {"schema": fields}, "multipart/form-data": {"schema": form}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+_SEARCH_BODY = _search_body()
+
+#: Errors that a request or the index can cause -> the answer.
+_ANSWERS: dict[type[Exception], Callable[[Any], Response]] = {
+    UnknownIdError: lambda error: _problem(404, str(error)),
+    QueryError: lambda error: _problem(400, str(error)),
+    FilterError: lambda error: _problem(422, str(error)),
+    FieldError: lambda error: _problem(422, str(error)),
+    RequestValidationError: lambda error: _problem(422, "; ".join(map(_fault, error.errors()))),
+    UploadError: lambda error: _problem(error.status, str(error)),
+    BusyError: lambda error: _problem(429, f"{error}; try again", {"Retry-After": str(_RETRY)}),
+    EngineError: _unreadable,
+    IndexFolderError: _unreadable,
+}
