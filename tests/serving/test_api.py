@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -25,9 +25,11 @@ from PIL import Image
 
 from tests.serving.conftest import HOSTILE
 from tqnet.cli import main
-from tqnet.questions import QuestionBank
+from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import Encode
+from tqnet.search.curriculum import Curriculum, Place
 from tqnet.search.index import Index
+from tqnet.search.rank import Rank
 from tqnet.search.searcher import Searcher
 from tqnet.serving.app import create_app
 from tqnet.serving.settings import Settings
@@ -442,3 +444,50 @@ def test_without_the_extra(index_folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "tqnet: error: fastapi is missing: pip install 'tqnet[serve]'\n"
+
+
+def test_for_whom_the_answer_is(
+    client: TestClient, client_of: ClientOf, index_folder: Path, bank: QuestionBank
+) -> None:
+    hardest = max(bank, key=lambda question: question.difficulty or 0)
+    asked = {"text": hardest.stem, "k": 50, "student": "strong"}
+    known = client.post("/search", json=asked | {"difficulty": hardest.difficulty}).json()
+    assert known["dropped"]
+    assert all(one["why"].startswith("dropped: easier than the query") for one in known["dropped"])
+    left = {one["question"]["difficulty"] for one in known["results"]}
+    assert left <= {None, hardest.difficulty}
+    unknown = client.post("/search", json=asked).json()  # not the answer of before
+    assert not unknown["dropped"]
+    assert all(one["remarks"] == ["difficulty of the query unknown"] for one in unknown["results"])
+    of_bank = client.post("/search", json={"id": hardest.id, "k": 50, "student": "strong"}).json()
+    assert of_bank["dropped"]
+
+    assert "told by a curriculum" in client.post("/search", json={"id": hardest.id, "stage": "review"}).json()["detail"]
+    own = "/".join(hardest.knowledge[0])
+    curriculum = Curriculum({own: Place(0, 0)}, ("Grade 7",))
+    taught = client_of(index_folder, curriculum=curriculum)
+    found = taught.post("/search", json={"id": hardest.id, "stage": "review", "section": own}).json()
+    assert found["results"]
+    wrong = taught.post("/search", json={"id": hardest.id, "stage": "review", "section": "Astrology"})
+    assert (wrong.status_code, wrong.json()["detail"]) == (400, "section: the curriculum has no 'Astrology'")
+    assert client.post("/search", json={"id": hardest.id, "student": "lazy"}).status_code == 422
+
+
+def test_a_late_ranking_is_not_kept(index_folder: Path, bank: QuestionBank) -> None:
+    asked = []
+
+    def score(query: Question, candidates: Sequence[Question]) -> np.ndarray:
+        asked.append(query.id)
+        return np.linspace(0, 1, len(candidates))
+
+    body = {"id": bank[0].id, "k": 5}
+    late = TestClient(create_app(Searcher(Index(index_folder), rank=Rank(score, deadline=0))))
+    answers = [late.post("/search", json=body).json() for _ in range(2)]
+    assert answers[0]["notes"] == ["there was no time to rank: this is the order of recall"]
+    assert answers[0]["results"][0]["rank"] is None
+    assert metric(late, "tqnet_cache_hits_total") == 0
+    in_time = TestClient(create_app(Searcher(Index(index_folder), rank=Rank(score, first=8))))
+    first, again = (in_time.post("/search", json=body).json() for _ in range(2))
+    assert first == again
+    assert [one["rank"] for one in first["results"]][:3] == pytest.approx([1, 6 / 7, 5 / 7])
+    assert asked == [bank[0].id]

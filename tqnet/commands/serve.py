@@ -45,6 +45,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
     add_rank_arguments(parser)
+    parser.add_argument("--curriculum", metavar="FILE", help="YAML: semesters, each with its concepts, all in order")
     parser.set_defaults(run=run)
 
 
@@ -53,6 +54,7 @@ def run(args: argparse.Namespace) -> int:
     import uvicorn
 
     from tqnet.libraries import quiet
+    from tqnet.search.curriculum import Curriculum
     from tqnet.serving.app import create_app
     from tqnet.serving.settings import Settings
 
@@ -73,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
         cache=args.cache,
         max_upload=args.max_upload_mb * 2**20,
         max_pixels=args.max_pixels,
+        curriculum=Curriculum.load(Path(args.curriculum)) if args.curriculum else None,
     )
     with _listen(args.host, args.port) as listening:
         searcher = open_searcher(open_index(args.index), args, rank_of(args))

@@ -66,12 +66,14 @@ class Answer:
         candidates: Best first.
         notes: Those of the query, and on what was done otherwise than asked.
         dropped: Those that re-ranking has left out, each with the reason in its notes.
+        late: There was no time to rank; another time there may be.
     """
 
     query: Query
     candidates: list[Candidate]
     notes: tuple[str, ...] = ()
     dropped: tuple[Candidate, ...] = ()
+    late: bool = False
 
 
 class Searcher:
@@ -87,7 +89,7 @@ class Searcher:
         self, index: Index, encode: Encode | None = None, *, reads_figures: bool = False, rank: Rank | None = None
     ):
         self._index, self._recall = index, Recall(index.engine)
-        self.encode, self.reads_figures, self._rank = encode, reads_figures, rank
+        self.encode, self.reads_figures, self.rank = encode, reads_figures, rank
         self._reopening = threading.Lock()
 
     @property
@@ -172,14 +174,15 @@ class Searcher:
             rerank: What serves whom the answer is for; None leaves the order of ranking.
         """
         found = self._recalled(query, max(candidates, k), where, by)
-        notes, dropped = query.notes, []
-        if self._rank is not None:
-            ranked = self._rank(query.question, found)
-            found, notes = ranked.candidates, (*notes, *([_LATE] if ranked.late else ()))
+        notes, dropped, late = query.notes, [], False
+        if self.rank is not None:
+            ranked = self.rank(query.question, found)
+            found, late = ranked.candidates, ranked.late
+            notes += (_LATE,) if late else ()
         if rerank is not None:
             reranked = rerank(query.question, found)
             found, dropped = reranked.candidates, reranked.dropped
-        return Answer(query, found[:k], notes, tuple(dropped))
+        return Answer(query, found[:k], notes, tuple(dropped), late)
 
     def _recalled(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
         index, recall = self._refreshed()

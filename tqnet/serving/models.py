@@ -24,6 +24,15 @@ class SearchBody(BaseModel):
         "Fields: id, concept, difficulty, type, language, source, figures",
     )
     by: Literal["both", "text", "vector"] = Field("both", description="What finds candidates")
+    difficulty: float | None = Field(None, allow_inf_nan=False, description="Of the query, if it is a text or figures")
+    student: Literal["strong", "weak"] | None = Field(
+        None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
+    )
+    stage: Literal["practice", "review"] | None = Field(
+        None, description="Nothing beyond the current section, or semester, of the server's curriculum"
+    )
+    section: str | None = Field(None, max_length=2000, description="The current one; by default the query's latest")
+    diversity: float = Field(0.0, ge=0, le=1, description="How much repetitions are put back")
 
 
 class QuestionHtml(BaseModel):
@@ -58,8 +67,17 @@ class Result(BaseModel):
     score: float = Field(description="By which results are ordered; more is better")
     cosine: float | None = Field(description="Of the vectors; null where they were not asked")
     words: float | None = Field(description="BM25 of the words in common; null where the text has not found it")
+    rank: float | None = Field(description="Probability that it is similar, by the ranker; null without one")
+    remarks: list[str] = Field(description="What re-ranking says of it")
     shared: list[str] = Field(description="Words and formulas that it shares with the query")
     question: QuestionBody
+
+
+class Dropped(BaseModel):
+    """A question that was found and left out."""
+
+    id: str
+    why: str
 
 
 class SearchAnswer(BaseModel):
@@ -68,6 +86,7 @@ class SearchAnswer(BaseModel):
     query: QuestionHtml
     results: list[Result]
     notes: list[str] = Field(description="What was done otherwise than asked")
+    dropped: list[Dropped] = Field(description="What re-ranking has left out")
 
 
 class Suggestions(BaseModel):

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from tqnet.search.filters import Filter, read_filter
+from tqnet.search.rerank import Rerank
 from tqnet.search.searcher import SOURCES, QueryError
 from tqnet.serving.models import SearchBody
 from tqnet.serving.settings import Settings
@@ -30,11 +31,15 @@ class Search:
     k: int
     where: tuple[Filter, ...]
     by: tuple[str, ...]
+    difficulty: float | None = None
+    rerank: Rerank | None = None
 
     @property
     def key(self) -> Hashable:
         """Equal for equal searches; without the figures themselves."""
-        return self.text, tuple(figure.digest for figure in self.figures), self.id, self.k, self.where, self.by
+        asked = self.text, tuple(figure.digest for figure in self.figures), self.id, self.k, self.where, self.by
+        whom = self.rerank and (self.rerank.student, self.rerank.stage, self.rerank.section, self.rerank.diversity)
+        return *asked, self.difficulty, whom
 
 
 async def read_search(request: Request, settings: Settings) -> Search:
@@ -71,7 +76,25 @@ async def read_search(request: Request, settings: Settings) -> Search:
         k=body.k,
         where=tuple(map(read_filter, body.filters)),
         by=SOURCES if body.by == "both" else (body.by,),
+        difficulty=body.difficulty,
+        rerank=_rerank(body, settings),
     )
+
+
+def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
+    """For whom the answer is, where that is said."""
+    if not (body.student or body.stage or body.diversity):
+        return None
+    try:
+        return Rerank(
+            student=body.student,
+            stage=body.stage,
+            curriculum=settings.curriculum,
+            section=body.section,
+            diversity=body.diversity,
+        )
+    except ValueError as error:
+        raise QueryError(str(error)) from None
 
 
 async def _json(request: Request) -> Any:

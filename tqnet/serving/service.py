@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from tqnet.search.searcher import Query, Searcher, UnknownIdError, typed_question
@@ -45,7 +46,9 @@ class SearchService:
         self._batcher = searcher.encode and MicroBatcher(
             searcher.encode, settings.batch_size, settings.batch_wait, metrics.batches.observe
         )
-        self._searcher = Searcher(searcher.index, self._batcher, reads_figures=searcher.reads_figures)
+        self._searcher = Searcher(
+            searcher.index, self._batcher, reads_figures=searcher.reads_figures, rank=searcher.rank
+        )
         self._answers: RecentlyUsed[SearchAnswer] = RecentlyUsed(settings.cache)
         self._pictures: RecentlyUsed[bytes] = RecentlyUsed(200)
         self._suggestions: tuple[float, Suggestions] | None = None
@@ -89,8 +92,9 @@ class SearchService:
             return kept
         self._metrics.misses.inc()
         with self._query(search) as query:
-            found = answer_view(self._searcher.answer(query, search.k, search.where, by=search.by))
-        if state is not None:
+            answer = self._searcher.answer(query, search.k, search.where, by=search.by, rerank=search.rerank)
+        found = answer_view(answer)
+        if state is not None and not answer.late:
             self._answers.put(key, found)
         return found
 
@@ -105,7 +109,8 @@ class SearchService:
             with self._decoding:
                 for path, figure in zip(paths, search.figures, strict=True):
                     figure.save(path, self._settings.max_pixels)
-            question = typed_question(search.text, [str(path) for path in paths])
+            typed = typed_question(search.text, [str(path) for path in paths])
+            question = replace(typed, difficulty=search.difficulty)
             yield next(self._searcher.given([question], search.by))
 
     def question(self, id: str) -> QuestionBody:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tqnet.search.curriculum import Curriculum
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -21,6 +23,7 @@ class Settings:
         max_pixels: Of a figure.
         max_figures: Of a query.
         max_text: Characters of a query.
+        curriculum: By which it is told what is beyond a learning stage.
     """
 
     api_key: str | None = None
@@ -33,3 +36,4 @@ class Settings:
     max_pixels: int = 20_000_000
     max_figures: int = 4
     max_text: int = 8000
+    curriculum: Curriculum | None = None

@@ -7,7 +7,7 @@ import re
 from tqnet.questions import Question
 from tqnet.search.recall import Candidate
 from tqnet.search.searcher import Answer
-from tqnet.serving.models import QuestionBody, QuestionHtml, Result, SearchAnswer
+from tqnet.serving.models import Dropped, QuestionBody, QuestionHtml, Result, SearchAnswer
 from tqnet.text.formulas import segments
 from tqnet.text.markup import text_html
 from tqnet.text.normal import normal_formula
@@ -32,6 +32,7 @@ def answer_view(answer: Answer) -> SearchAnswer:
         query=_html(query),
         results=[_result(candidate, own) for candidate in answer.candidates],
         notes=list(answer.notes),
+        dropped=[Dropped(id=one.question.id, why=one.notes[-1]) for one in answer.dropped],
     )
 
 
@@ -59,6 +60,8 @@ def _result(candidate: Candidate, own: dict[str, str]) -> Result:
         score=round(candidate.score, 6),
         cosine=candidate.cosine,
         words=candidate.words,
+        rank=candidate.rank,
+        remarks=list(candidate.notes),
         shared=[shown for part, shown in own.items() if part in parts][:_SHARED],
         question=question_view(candidate.question),
     )

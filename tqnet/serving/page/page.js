@@ -84,11 +84,13 @@ function query() {
   for (const condition of conditions()) form.append("filters", condition);
   form.append("k", $("k").value);
   form.append("by", $("by").value);
+  if ($("student").value) form.append("student", $("student").value);
   const id = $("id").value.trim();
   if (id) {
     form.append("id", id);
   } else {
     form.append("text", $("text").value.trim());
+    if ($("own-difficulty").value) form.append("difficulty", $("own-difficulty").value);
     for (const file of chosen) form.append("figures", file);
   }
   return form;
@@ -189,8 +191,9 @@ function show(answer, figures, milliseconds) {
   $("status").textContent = count
     ? `${count} ${count === 1 ? "question" : "questions"} in ${Math.round(milliseconds)} ms`
     : "No question matches.";
-  $("notes").replaceChildren(...answer.notes.map((note) => element("li", "", sentence(note))));
-  $("notes").hidden = !answer.notes.length;
+  const notes = [...answer.notes, ...reasons(answer.dropped)];
+  $("notes").replaceChildren(...notes.map((note) => element("li", "", sentence(note))));
+  $("notes").hidden = !notes.length;
   setText($("asked").querySelector(".text"), answer.query.stem);
   $("asked").querySelector(".thumbs").replaceChildren(
     ...figures.map((file, at) => thumbnail(file, `Figure ${at + 1} of your question`)));
@@ -204,6 +207,16 @@ function show(answer, figures, milliseconds) {
     $("results").replaceChildren(element("li", "hint", hint));
   }
   if (matchMedia("(max-width: 900px)").matches) $("answers").scrollIntoView();
+}
+
+// How many were left out, by reason.
+function reasons(dropped) {
+  const counts = new Map();
+  for (const one of dropped) {
+    const why = one.why.replace(/ \(.*/, "");
+    counts.set(why, (counts.get(why) || 0) + 1);
+  }
+  return [...counts].map(([why, count]) => `${count} ${why}`);
 }
 
 function card(one, place, mostWords) {
@@ -233,7 +246,8 @@ function card(one, place, mostWords) {
   measure(part(".meaning"), one.cosine, one.cosine, 2);
   measure(part(".wording"), one.words, one.words / mostWords, 1);
   part(".why").setAttribute("aria-label", "Why it was found");
-  part(".shared").textContent = one.shared.length ? `In common: ${one.shared.join(", ")}` : "";
+  const common = one.shared.length ? [`In common: ${one.shared.join(", ")}`] : [];
+  part(".shared").textContent = [...common, ...one.remarks.map(sentence)].join(" · ");
   part(".solution").addEventListener("click", () => solution(article, question));
   part(".similar").addEventListener("click", () => {
     $("text").value = "";
