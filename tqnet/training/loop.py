@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from accelerate import Accelerator
@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from tqnet.modeling.encoder import Parts, QuestionEncoder
+from tqnet.modeling.encoder import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
 from tqnet.training.config import ConfigError, RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
@@ -34,6 +34,15 @@ log = logging.getLogger(__name__)
 
 class NonFiniteLossError(RuntimeError):
     """The loss or its gradient is NaN or infinite; the message names the step's questions."""
+
+
+class Result(Protocol):
+    """What a run makes: a `QuestionEncoder`, or one with a head that is kept."""
+
+    @property
+    def cells_per_image(self) -> int: ...
+
+    def save_pretrained(self, folder: Any) -> None: ...
 
 
 class TrainingLoop:
@@ -66,7 +75,7 @@ class TrainingLoop:
         accelerator: Accelerator,
         config: RecipeConfig,
         *,
-        model: QuestionEncoder,
+        model: Result,
         trained: nn.Module,
         views: QuestionViews,
         plan: BatchPlan,
