@@ -36,6 +36,7 @@ CONFIGS = {
     "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",
     "finetune.knowledge": "KnowledgeConfig",
+    "finetune.pairs": "PairsConfig",
 }
 
 TINY = [

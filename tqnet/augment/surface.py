@@ -7,7 +7,7 @@ names that play no part.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -53,8 +53,7 @@ def _respelt(text: str, rng: np.random.Generator) -> str:
     for part in segments(text):
         if part.is_formula:
             row = [_SPELT.get(name[0], (name[0],)) for name in _COMMAND.finditer(part.body)]
-            names = iter([spellings[rng.integers(len(spellings))] for spellings in row])
-            body = _COMMAND.sub(lambda match, names=names: _apart(next(names), match), part.body)
+            body = _with_commands(part.body, [spellings[rng.integers(len(spellings))] for spellings in row])
             if rng.random() < 0.5:
                 body = _POWER.sub(lambda power: f"^{{{power[1]}}}" if power[1] else f"^{power[2]}", body)
             display = text.startswith(("$$", r"\["), part.start)
@@ -63,8 +62,10 @@ def _respelt(text: str, rng: np.random.Generator) -> str:
     return edit(text, changes)
 
 
-def _apart(name: str, old: re.Match[str]) -> str:
-    return f"{name} " if old.string[old.end() : old.end() + 1].isdigit() and name != old[0] else name
+def _with_commands(formula: str, names: Sequence[str]) -> str:
+    """``formula`` with its commands called ``names``, in order."""
+    spans = [match.span() for match in _COMMAND.finditer(formula)]
+    return edit(formula, dict(zip(spans, names, strict=True)))
 
 
 def reword(question: Question, rng: np.random.Generator) -> Question:

@@ -119,7 +119,7 @@ VARIANT_CHANGES: dict[str, VariantChange] = {
 
 
 def make_variant(question: Question, rng: np.random.Generator) -> Question:
-    """``question`` after the first of VARIANT_CHANGES, in an order that is drawn, that changes its stem, if any does."""
+    """``question`` after the first of VARIANT_CHANGES, in a random order, that changes its stem, if any does."""
     for name in rng.permutation(list(VARIANT_CHANGES)).tolist():
         changed = VARIANT_CHANGES[name](question, rng)
         if changed.stem != question.stem:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands import evaluate_recall
+from tqnet.commands import evaluate_pairs, evaluate_recall
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
@@ -33,6 +33,7 @@ def add(subparsers: Subparsers) -> None:
     _add_agreement(tasks)
     _add_stages(tasks)
     evaluate_recall.add(tasks)
+    evaluate_pairs.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:

@@ -32,7 +32,7 @@ Encodable = dict[str, Tensor] | Tensor
 class PairHead(nn.Module):
     """Vectors u, v and features f of a pair -> logits, the same for (u, v) and (v, u)::
 
-        logits = MLP([|u - v|, u * v, f])
+        logits = MLP(A [|u - v|, u * v] + B f)    u, v of length 1, A zero at first
 
     NOTE: FSE's head is binary and sees the vectors alone, which hardly tell x from x^2, or 25 from 26; one head of four
     classes serves both of its classifiers, duplicate or not and variant or similar.
@@ -41,8 +41,9 @@ class PairHead(nn.Module):
     def __init__(self, width: int, hidden: int, dropout: float):
         super().__init__()
         self.width, self.hidden, self.dropout = width, hidden, dropout
+        self.vectors = nn.Linear(2 * width, hidden, bias=False)
+        self.features = nn.Linear(len(FEATURES), hidden)
         self.layers = nn.Sequential(
-            nn.Linear(2 * width + len(FEATURES), hidden),
             nn.GELU(),
             nn.Dropout(dropout),
             nn.Linear(hidden, hidden),
@@ -50,12 +51,15 @@ class PairHead(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(hidden, len(RELATIONS)),
         )
+        # The few features say most; random weights of hundreds of coordinates would drown them.
+        nn.init.zeros_(self.vectors.weight)
 
     def forward(self, u: Tensor, v: Tensor, features: Tensor) -> Tensor:
         """u, v [b, h], features [b, f] -> logits [b, 4]."""
-        # Of length sqrt(h), so that a coordinate is about as large as a feature.
-        u, v = (F.normalize(vectors.float(), dim=-1) * self.width**0.5 for vectors in (u, v))
-        return self.layers(torch.cat(((u - v).abs(), u * v, features), dim=-1))
+        u, v = (F.normalize(vectors.float(), dim=-1) for vectors in (u, v))
+        # A product of two coordinates is smaller than their difference by about sqrt(h).
+        pair = torch.cat(((u - v).abs(), self.width**0.5 * u * v), dim=-1)
+        return self.layers(self.vectors(pair) + self.features(features))
 
 
 class PairClassifier(nn.Module):

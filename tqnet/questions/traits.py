@@ -34,6 +34,9 @@ _EXPONENT = re.compile(r"\^\{((?:[^{}]|\{[^{}]*\})*)\}")
 _NAME = re.compile(
     r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi|eta)|[A-Za-z]"
 )
+#: White space but between two words or numbers.
+_NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
+_HALF_WIDTH = str.maketrans("，；：？！（）．。", ",;:?!()..")
 #: Signs that say no more than the numbers and names around them; of + and -, the sign of a number is part of it.
 _MUTE = frozenset("{}()[].,;:'\"^_+-") | {r"\{", r"\}", r"\\", r"\cdot", r"\times"}
 
@@ -43,7 +46,7 @@ class Traits:
     """One question, taken apart.
 
     Attributes:
-        text: Prose in lower case, formulas in one form, without white space and final marks.
+        text: As `one_form` has it.
         numbers: With their signs; dates, points and exponents left out.
         formulas: In one form (`tqnet.text.normal`).
         shapes: The same with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one.
@@ -51,7 +54,7 @@ class Traits:
         signs: Functions and relations of the formulas.
         words: Of prose and formulas (`tqnet.text.words`), numbers left out.
         asked: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
-        runs: Shingles of three tokens, numbers folded.
+        runs: Shingles of three tokens, formulas in one form, numbers folded.
         options: In one form.
         figures: Their paths.
     """
@@ -89,7 +92,7 @@ def _traits(stem: str, options: tuple[str, ...], images: tuple[str, ...]) -> Tra
         signs=Counter(token for token in tokens if not _is_mute(token)),
         words=frozenset(word for word in search_words(content) if not word[0].isdigit() and word[0] != "$"),
         asked=frozenset((phrase.line, phrase.sense) for text in (stem, *options) for phrase in OTHERS.find(text)),
-        runs=frozenset(shingle_sets([content])[0].tolist()),
+        runs=frozenset(shingle_sets(["\n".join(map(_respelt, (stem, *options)))])[0].tolist()),
         options=frozenset(map(one_form, options)),
         figures=images,
     )
@@ -152,15 +155,16 @@ def same_figures(one: Sequence[str], other: Sequence[str]) -> bool:
 
 def one_form(text: str) -> str:
     """``text`` without what spelling and typing add; digits stay."""
-    parts = (f"${normal_formula(part.body)}$" if part.is_formula else part.body.lower() for part in segments(text))
-    return _half_width("".join("".join(parts).split())).rstrip(".?!。-_")
+    prose_lowered = "".join(
+        f"${normal_formula(part.body)}$" if part.is_formula else part.body.lower() for part in segments(text)
+    )
+    spaced = _NEEDLESS_SPACE.sub("", prose_lowered.translate(_HALF_WIDTH))
+    return " ".join(spaced.split()).rstrip(".?!-_")
 
 
-def _half_width(text: str) -> str:
-    return text.translate(_PUNCTUATION)
-
-
-_PUNCTUATION = str.maketrans("，；：？！（）．", ",;:?!().")
+def _respelt(text: str) -> str:
+    """``text`` with its formulas in one form."""
+    return "".join(f"${normal_formula(part.body)}$" if part.is_formula else part.body for part in segments(text))
 
 
 def _numbers(text: str) -> Counter[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,6 +18,9 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS, LabelledPair
 from tqnet.questions.traits import compare, traits
 from tqnet.training.data import Batch, Item, QuestionViews
+
+#: Pairs by which states are told apart, where a split has few questions.
+FEWEST = 400
 
 
 class PairViews(QuestionViews):
@@ -80,9 +84,13 @@ class PairViews(QuestionViews):
 
 
 def made_pairs(bank: QuestionBank, seed: int) -> list[LabelledPair]:
-    """One pair of each question; the same for the same seed."""
-    maker = PairMaker(bank)
-    return [maker.draw(row, np.random.default_rng([seed, row])) for row in range(len(bank))]
+    """One pair of each question, and more of a small bank; the same for the same seed."""
+    maker, rounds = PairMaker(bank), max(1, FEWEST // len(bank))
+    return [
+        maker.draw(row, np.random.default_rng([seed, number, row]))
+        for number in range(rounds)
+        for row in range(len(bank))
+    ]
 
 
 class ValidationPairs:
@@ -94,30 +102,31 @@ class ValidationPairs:
 
     def __init__(self, classifier: PairClassifier, pairs: dict[str, Sequence[LabelledPair]], precision: str):
         self.classifier, self.pairs, self.precision = classifier, pairs, precision
+        self._vectors: dict[str, np.ndarray] = {}  # of a frozen encoder, which are the same every time
 
     def __call__(self) -> dict[str, float]:
         return dict(self._scores())
 
     def _scores(self) -> Iterator[tuple[str, float]]:
         for name, pairs in self.pairs.items():
-            scores = score_pairs(self.classifier, pairs, precision=self.precision)
+            vectors = self._vectors.get(name)
+            if vectors is None:
+                vectors = pair_vectors(self.classifier, pairs, precision=self.precision)
+                self._vectors |= {name: vectors} if self.classifier.frozen else {}
+            scores = score_pairs(self.classifier, pairs, vectors)
             yield f"{name}/macro_f1", scores.macro_f1
             for relation, f1 in zip(RELATIONS, scores.f1, strict=True):
                 yield f"{name}/f1_{relation}", f1
 
 
-def score_pairs(
-    classifier: PairClassifier,
-    pairs: Sequence[LabelledPair],
-    *,
-    batch_size: int = 32,
-    device: str | None = None,
-    precision: str = "fp32",
-) -> PairScores:
-    """What a classifier makes of labelled pairs."""
+def pair_vectors(classifier: PairClassifier, pairs: Sequence[LabelledPair], **options: Any) -> np.ndarray:
+    """Vectors [2 p, h] of both ends of every pair; options as of `tqnet.modeling.encode.encode`."""
     questions = [question for pair in pairs for question in (pair.a, pair.b)]
-    vectors = classifier.encoder.encode(
-        questions, batch_size=batch_size, device=device or classifier.encoder.device, precision=precision
-    )
+    return classifier.encoder.encode(questions, **{"device": classifier.encoder.device} | options)
+
+
+def score_pairs(classifier: PairClassifier, pairs: Sequence[LabelledPair], vectors: np.ndarray) -> PairScores:
+    """What a classifier makes of labelled pairs, whose `pair_vectors` are known."""
+    questions = [question for pair in pairs for question in (pair.a, pair.b)]
     ends = np.arange(len(questions)).reshape(-1, 2).T
     return PairScores.of(pairs, classifier.classify_pairs(questions, vectors, ends))
