@@ -58,7 +58,7 @@ class PairHead(nn.Module):
         """u, v [b, h], features [b, f] -> logits [b, 4]."""
         u, v = (F.normalize(vectors.float(), dim=-1) for vectors in (u, v))
         # A product of two coordinates is smaller than their difference by about sqrt(h).
-        pair = torch.cat(((u - v).abs(), self.width**0.5 * u * v), dim=-1)
+        pair = torch.cat(((u - v).abs(), self.width**0.5 * (u * v)), dim=-1)
         return self.layers(self.vectors(pair) + self.features(features))
 
 

@@ -35,7 +35,7 @@ _NAME = re.compile(
     r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi|eta)|[A-Za-z]"
 )
 #: White space but between two words or numbers.
-_NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9])\s+|\s+(?![A-Za-z0-9])")
+_NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
 _HALF_WIDTH = str.maketrans("，；：？！（）．。", ",;:?!()..")
 #: Signs that say no more than the numbers and names around them; of + and -, the sign of a number is part of it.
 _MUTE = frozenset("{}()[].,;:'\"^_+-") | {r"\{", r"\}", r"\\", r"\cdot", r"\times"}
@@ -158,8 +158,7 @@ def one_form(text: str) -> str:
     prose_lowered = "".join(
         f"${normal_formula(part.body)}$" if part.is_formula else part.body.lower() for part in segments(text)
     )
-    spaced = _NEEDLESS_SPACE.sub("", prose_lowered.translate(_HALF_WIDTH))
-    return " ".join(spaced.split()).rstrip(".?!-_")
+    return _NEEDLESS_SPACE.sub("", " ".join(prose_lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
 
 
 def _respelt(text: str) -> str:

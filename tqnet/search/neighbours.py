@@ -19,6 +19,7 @@ _FEWEST, _MOST = 8, 20
 #: Least cosine of neighbours, of vectors from which their mean was subtracted.
 LEAST = 0.6
 
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 _CHUNK = 50_000
 _SAMPLE = 100_000
 
@@ -38,7 +39,7 @@ def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: i
     some = np.sort(rng.permutation(rows)[:_SAMPLE])
     mean = unit(np.asarray(vectors[some], dtype=np.float32)).mean(0)
     pairs, cosines = np.empty((2, 0), dtype=np.int64), np.empty(0, dtype=np.float32)
-    keys = _keys(vectors, rows, mean, rng) ^ kinds
+    keys = _keys(vectors, rows, mean, rng) ^ (kinds * _MIX)
     for places in tqdm(alike_within(keys), desc="neighbours", unit="", total=TABLES, disable=None):
         more = rows[places]
         near = _cosines(vectors, more, mean)
@@ -50,11 +51,12 @@ def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: i
 
 def best_of_each(pairs: np.ndarray, scores: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
     """Those pairs, ``[2, p]``, that are among the ``most`` best of one of their ends, and their scores."""
+    ends, twice = pairs.ravel(), np.tile(scores, 2)
+    order = np.lexsort((-twice, ends))
+    first = np.searchsorted(ends[order], ends[order], "left")
+    best = order[np.arange(len(order)) - first < most] % max(1, len(scores))
     kept = np.zeros(len(scores), dtype=bool)
-    for ends in pairs:
-        order = np.lexsort((-scores, ends))
-        first = np.searchsorted(ends[order], ends[order], "left")
-        kept[order[np.arange(len(order)) - first < most]] = True
+    kept[best] = True
     return pairs[:, kept], scores[kept]
 
 
