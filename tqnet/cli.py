@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands import augment, bench, check, encode, evaluate, index, merge, search, serve
+from tqnet.commands import augment, bench, check, duplicates, encode, evaluate, index, merge, search, serve
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     evaluate.add,
     bench.add,
     augment.add,
+    duplicates.add,
     index.add,
     search.add,
     serve.add,

@@ -37,6 +37,7 @@ CONFIGS = {
     "finetune.similar": "SimilarConfig",
     "finetune.knowledge": "KnowledgeConfig",
     "finetune.ranker": "RankerConfig",
+    "finetune.pairs": "PairsConfig",
 }
 
 TINY = [

@@ -138,6 +138,7 @@ def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
         ("pretrain.mlm", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
+        ("finetune.pairs", ["data.pairs=pairs.txt"], r"^pairs\.txt: pairs are read from"),
         ("finetune.knowledge", ["levels=[2,1,2]"], r"^levels: \[2, 1, 2\] names one twice$"),
     ],
 )
@@ -226,6 +227,7 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("pretrain.quesnet", ["holes=0.5"], ("train", "valid", "test")),
         ("finetune.similar", ["concept_weight=0.5", "block=2"], ("valid", "test")),
         ("finetune.knowledge", [], ("valid", "test")),
+        ("finetune.pairs", [], ("valid", "test")),
     ],
 )
 def test_no_leak(

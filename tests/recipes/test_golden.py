@@ -22,6 +22,8 @@ GOLDEN = {
     ("finetune.similar", "concept_weight=0.5"): [3.815, 3.650],
     ("finetune.similar", "objective=pair"): [0.660, 0.643],
     ("finetune.knowledge",): [3.704, 3.765],
+    ("finetune.pairs",): [1.343, 1.392],
+    ("finetune.pairs", "frozen=false"): [1.348, 1.392],
 }
 
 

@@ -43,6 +43,7 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         ("pretrain.quesnet", ["run.precision=fp32", "data.workers=0", "holes=0.5"]),
         ("finetune.knowledge", ["run.precision=fp32", "data.workers=0"]),
         ("finetune.ranker", ["run.precision=fp32", "data.workers=2", "seeds=30", "folds=0", "run.batch_size=4"]),
+        ("finetune.pairs", ["run.precision=fp32", "data.workers=2"]),
     ],
 )
 def test_killed_and_resumed_is_as_if_never_stopped(

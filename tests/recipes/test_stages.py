@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,9 @@ from finetune import similar
 from pretrain import mlm, quesnet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank
+from tqnet.questions.pairs import RELATIONS
 from tqnet.training.config import ConfigError, load_config
 from tqnet.training.session import content_hashes
 from tqnet.training.validation import ValidationPrecision
@@ -266,3 +269,36 @@ def test_knowledge_of_one_level(train: Callable[..., Any]) -> None:
     assert {name for name in run.records[1] if name.startswith("level_")} == {"level_2"}
     with pytest.raises(ConfigError, match="level: expected 1 to 3, got 4"):
         train("finetune.knowledge", "levels=[4]", "run.max_steps=1", out="deep")
+
+
+def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
+    """A frozen encoder stays as it is to the bit; the head learns, and the folder is a classifier and an encoder."""
+    checked = f"checked={ROOT / 'assets' / 'pairs.jsonl'}"
+    run = train("finetune.pairs", checked, "optim.lr=3e-3", "run.log_every=5", "run.max_steps=40", "run.epochs=2")
+    check(run, 40)
+    assert run.losses[-1] < run.losses[0] - 0.3
+    scores = [record for record in run.records if "valid/macro_f1" in record]
+    assert scores[-1]["valid/macro_f1"] > scores[0]["valid/macro_f1"] + 0.1
+    assert {f"checked/f1_{relation}" for relation in RELATIONS} <= scores[0].keys()
+    classifier = PairClassifier.from_pretrained(run.out / "model")
+    known = run.state["trained"]
+    assert all(
+        torch.equal(weight, known[f"encoder.{name}"]) for name, weight in classifier.encoder.state_dict().items()
+    )
+    again = train("finetune.pairs", f"model.start={run.out / 'model'}", "frozen=false", "run.max_steps=2", out="tuned")
+    assert not again.same_weights(run)
+    words = "encoder.text.embeddings.word_embeddings.weight"
+    assert not torch.equal(again.state["trained"][words], known[words])
+
+
+def test_labelled_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
+    bank = QuestionBank.load(ROOT / "assets" / "sample")
+    train_ids, valid_ids = (bank.split(split).ids for split in ("train", "valid"))
+    pairs = tmp_path / "pairs.csv"
+    rows = [(*ids, label) for ids, label in zip(pairwise(train_ids[:61]), [*RELATIONS] * 15, strict=True)]
+    pairs.write_text("a,b,label\n" + "".join(f"{a},{b},{label}\n" for a, b, label in rows))
+    run = train("finetune.pairs", f"data.pairs={pairs}", "run.max_steps=3", "run.epochs=1")
+    check(run, 3)
+    pairs.write_text(f"a,b,label\n{valid_ids[0]},{valid_ids[1]},similar\n")
+    with pytest.raises(ConfigError, match=r"no pair of .* has both ends in split 'train'"):
+        train("finetune.pairs", f"data.pairs={pairs}", out="valid")

@@ -185,6 +185,8 @@ def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
         ("finetune/similar.py", "block=0", "^block: 0"),
         ("finetune/similar.py", "block_level=0", "^block_level: 0"),
         ("finetune/similar.py", "concept_weight=-0.5", "^concept_weight: -0.5"),
+        ("finetune/pairs.py", "hidden=0", "^hidden: 0 is less than 1"),
+        ("finetune/pairs.py", "dropout=1", r"^dropout: 1\.0 is not in \[0, 1\)"),
         ("pretrain/moco.py", "queue=0", "^queue: 0 is less than 1"),
         ("pretrain/moco.py", "momentum=1.01", r"^momentum: 1\.01 is not in \[0, 1\]"),
         ("pretrain/moco.py", "momentum=-0.1", r"^momentum: -0\.1"),

@@ -2,16 +2,22 @@ r"""Replacing a number of a question (QuesCo, "Formula Augmentation")."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 
-from tqnet.augment.edits import replace_one
+from tqnet.augment.edits import edit, replace_one
 from tqnet.questions import Question
-from tqnet.text.latex import Formula, Role, argument_end, group_end, is_part_of_number, text_at
+from tqnet.text.latex import Formula, Role, argument_end, group_end, is_part_of_number, prose, text_at
 
 #: Angles that are theorems: another number makes another figure.
 _SPECIAL_ANGLES = frozenset(("90", "180", "360"))
+#: A quantity of the prose: no part of a longer number, date, fraction or name, no label of a question or a part of it.
+_IN_PROSE = re.compile(
+    r"(?<![\w.,/:(（第^-])(?!0)(?!(?:19|20)\d\d(?!\d))\d+(?:\.\d*[1-9])?(?![\w^)）/:]|[.,]\d|\s*[年月日题°])", re.ASCII
+)
 
 
 def replace_number(question: Question, rng: np.random.Generator) -> Question:
@@ -20,6 +26,15 @@ def replace_number(question: Question, rng: np.random.Generator) -> Question:
     Not 0, which is rarely a quantity, nor exponents, subscripts, indices of roots, powers of 10, or right angles.
     """
     return replace_one(question, rng, _replaceable_numbers, _other_number)
+
+
+def replace_prose_number(question: Question, rng: np.random.Generator) -> Question:
+    """One number of the stem's prose becomes another of its kind; not a date, nor the label of a part."""
+    found = [match for span in prose(question.stem) for match in _IN_PROSE.finditer(question.stem, *span)]
+    if not found:
+        return question
+    number = found[rng.integers(len(found))]
+    return replace(question, stem=edit(question.stem, {number.span(): _other_number(number[0], rng)}))
 
 
 def _replaceable_numbers(formula: Formula) -> list[int]:

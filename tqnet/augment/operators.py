@@ -8,6 +8,8 @@ is solved otherwise), ``\int`` and ``\sum``.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 
 from tqnet.augment.edits import replace_one
@@ -46,9 +48,13 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 _ORDERS = frozenset(("<", ">", r"\lt", r"\gt", r"\leq", r"\geq", r"\le", r"\ge", r"\leqslant", r"\geqslant"))
 
 
-def replace_operator(question: Question, rng: np.random.Generator) -> Question:
+def replace_operator(question: Question, rng: np.random.Generator, spared: Collection[str] = ()) -> Question:
     r"""One operator gives way to one with like properties (`tqnet.augment.operators`): \sin to \cos, + to -."""
-    return replace_one(question, rng, _replaceable_operators, _other_operator)
+
+    def replaceable(formula: Formula) -> list[int]:
+        return [at for at in _replaceable_operators(formula) if formula[at].text not in spared]
+
+    return replace_one(question, rng, replaceable, _other_operator)
 
 
 def _replaceable_operators(formula: Formula) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.figures import FigureHash, hash_figure_file, near_figures
+from tqnet.questions.figures import BankFigures, FigureHash, hash_figure_file
 from tqnet.questions.minhash import MOST, alike, band_keys, same_key
 from tqnet.questions.question import Question
 from tqnet.questions.shingles import ShingleSets, normal_text, shingle_sets
@@ -90,7 +90,7 @@ def find_contamination(
     if not len(asked) or not len(train):
         return Contamination(len(bank), ())
     rows = np.sort(np.concatenate((asked, train)))
-    figures = _Figures(bank.select(rows), hash_image)
+    figures = BankFigures(bank.select(rows), hash_image)
     texts, sets = _read_texts(bank.select(rows))
     search = _Search(figures, texts, sets, np.searchsorted(rows, asked), np.searchsorted(rows, train), threshold)
     ids = bank.ids
@@ -118,36 +118,6 @@ def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
     return np.frombuffer(hashes, dtype=np.uint64), sets
 
 
-class _Figures:
-    """The figures of the questions, numbered so that those with the same pixels have one number.
-
-    Attributes:
-        of: Numbers of the figures of each question, in order; () for most.
-        hashes: Hash of each number.
-    """
-
-    def __init__(self, bank: QuestionBank, hash_image: Callable[[str], FigureHash]):
-        numbers: dict[FigureHash, int] = {}
-        of_path: dict[str, int] = {}
-        self.of: list[tuple[int, ...]] = []
-        with tqdm(desc="figures", unit="", disable=None) as progress:
-            for (images,) in bank.batches("images"):
-                for path in (path for paths in images for path in paths if path not in of_path):
-                    of_path[path] = numbers.setdefault(hash_image(path), len(numbers))
-                    progress.update()
-                self.of += [tuple(of_path[path] for path in paths) for paths in images]
-        self.hashes = list(numbers)
-
-    def near(self, asked: Iterable[int], held: Iterable[int]) -> dict[int, list[int]]:
-        """For each figure of the questions ``asked``, the near ones of the questions ``held``."""
-        queries, corpus = (sorted({f for row in rows for f in self.of[row]}) for rows in (asked, held))
-        found: dict[int, list[int]] = {figure: [] for figure in queries}
-        pairs = near_figures([self.hashes[f] for f in queries], [self.hashes[f] for f in corpus])
-        for query, other in pairs.T.tolist():
-            found[queries[query]].append(corpus[other])
-        return found
-
-
 _Found = dict[int, tuple[str, int]]
 
 
@@ -155,7 +125,7 @@ _Found = dict[int, tuple[str, int]]
 class _Search:
     """Doubles of the questions ``asked`` among ``train``, both rows of what the other fields hold."""
 
-    figures: _Figures
+    figures: BankFigures
     texts: np.ndarray
     sets: ShingleSets
     asked: np.ndarray

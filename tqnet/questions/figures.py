@@ -9,12 +9,15 @@ lightly redrawn; at 3 to 8 bits come figures with another number or label in the
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
 from PIL import Image
+from tqdm import tqdm
 
+from tqnet.questions.bank import QuestionBank
 from tqnet.questions.images import open_image
 from tqnet.questions.minhash import alike
 from tqnet.questions.table import hash64
@@ -25,7 +28,11 @@ NEAR = 2
 #: A difference hash with fewer bits set says little: bare axes, an empty box. Such figures are compared by pixels.
 TELLING = 24
 
+#: Largest mean difference of grey, of 255, in any of 16 x 16 blocks of the same drawing.
+ALIKE = 14.0
+
 _SIDE, _WORDS = 16, 4
+_GREY_SIDE, _BLOCKS = 128, 16
 
 #: Difference hash in four words and, last, 64 bits of the pixels.
 FigureHash = tuple[int, ...]
@@ -33,15 +40,20 @@ FigureHash = tuple[int, ...]
 
 def hash_figure(image: Image.Image) -> FigureHash:
     """Hash of a decoded image, on white where it is transparent."""
-    shown = image.convert("RGBA")
-    page = Image.new("RGBA", shown.size, "white")
-    page.alpha_composite(shown)
+    page = _on_white(image)
     colours = page.convert("RGB")
     pixels = hash64(repr(colours.size).encode() + colours.tobytes())
     grid = np.asarray(page.convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.LANCZOS))
     darker = (grid[:, 1:] > grid[:, :-1]).reshape(-1, _WORDS)
     # Each word takes every fourth bit, so that a figure with a blank half has no blank word.
     return (*np.packbits(darker, axis=0).T.copy().view(np.uint64).ravel().tolist(), pixels)
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    shown = image.convert("RGBA")
+    page = Image.new("RGBA", shown.size, "white")
+    page.alpha_composite(shown)
+    return page
 
 
 def hash_figure_file(path: str | os.PathLike[str]) -> FigureHash:
@@ -71,8 +83,77 @@ def near_figures(queries: Sequence[FigureHash], corpus: Sequence[FigureHash]) ->
     return pairs[:, (one[:, _WORDS] == other[:, _WORDS]) | (telling & (apart <= NEAR))]
 
 
+def same_drawing(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Whether two figures show the same down to their labels: near by hash (`near_figures`), then alike in all places.
+
+    Two balances with other numbers on their weights are near by hash, since a digit is smaller than a cell of it. Of
+    figures of 200 pixels, those saved with fewer colours, as JPEG (quality 50) or half as large again stay within
+    `ALIKE`; those that differ in a digit do not, nor does a figure that was halved.
+    """
+    paths = os.fspath(one), os.fspath(other)
+    if paths[0] == paths[1]:
+        return True
+    a, b = map(_hashed, paths)
+    if a[_WORDS] == b[_WORDS]:
+        return True
+    if not near_figures([a], [b]).size:
+        return False
+    (shape, grey), (other_shape, other_grey) = map(_grey, paths)
+    apart = np.abs(grey - other_grey).reshape(_BLOCKS, _GREY_SIDE // _BLOCKS, _BLOCKS, _GREY_SIDE // _BLOCKS)
+    return abs(shape / other_shape - 1) < 0.03 and bool(apart.mean((1, 3)).max() <= ALIKE)
+
+
+@lru_cache(maxsize=100_000)
+def _hashed(path: str) -> FigureHash:
+    return hash_figure_file(path)
+
+
+@lru_cache(maxsize=1000)
+def _grey(path: str) -> tuple[float, np.ndarray]:
+    """Width by height, and the figure on white as float32 ``[128, 128]``."""
+    image = open_image(path)
+    if isinstance(image, str):
+        raise OSError(f"{path}: {image}")
+    page = _on_white(image)
+    small = page.convert("L").resize((_GREY_SIDE, _GREY_SIDE), Image.Resampling.LANCZOS)
+    return page.width / page.height, np.asarray(small, dtype=np.float32)
+
+
 def _keys(hashes: np.ndarray) -> np.ndarray:
     """Pairs of words, mixed to one key each, and the pixels: uint64 ``[7, figures]``."""
     words = hashes.T * np.uint64(0x9E3779B97F4A7C15)
     pairs = [words[a] ^ (words[b] >> np.uint64(29)) * np.uint64(2 * b + 1) for a, b in combinations(range(_WORDS), 2)]
     return np.stack([*pairs, hashes.T[_WORDS]])
+
+
+class BankFigures:
+    """The figures of the questions, numbered so that those with the same pixels have one number.
+
+    Attributes:
+        of: Numbers of the figures of each question, in order; () for most.
+        hashes: Hash of each number.
+        paths: Of each number, where such a figure lies.
+    """
+
+    def __init__(self, bank: QuestionBank, hash_image: Callable[[str], FigureHash]):
+        numbers: dict[FigureHash, int] = {}
+        of_path: dict[str, int] = {}
+        self.of: list[tuple[int, ...]] = []
+        self.paths: list[str] = []
+        with tqdm(desc="figures", unit="", disable=None) as progress:
+            for (images,) in bank.batches("images"):
+                for path in (path for paths in images for path in paths if path not in of_path):
+                    of_path[path] = numbers.setdefault(hash_image(path), len(numbers))
+                    self.paths += [path] * (len(numbers) - len(self.paths))
+                    progress.update()
+                self.of += [tuple(of_path[path] for path in paths) for paths in images]
+        self.hashes = list(numbers)
+
+    def near(self, asked: Iterable[int], held: Iterable[int]) -> dict[int, list[int]]:
+        """For each figure of the questions ``asked``, the near ones of the questions ``held``."""
+        queries, corpus = (sorted({f for row in rows for f in self.of[row]}) for rows in (asked, held))
+        found: dict[int, list[int]] = {figure: [] for figure in queries}
+        pairs = near_figures([self.hashes[f] for f in queries], [self.hashes[f] for f in corpus])
+        for query, other in pairs.T.tolist():
+            found[queries[query]].append(corpus[other])
+        return found

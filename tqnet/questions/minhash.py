@@ -6,6 +6,8 @@ that is gigabytes of dictionaries, where the keys of all bands are one array her
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from tqnet.questions.shingles import ShingleSets
@@ -18,6 +20,8 @@ BANDS, ROWS = 32, 6
 #: thousands are instances of one template, of which any is a good witness.
 MOST = 100
 
+#: As `MOST`, where a corpus is compared with itself.
+WINDOW = 10
 
 _CHUNK = 20_000
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -64,3 +68,26 @@ def same_key(queries: np.ndarray, corpus: np.ndarray, most: int = MOST) -> np.nd
     counts = np.minimum(np.searchsorted(corpus, queries, "right", sorter=order) - first, most)
     nth = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.stack([np.repeat(np.arange(len(queries)), counts), order[np.repeat(first, counts) + nth]])
+
+
+def alike_within(keys: np.ndarray, window: int = WINDOW) -> Iterator[np.ndarray]:
+    """Pairs that share a key in some band, band by band and each pair once: int64 ``[2, pairs]``, the smaller first.
+
+    Of many with one key, each comes with ``window`` others, so that all are linked and the time stays linear.
+
+    Args:
+        keys: ``[bands, members]``.
+    """
+    for band, own in enumerate(keys):
+        order = np.argsort(own, kind="stable")
+        found = [np.empty((2, 0), dtype=np.int64)]
+        for apart in range(1, window + 1):
+            equal = own[order[apart:]] == own[order[:-apart]]
+            if not equal.any():
+                break
+            pairs = np.stack([order[:-apart][equal], order[apart:][equal]])  # a stable sort keeps the smaller first
+            new = np.ones(pairs.shape[1], dtype=bool)
+            for earlier in keys[:band]:
+                new &= earlier[pairs[0]] != earlier[pairs[1]]
+            found.append(pairs[:, new])
+        yield np.concatenate(found, axis=1)

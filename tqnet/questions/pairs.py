@@ -8,7 +8,7 @@ import math
 import os
 import warnings
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,20 @@ import numpy as np
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.faults import BankError, Fault
-from tqnet.questions.question import FieldError
+from tqnet.questions.question import FieldError, Question
+from tqnet.questions.reading import read_question
+
+#: What two questions are to each other (FSE, "Duplicate Exercise Detection", "Variant Exercise re-rank"), the nearest
+#: first.
+#:
+#: - ``duplicate``: they ask the same; only the surface differs, or what does not matter was added.
+#: - ``similar``: other numbers.
+#: - ``variant``: another condition, quantity that is asked for, or degree.
+#: - ``unrelated``: all else.
+RELATIONS = ("duplicate", "similar", "variant", "unrelated")
+
+#: A question and n others -> the probability of each of RELATIONS, float32 ``[n, 4]``.
+Classify = Callable[[Question, Sequence[Question]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,93 @@ class ScoredPairs:
         return ScoredPairs(np.minimum(first, second), np.maximum(first, second), self.score[kept])
 
 
+@dataclass(frozen=True, slots=True)
+class LabelledPair:
+    """Two questions and what they are to each other, one of RELATIONS."""
+
+    a: Question
+    b: Question
+    relation: str
+
+
+def read_labelled_pairs(
+    path: str | os.PathLike[str], bank: QuestionBank | None = None, on_error: Literal["stop", "skip"] = "stop"
+) -> list[LabelledPair]:
+    """Pairs with ``a``, ``b`` and ``label``, in the order of the file; other fields are left alone.
+
+    Args:
+        path: A ``.jsonl`` file, or a ``.csv`` file with a header. In JSON, ``a`` and ``b`` may be questions (objects
+            with at least a ``stem``, figures relative to the file) in place of ids.
+        bank: Whose questions ids name.
+        on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty pairs out with a warning.
+
+    Raises:
+        BankError: Unknown ids, labels or fields, a pair with two labels, no pair at all; with file and line.
+        ValueError: Neither .jsonl nor .csv.
+    """
+    _check_policy(on_error)
+    path = Path(path)
+    index_of = {} if bank is None else {name: i for i, name in enumerate(bank.ids)}
+    pairs, faults = [], []
+    first_line: dict[frozenset[str], tuple[int, str]] = {}
+    for line, record in _records(path):
+        try:
+            pair = _read_labelled(record, index_of, bank, path, line)
+            key = frozenset(json.dumps(record[end], sort_keys=True) for end in "ab")
+            earlier, relation = first_line.setdefault(key, (line, pair.relation))
+            if relation != pair.relation:
+                raise FieldError("label", f"contradicts line {earlier}, which has the same pair")
+            pairs.append(pair)
+        except FieldError as error:
+            faults.append(Fault(str(path), line, error.field, error.message))
+    if not pairs and not faults:
+        faults.append(Fault(str(path), 0, "record", "the file holds no pair"))
+    _report(path, faults, len(pairs), on_error)
+    return pairs
+
+
+def _read_labelled(
+    record: Any, index_of: dict[str, int], bank: QuestionBank | None, path: Path, line: int
+) -> LabelledPair:
+    if not isinstance(record, dict):
+        raise FieldError("record", "expected a JSON object with a, b and label")
+    a, b = (_read_question(record, end, index_of, bank, path, line) for end in "ab")
+    if a == b:
+        raise FieldError("b", "the same question as a")
+    label = record.get("label")
+    if label not in RELATIONS:
+        raise FieldError("label", f"expected one of {', '.join(RELATIONS)}, got {label!r:.80}")
+    return LabelledPair(a, b, label)
+
+
+def _read_question(
+    record: dict[str, Any], end: str, index_of: dict[str, int], bank: QuestionBank | None, path: Path, line: int
+) -> Question:
+    """A question that is given, or named by its id."""
+    if isinstance(given := record.get(end), dict):
+        try:
+            return read_question({"id": f"{line}{end}"} | given, path.absolute().parent)
+        except FieldError as error:
+            raise FieldError(f"{end}.{error.field}", error.message) from error
+    if bank is None:
+        raise FieldError(end, "missing" if given is None else "an id, and no bank to look for it")
+    return bank[_read_end(record, end, index_of)]
+
+
+def _check_policy(on_error: str) -> None:
+    if on_error not in ("stop", "skip"):
+        raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
+
+
+def _report(path: Path, faults: list[Fault], count: int, on_error: str) -> None:
+    """Faults as an error or, where pairs are left and ``on_error`` is ``skip``, as a warning."""
+    if faults and (on_error == "stop" or not count):
+        raise BankError(faults)
+    if faults:
+        message = f"{path}: {len(faults)} faulty pairs left out, {count} read; the first fault: {faults[0]}"
+        warnings.warn(message, stacklevel=4)
+
+
 def read_pairs(
     path: str | os.PathLike[str],
     bank: QuestionBank,
@@ -64,14 +164,9 @@ def read_pairs(
             if no pair is left.
         ValueError: Neither .jsonl nor .csv.
     """
-    if on_error not in ("stop", "skip"):
-        raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
+    _check_policy(on_error)
     pairs, faults = _read(Path(path), bank, threshold)
-    if faults and (on_error == "stop" or not len(pairs)):
-        raise BankError(faults)
-    if faults:
-        message = f"{path}: {len(faults)} faulty pairs left out, {len(pairs)} read; the first fault: {faults[0]}"
-        warnings.warn(message, stacklevel=3)
+    _report(Path(path), faults, len(pairs), on_error)
     return pairs
 
 

@@ -42,7 +42,8 @@ class DataConfig:
         on_error: ``stop`` lists the faults of the bank and ends; ``skip`` leaves those records out, and those pairs.
         verify_images: Decode every figure before the first step; a bank that ``tqnet check`` found clean can do
             without.
-        pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``.
+        pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``. For
+            ``finetune/pairs.py``, of labelled ones (``a``, ``b``, ``label``); by default they are made.
         similar_level: In place of groups: questions are similar that share a concept of this level (1 is the coarsest).
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
         distractors: Questions of ``train``, drawn at random, among which those of ``valid`` are searched too when the

@@ -1,0 +1,138 @@
+"""Duplicate, similar, variant or unrelated: a classifier of pairs on top of an encoder (FSE, "Duplicate Exercise
+Detection" and "Variant Exercise re-rank").
+
+    accelerate launch finetune/pairs.py --config configs/small/pairs.yaml data.bank=BANK \\
+        model.start=runs/scl/model run.out=runs/pairs
+
+Pairs are made of the bank's training questions, anew in every epoch, or come from a file of labelled ones
+(``data.pairs``, with ``a``, ``b`` and ``label``).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+from tqnet.libraries import precision
+from tqnet.modeling.pairs import PairClassifier
+from tqnet.questions import QuestionBank
+from tqnet.questions.pairs import LabelledPair, read_labelled_pairs
+from tqnet.training import session
+from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.pairs import PairViews, ValidationPairs, made_pairs
+from tqnet.training.sampler import ShuffledBatches
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class PairsConfig(RecipeConfig):
+    """Settings of the stage.
+
+    Attributes:
+        frozen: The encoder stays as it is, and its vectors of the bank's questions are computed once; false trains it
+            too, by its rates in ``optim``.
+        hidden: Width of the head.
+        dropout: Of the head.
+        checked: File of labelled pairs on which every evaluation also scores, for the log alone.
+    """
+
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=2e-5))
+    frozen: bool = True
+    hidden: int = 128
+    dropout: float = 0.1
+    checked: str | None = None
+
+    def __post_init__(self) -> None:
+        at_least(1, "hidden", self.hidden)
+        within(0, 1, "dropout", self.dropout, ends="[)")
+
+
+def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
+    """The pairs of ``data.pairs`` by the split that both ends are of; ``train`` also has those without any."""
+    if not data.pairs:
+        return {"train": [], "valid": []}
+    with session.settings_at_fault():
+        pairs = read_labelled_pairs(data.pairs, data.load(), data.error_policy)
+    found = {
+        split: [pair for pair in pairs if (pair.a.split or "train", pair.b.split or "train") == (split, split)]
+        for split in ("train", "valid")
+    }
+    if not found["train"]:
+        raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train'")
+    return found
+
+
+def validation(
+    classifier: PairClassifier, config: PairsConfig, labelled: Sequence[LabelledPair]
+) -> ValidationPairs | None:
+    """On labelled pairs of ``valid``, or else on pairs made of its questions; None, and a line, where it has none."""
+    valid = config.data.load().split("valid")
+    if not labelled and not len(valid):
+        log.info("no question is of split 'valid': the last state is kept, not the best")
+        return None
+    pairs = {"valid": labelled or made_pairs(valid, seed=0)}
+    if config.checked:
+        with session.settings_at_fault():
+            pairs["checked"] = read_labelled_pairs(config.checked, config.data.load())
+    return ValidationPairs(classifier, pairs, precision(config.run.precision))
+
+
+def bank_vectors(classifier: PairClassifier, bank: QuestionBank, device: torch.device, chosen: str) -> torch.Tensor:
+    """[n, h], on ``device``."""
+    log.info("encoding %d questions once", len(bank))
+    return torch.from_numpy(classifier.encoder.encode(bank, device=device, precision=chosen)).to(device)
+
+
+def main(config: PairsConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=False)
+    labelled = labelled_pairs(config.data)
+    model, processor = session.build(config, bank)
+    classifier = PairClassifier(model, config.hidden, config.dropout, config.frozen)
+
+    known = config.frozen and not labelled["train"]
+    views = PairViews(
+        bank,
+        processor,
+        config.run.seed,
+        labelled["train"],
+        config.data.workers,
+        read_images=model.config.reads_images,
+        first=not known,
+    )
+    lengths = (
+        np.zeros(len(views), dtype=int)
+        if labelled["train"]
+        else session.sort_lengths(bank, processor, model.cells_per_image)
+    )
+    loop = TrainingLoop(
+        accelerator,
+        config,
+        model=classifier,
+        trained=classifier,
+        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        views=views,
+        evaluate=validation(classifier, config, labelled["valid"]),
+    )
+    vectors = bank_vectors(classifier, bank, loop.device, precision(config.run.precision)) if known else None
+    for batch in loop:
+        classifier.train()
+        first = batch.views[0] if vectors is None else vectors[batch.index]
+        logits = loop.trained(first, batch.views[1], batch.extras["features"])
+        relation = batch.extras["relation"]
+        loop.step(F.cross_entropy(logits, relation), {"accuracy": (logits.argmax(-1) == relation).float().mean()})
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(PairsConfig, __doc__))

@@ -1,0 +1,128 @@
+"""How well pairs of questions are told apart: precision and recall of each relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, macro_f1, percentiles, resampled_ratio
+from tqnet.evaluation.table import Table
+from tqnet.questions.pairs import RELATIONS, LabelledPair
+
+
+@dataclass(frozen=True)
+class PairScores:
+    """Probabilities of relations, and what the relations are.
+
+    Attributes:
+        truth: int64 ``[p]``, places in RELATIONS.
+        probabilities: ``[p, 4]``.
+        groups: int64 ``[p]``; pairs that share a question, directly or over others, have one, for the bootstrap.
+    """
+
+    truth: IntArray
+    probabilities: FloatArray
+    groups: IntArray
+
+    @classmethod
+    def of(cls, pairs: Sequence[LabelledPair], probabilities: FloatArray) -> PairScores:
+        truth = np.array([RELATIONS.index(pair.relation) for pair in pairs], dtype=np.int64)
+        return cls(truth, probabilities, _groups(pairs))
+
+    @cached_property
+    def decided(self) -> IntArray:
+        """int64 ``[p]``, the likeliest relation of each pair."""
+        return self.probabilities.argmax(1)
+
+    @cached_property
+    def confusion(self) -> IntArray:
+        """int64 ``[4, 4]``: how many pairs of each relation (row) were taken for which (column)."""
+        counts = np.zeros((len(RELATIONS), len(RELATIONS)), dtype=np.int64)
+        np.add.at(counts, (self.truth, self.decided), 1)
+        return counts
+
+    @property
+    def accuracy(self) -> float:
+        """Share of the pairs that are told rightly."""
+        return float((self.truth == self.decided).mean())
+
+    @property
+    def f1(self) -> list[float]:
+        """Of each relation; 0 of one that neither occurs nor is found."""
+        right, sizes = np.diag(self.confusion), self.confusion.sum(0) + self.confusion.sum(1)
+        return (2 * right / np.maximum(sizes, 1)).tolist()
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of F1 over the relations that occur."""
+        truth, decided = (np.eye(len(RELATIONS), dtype=bool)[own] for own in (self.truth, self.decided))
+        return macro_f1(truth, decided)
+
+    def precision(self, relation: int) -> tuple[float, Interval]:
+        """Share of what was taken for ``relation`` that is it, with 95 %."""
+        return self._share(self.decided == relation, self.truth == relation)
+
+    def recall(self, relation: int) -> tuple[float, Interval]:
+        """Share of ``relation`` that was found, with 95 %."""
+        return self._share(self.truth == relation, self.decided == relation)
+
+    def _share(self, of: BoolArray, hit: BoolArray) -> tuple[float, Interval]:
+        if not of.any():
+            return float("nan"), Interval(float("nan"), float("nan"))
+        draws = resampled_ratio((of & hit).astype(float), of.astype(float), self.groups)
+        return float(hit[of].mean()), percentiles(draws)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        numbers: dict[str, Any] = {"pairs": len(self.truth), "accuracy": self.accuracy, "macro_f1": self.macro_f1}
+        for at, relation in enumerate(RELATIONS):
+            (precision, p), (recall, r) = self.precision(at), self.recall(at)
+            numbers[relation] = {
+                "precision": _finite(precision),
+                "precision_interval": [_finite(end) for end in p],
+                "recall": _finite(recall),
+                "recall_interval": [_finite(end) for end in r],
+                "f1": self.f1[at],
+                "pairs": int((self.truth == at).sum()),
+                "taken_for": dict(zip(RELATIONS, self.confusion[at].tolist(), strict=True)),
+            }
+        return numbers
+
+
+def pairs_table(scores: PairScores, title: str = "") -> Table:
+    """A row for each relation: precision and recall with their intervals, F1, and what its pairs were taken for."""
+    rows = []
+    for at, relation in enumerate(RELATIONS):
+        cells = [_cell(*scores.precision(at)), _cell(*scores.recall(at)), f"{scores.f1[at]:.3f}"]
+        taken = [str(count) for count in scores.confusion[at]]
+        rows.append((f"{relation} ({(scores.truth == at).sum()})", *cells, *taken))
+    header = ("relation (pairs)", "precision", "recall", "F1", *(f"as {relation}" for relation in RELATIONS))
+    note = (
+        f"Accuracy {scores.accuracy:.3f}, macro F1 {scores.macro_f1:.3f} of {len(scores.truth):,} pairs; 95 % "
+        "intervals in brackets, pairs that share a question drawn together."
+    )
+    return Table(title, header, tuple(rows), (note,))
+
+
+def _groups(pairs: Sequence[LabelledPair]) -> IntArray:
+    """Of each pair the connected questions that it belongs to."""
+    places: dict[tuple[object, ...], int] = {}
+    ends = np.array(
+        [[places.setdefault((end.content, end.images), len(places)) for end in (pair.a, pair.b)] for pair in pairs]
+    ).reshape(-1, 2)
+    links = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(len(places), len(places)))
+    return connected_components(links, directed=False)[1].astype(np.int64)[ends[:, 0]]
+
+
+def _cell(share: float, interval: Interval) -> str:
+    return "–" if np.isnan(share) else f"{share:.3f} ({interval.low:.3f}–{interval.high:.3f})"
+
+
+def _finite(value: float) -> float | None:
+    return None if np.isnan(value) else value

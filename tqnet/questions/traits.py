@@ -1,0 +1,204 @@
+"""What tells two questions apart that vectors do not hold: their numbers, formulas and degrees, what they ask."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Hashable, Sequence, Set
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from tqnet.questions.figures import same_drawing
+from tqnet.questions.question import Question
+from tqnet.questions.shingles import shingle_sets
+from tqnet.text.formulas import formula_tokens, segments
+from tqnet.text.latex import Role, parse_formulas, text_at
+from tqnet.text.normal import normal_formula
+from tqnet.text.replacements import MONTHS, OTHERS
+from tqnet.text.words import search_words
+
+_MONTH = "|".join(f"{month}|{month[:3]}\\.?" for month in MONTHS)
+_YEAR = r"(?:19|20)\d\d(?!\d)"
+#: Numbers that are no quantities: dates and years, the question's own number and what it is worth.
+_ASIDE = re.compile(
+    rf"(?:\b\d{{1,2}}\s+)?\b(?:{_MONTH})\s+(?:\d{{1,2}},?\s+)?(?<!\d){_YEAR}|\b(?:in|since|of|from|by)\s+{_YEAR}"
+    rf"|(?<!\d){_YEAR}\s*年(?:\s*\d{{1,2}}\s*月)?(?:\s*\d{{1,2}}\s*日)?|\d{{1,2}}\s*月\s*\d{{1,2}}\s*日"
+    r"|\b(?:question|exercise|problem)\s+\d+|第\s*\d+\s*题"
+    r"|[(（]\s*(?:本题|共|满分)?\s*\d+\s*(?:points?|marks?|分)\s*[)）]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?")
+_EXPONENT = re.compile(r"\^\{((?:[^{}]|\{[^{}]*\})*)\}")
+_NAME = re.compile(
+    r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega|xi|eta)|[A-Za-z]"
+)
+#: White space but between two words or numbers.
+_NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
+_HALF_WIDTH = str.maketrans("，；：？！（）．。", ",;:?!()..")
+#: Signs that say no more than the numbers and names around them; of + and -, the sign of a number is part of it.
+_MUTE = frozenset("{}()[].,;:'\"^_+-") | {r"\{", r"\}", r"\\", r"\cdot", r"\times"}
+
+
+@dataclass(frozen=True)
+class Traits:
+    """One question, taken apart.
+
+    Attributes:
+        text: As `one_form` has it.
+        numbers: With their signs; dates, points and exponents left out.
+        formulas: In one form (`tqnet.text.normal`).
+        shapes: The same with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one.
+        degrees: Exponents, and roots.
+        signs: Functions and relations of the formulas.
+        words: Of prose and formulas (`tqnet.text.words`), numbers left out.
+        asked: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
+        runs: Shingles of three tokens, formulas in one form, numbers folded.
+        options: In one form.
+        figures: Their paths.
+    """
+
+    text: str
+    numbers: Counter[str]
+    formulas: Counter[str]
+    shapes: Counter[str]
+    degrees: Counter[str]
+    signs: Counter[str]
+    words: frozenset[str]
+    asked: frozenset[tuple[int, int]]
+    runs: frozenset[int]
+    options: frozenset[str]
+    figures: tuple[str, ...]
+
+
+def traits(question: Question) -> Traits:
+    """Take a question apart."""
+    return _traits(question.stem, question.options, question.images)
+
+
+@lru_cache(maxsize=100_000)
+def _traits(stem: str, options: tuple[str, ...], images: tuple[str, ...]) -> Traits:
+    content = "\n".join((stem, *options))
+    formulas = [normal_formula(part.body) for text in (stem, *options) for part in segments(text) if part.is_formula]
+    tokens = [token for formula in formulas for token in formula_tokens(formula)]
+    return Traits(
+        text=one_form(content),
+        numbers=_numbers(content),
+        formulas=Counter(formulas),
+        shapes=Counter(map(_shape, formulas)),
+        degrees=Counter(_shape(power[1]) for formula in formulas for power in _EXPONENT.finditer(formula))
+        + Counter(token for token in tokens if token == r"\sqrt"),
+        signs=Counter(token for token in tokens if not _is_mute(token)),
+        words=frozenset(word for word in search_words(content) if not word[0].isdigit() and word[0] != "$"),
+        asked=frozenset((phrase.line, phrase.sense) for text in (stem, *options) for phrase in OTHERS.find(text)),
+        runs=frozenset(shingle_sets(["\n".join(map(_respelt, (stem, *options)))])[0].tolist()),
+        options=frozenset(map(one_form, options)),
+        figures=images,
+    )
+
+
+#: The features of `compare`, in order; each is from 0 to 1 and the same for (a, b) and (b, a).
+FEATURES = (
+    "same text",
+    "same numbers",
+    "shared numbers",
+    "numbers of one in the other",
+    "same formulas",
+    "same shapes of formulas",
+    "same degrees",
+    "same signs",
+    "shared words",
+    "words of one in the other",
+    "same asked",
+    "shared asked",
+    "shared runs",
+    "runs of one in the other",
+    "same options",
+    "same figures",
+    "other figures",
+)
+
+
+def compare(one: Traits, other: Traits) -> np.ndarray:
+    """`FEATURES` of two questions, float32."""
+    figures = same_figures(one.figures, other.figures)
+    has_figures = bool(one.figures or other.figures)
+    values = (
+        one.text == other.text,
+        one.numbers == other.numbers,
+        *_overlap(one.numbers, other.numbers),
+        one.formulas == other.formulas,
+        one.shapes == other.shapes,
+        one.degrees == other.degrees,
+        one.signs == other.signs,
+        *_overlap(one.words, other.words),
+        one.asked == other.asked,
+        _overlap(one.asked, other.asked)[0],
+        *_overlap(one.runs, other.runs),
+        one.options == other.options,
+        has_figures and figures,
+        has_figures and not figures,
+    )
+    return np.array(values, dtype=np.float32)
+
+
+def says_the_same(one: Traits, other: Traits) -> bool:
+    """Whether two questions of nearly one text differ in nothing that matters: numbers, formulas, what is asked."""
+    return (one.numbers, one.formulas, one.asked) == (other.numbers, other.formulas, other.asked)
+
+
+def same_figures(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether figures, by their paths, are the same drawings, one by one; none are as none."""
+    return len(one) == len(other) and all(same_drawing(a, b) for a, b in zip(one, other, strict=True))
+
+
+def one_form(text: str) -> str:
+    """``text`` without what spelling and typing add; digits stay."""
+    prose_lowered = "".join(
+        f"${normal_formula(part.body)}$" if part.is_formula else part.body.lower() for part in segments(text)
+    )
+    return _NEEDLESS_SPACE.sub("", " ".join(prose_lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
+
+
+def _respelt(text: str) -> str:
+    """``text`` with its formulas in one form."""
+    return "".join(f"${normal_formula(part.body)}$" if part.is_formula else part.body for part in segments(text))
+
+
+def _numbers(text: str) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for part in segments(text):
+        if not part.is_formula:
+            prose = _ASIDE.sub(" ", part.body)
+            found.update(match[0].replace(",", "") for match in _NUMBER.finditer(prose))
+            continue
+        for formula in parse_formulas(f"${normal_formula(part.body)}$"):
+            for at, token in enumerate(formula):
+                if token.role is Role.NUMBER and token.script != "^":  # an exponent is a degree
+                    found["-" * (text_at(formula, at - 1) == "-") + token.text.replace(",", "")] += 1
+    return found
+
+
+def _shape(formula: str) -> str:
+    names: dict[str, str] = {}
+    tokens = formula_tokens(formula)
+    return " ".join(
+        "0" if token[0].isdigit() else names.setdefault(token, f"v{len(names)}") if _NAME.fullmatch(token) else token
+        for token in tokens
+    )
+
+
+def _is_mute(token: str) -> bool:
+    return token in _MUTE or token[0].isdigit() or _NAME.fullmatch(token) is not None
+
+
+def _overlap(one: Set[Hashable] | Counter[str], other: Set[Hashable] | Counter[str]) -> tuple[float, float]:
+    """Shared elements over all, and over those of the smaller; of nothing and nothing, all is shared."""
+    shared, sizes = _size(one & other), (_size(one), _size(other))  # type: ignore[operator]
+    union = sum(sizes) - shared
+    return shared / union if union else 1.0, shared / min(sizes) if min(sizes) else float(not max(sizes))
+
+
+def _size(of: Set[Hashable] | Counter[str]) -> int:
+    return of.total() if isinstance(of, Counter) else len(of)
