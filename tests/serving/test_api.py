@@ -32,7 +32,9 @@ from tqnet.search.index import Index
 from tqnet.search.rank import Rank
 from tqnet.search.searcher import Searcher
 from tqnet.serving.app import create_app
+from tqnet.serving.batching import MicroBatcher
 from tqnet.serving.settings import Settings
+from tqnet.serving.uploads import Upload
 
 ClientOf = Callable[..., TestClient]
 
@@ -161,10 +163,15 @@ def test_a_decompression_bomb_is_not_opened(client: TestClient) -> None:
     assert client.post("/search", data={}, files=figure(bomb)).status_code == 413
 
 
-def test_a_photograph_is_scaled_down(client: TestClient) -> None:
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("RGB", "JPEG"), ("CMYK", "JPEG"), ("P", "PNG"), ("LA", "PNG"), ("I;16", "PNG")]
+)
+def test_a_photograph_is_scaled_down(tmp_path: Path, mode: str, kind: str) -> None:
     stream = io.BytesIO()
-    Image.new("RGB", (3000, 2100), "white").save(stream, "JPEG")
-    assert len(ids(client.post("/search", data={}, files=figure(stream.getvalue(), "image/jpeg")))) == 5
+    Image.new(mode, (2600, 1300)).save(stream, kind)
+    Upload(stream.getvalue()).save(tmp_path / "figure", 10_000_000)
+    with Image.open(tmp_path / "figure") as saved:
+        assert saved.size == (2048, 1024)
 
 
 def test_more_figures_than_there_may_be(client: TestClient) -> None:
@@ -408,10 +415,26 @@ def test_metrics(client: TestClient) -> None:
     assert metric(client, "tqnet_queue_length") == 0
 
 
-def test_a_server_that_ends_finishes_what_it_has_begun(client_of: ClientOf, index_folder: Path) -> None:
-    with client_of(index_folder, batch_wait=0.3) as client, ThreadPoolExecutor(4) as pool:
-        answers = [pool.submit(client.post, "/search", json={"text": f"Find ${n}$"}) for n in range(4)]
-        assert all(len(ids(answer.result())) == 5 for answer in answers)
+def test_at_the_end_what_waits_is_encoded_and_no_more_is_taken(encode: Encode, tiny_bank: QuestionBank) -> None:
+    started, go = threading.Event(), threading.Event()
+
+    def slowly(questions: Any) -> np.ndarray:
+        started.set()
+        go.wait()
+        return encode(questions)
+
+    batcher = MicroBatcher(slowly, size=2, wait=0)
+    questions = list(tiny_bank.select(list(range(5))))
+    with ThreadPoolExecutor(2) as pool:
+        waiting = pool.submit(batcher, questions)
+        started.wait()
+        closing = pool.submit(batcher.close)
+        go.set()
+        vectors = waiting.result()
+        closing.result()
+    assert vectors == pytest.approx(encode(questions), abs=1e-4)
+    with pytest.raises(RuntimeError, match="shutting down"):
+        batcher(questions)
 
 
 @pytest.mark.parametrize(

@@ -68,7 +68,8 @@ def run(args: argparse.Namespace) -> int:
         )
     settings = Settings(
         api_key=key,
-        hosts=("localhost", "127.0.0.1", "[::1]", args.host) if local else ("*",),
+        # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
+        hosts=("localhost", "127.0.0.1", "[::1]", args.host) if local and key is None else ("*",),
         batch_size=args.batch_size,
         batch_wait=args.batch_wait_ms / 1000,
         queue=args.queue,

@@ -65,8 +65,10 @@ class MicroBatcher:
             try:
                 self._answer(batch)
             except Exception as error:
-                # One question must not fail those that happen to come with it.
-                self._one_by_one(batch) if len(batch) > 1 else batch[0].vector.set_exception(error)
+                if len(batch) == 1:
+                    batch[0].vector.set_exception(error)
+                else:  # one question must not fail those that happen to come with it
+                    self._one_by_one(batch)
 
     def _next(self) -> list[_Waiting]:
         """The next batch; an empty one at the end."""

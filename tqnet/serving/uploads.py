@@ -53,6 +53,8 @@ class Upload:
             path.write_bytes(self._content)
             return
         image = ImageOps.exif_transpose(image)
+        if not image.mode.startswith("I"):  # 16 bits of grey are scaled as they are
+            image = image.convert("RGBA" if image.has_transparency_data else "RGB")
         image.thumbnail((_LARGEST, _LARGEST))
         image.save(path, "PNG")
 
