@@ -106,7 +106,7 @@ def test_variants_first_and_duplicates_out() -> None:
         "other": [0.1, 0.2, 0.1, 0.6],
         "variant2": [0.0, 0.1, 0.9, 0.0],
     }
-    step = Rerank(classify=lambda query, questions: np.array([chances[one.id] for one in questions]))
+    step = Rerank(prefer="variant", classify=lambda query, questions: np.array([chances[one.id] for one in questions]))
     found = step(question("query"), given)
     assert ids(found.candidates) == ["variant", "variant2", "similar", "other"]
     assert ids(found.dropped) == ["double"]
@@ -133,6 +133,7 @@ def test_diversity_puts_repetitions_back() -> None:
         ({"stage": "exam"}, "stage: 'exam' is none of practice, review"),
         ({"stage": "review"}, "told by a curriculum"),
         ({"prefer": "duplicate"}, "prefer: 'duplicate' is none of"),
+        ({"prefer": "variant"}, "by a classifier of pairs"),
         ({"diversity": 2.0}, "diversity"),
     ],
 )

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tqnet.questions import Question
+    from tqnet.questions.pairs import Classify
     from tqnet.search.rank import Rank
     from tqnet.search.rerank import Rerank
 
@@ -38,7 +39,23 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--curriculum", metavar="FILE", help="YAML: semesters, each with its concepts, all in order")
     group.add_argument("--section", metavar="CONCEPT", help="the current one; by default the query's latest")
+    group.add_argument("--prefer", choices=("variant", "similar"), help="which comes first; duplicates are left out")
+    add_pairs_model(group)
     group.add_argument("--diversity", type=float, default=0.0, metavar="SHARE", help="0 to 1: put repetitions back (0)")
+
+
+def add_pairs_model(parser: argparse._ActionsContainer) -> None:
+    """``--pairs-model``."""
+    parser.add_argument("--pairs-model", metavar="DIR", help="model of finetune/pairs.py, which tells --prefer's kinds")
+
+
+def classify_of(args: argparse.Namespace) -> Classify | None:
+    """The classifier of pairs; None without ``--pairs-model``."""
+    if not args.pairs_model:
+        return None
+    from tqnet.modeling.pairs import PairClassifier
+
+    return PairClassifier.from_pretrained(args.pairs_model).classify
 
 
 def rank_of(args: argparse.Namespace) -> Rank | None:
@@ -60,7 +77,7 @@ def rank_of(args: argparse.Namespace) -> Rank | None:
 
 def rerank_of(args: argparse.Namespace) -> Rerank | None:
     """The re-ranking stage; None where nothing of it is asked for."""
-    if not (args.student or args.stage or args.diversity):
+    if not (args.student or args.stage or args.prefer or args.diversity):
         return None
     from tqnet.search.curriculum import Curriculum
     from tqnet.search.rerank import Rerank
@@ -71,5 +88,7 @@ def rerank_of(args: argparse.Namespace) -> Rerank | None:
         stage=args.stage,
         curriculum=Curriculum.load(Path(args.curriculum)) if args.curriculum else None,
         section=args.section,
+        prefer=args.prefer,
+        classify=classify_of(args),
         diversity=args.diversity,
     )

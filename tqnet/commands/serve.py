@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tqnet.commands.encode import add_model_arguments, whole_number
 from tqnet.commands.index import open_index
-from tqnet.commands.ranking import add_rank_arguments, rank_of
+from tqnet.commands.ranking import add_pairs_model, add_rank_arguments, classify_of, rank_of
 from tqnet.commands.search import open_searcher
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
     add_rank_arguments(parser)
+    add_pairs_model(parser)
     parser.add_argument("--curriculum", metavar="FILE", help="YAML: semesters, each with its concepts, all in order")
     parser.set_defaults(run=run)
 
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
         cache=args.cache,
         max_upload=args.max_upload_mb * 2**20,
         max_pixels=args.max_pixels,
+        classify=classify_of(args),
         curriculum=Curriculum.load(Path(args.curriculum)) if args.curriculum else None,
     )
     with _listen(args.host, args.port) as listening:

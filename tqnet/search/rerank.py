@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tqnet.questions import Question
+from tqnet.questions.pairs import RELATIONS, Classify
 from tqnet.search.curriculum import Curriculum, Place
 from tqnet.search.recall import Candidate, jaccard
 from tqnet.search.records import query_words
@@ -15,12 +16,6 @@ from tqnet.search.records import query_words
 STUDENTS = ("strong", "weak")
 STAGES = ("practice", "review")
 PREFERENCES = ("variant", "similar")
-
-#: What a pair of questions can be, in the order of `Classify`.
-KINDS = ("duplicate", "similar", "variant", "unrelated")
-
-#: Query and candidates -> the probability of each of `KINDS`, ``[candidates, 4]``.
-Classify = Callable[[Question, Sequence[Question]], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -48,8 +43,9 @@ class Rerank:
         stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the current semester.
         curriculum: By which that is told.
         section: The current one; by default the latest that the query needs.
-        classify: Tells variants of the query from similar questions and from duplicates, which are dropped.
-        prefer: Of these two kinds, which comes first; the paper hands on variants.
+        prefer: Whether a ``variant`` of the query comes first, as the paper has it, or a ``similar`` question; what is a
+            duplicate of it is dropped.
+        classify: Tells these kinds apart.
         diversity: From 0 to 1, how much a question is put back for what it shares with those before it (maximal
             marginal relevance, Carbonell and Goldstein 1998, by words in common).
     """
@@ -60,7 +56,7 @@ class Rerank:
     curriculum: Curriculum | None = None
     section: str | None = None
     classify: Classify | None = None
-    prefer: str = "variant"
+    prefer: str | None = None
     diversity: float = 0.0
 
     def __post_init__(self) -> None:
@@ -75,6 +71,8 @@ class Rerank:
             raise ValueError("stage: what is beyond it is told by a curriculum, and there is none")
         if self.section and self.curriculum and self.curriculum.place_of(self.section) is None:
             raise ValueError(f"section: the curriculum has no {self.section!r}")
+        if self.prefer and self.classify is None:
+            raise ValueError("prefer: kinds are told apart by a classifier of pairs, and there is none")
         if not 0 <= self.diversity <= 1:
             raise ValueError(f"diversity: {self.diversity} is not in [0, 1]")
 
@@ -88,17 +86,17 @@ class Rerank:
         return Reranked(self._varied(kept), dropped)
 
     def _by_kind(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
-        if self.classify is None or not candidates:
+        if self.prefer is None or self.classify is None or not candidates:
             return [(one, True) for one in candidates]
         chances = self.classify(query, [one.question for one in candidates])
         judged = []
         for one, chance in zip(candidates, chances, strict=True):
-            kind = KINDS[int(chance.argmax())]
+            kind = RELATIONS[int(chance.argmax())]
             if kind == "duplicate":
                 judged.append((noted(one, "dropped: duplicate of the query"), False))
             else:
                 judged.append((noted(one, f"{kind} {chance.max():.2f}"), True))
-        first = chances[:, KINDS.index(self.prefer)] > chances[:, KINDS.index(_other(self.prefer))]
+        first = chances[:, RELATIONS.index(self.prefer)] > chances[:, RELATIONS.index(_other(self.prefer))]
         order = sorted(range(len(judged)), key=lambda at: not first[at])
         return [judged[at] for at in order]
 
@@ -135,9 +133,8 @@ class Rerank:
         if self.stage == "practice" and needed > now:
             return noted(one, "dropped: beyond the current section"), False
         if self.stage == "review" and needed.semester > now.semester:
-            return noted(
-                one, f"dropped: beyond the current semester, in {curriculum.semesters[needed.semester]}"
-            ), False
+            when = curriculum.semesters[needed.semester]
+            return noted(one, f"dropped: beyond the current semester ({when})"), False
         return one, True
 
     def _varied(self, candidates: list[Candidate]) -> list[Candidate]:

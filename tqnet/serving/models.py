@@ -31,6 +31,9 @@ class SearchBody(BaseModel):
     stage: Literal["practice", "review"] | None = Field(
         None, description="Nothing beyond the current section, or semester, of the server's curriculum"
     )
+    prefer: Literal["variant", "similar"] | None = Field(
+        None, description="Which kind comes first, by the server's classifier of pairs; duplicates are left out"
+    )
     section: str | None = Field(None, max_length=2000, description="The current one; by default the query's latest")
     diversity: float = Field(0.0, ge=0, le=1, description="How much repetitions are put back")
 

@@ -38,8 +38,9 @@ class Search:
     def key(self) -> Hashable:
         """Equal for equal searches; without the figures themselves."""
         asked = self.text, tuple(figure.digest for figure in self.figures), self.id, self.k, self.where, self.by
-        whom = self.rerank and (self.rerank.student, self.rerank.stage, self.rerank.section, self.rerank.diversity)
-        return *asked, self.difficulty, whom
+        whom = self.rerank
+        served = whom and (whom.student, whom.stage, whom.section, whom.prefer, whom.diversity)
+        return *asked, self.difficulty, served
 
 
 async def read_search(request: Request, settings: Settings) -> Search:
@@ -83,7 +84,7 @@ async def read_search(request: Request, settings: Settings) -> Search:
 
 def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
     """For whom the answer is, where that is said."""
-    if not (body.student or body.stage or body.diversity):
+    if not (body.student or body.stage or body.prefer or body.diversity):
         return None
     try:
         return Rerank(
@@ -91,6 +92,8 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
             stage=body.stage,
             curriculum=settings.curriculum,
             section=body.section,
+            prefer=body.prefer,
+            classify=settings.classify,
             diversity=body.diversity,
         )
     except ValueError as error:

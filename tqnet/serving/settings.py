@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tqnet.questions.pairs import Classify
 from tqnet.search.curriculum import Curriculum
 
 
@@ -24,6 +25,7 @@ class Settings:
         max_figures: Of a query.
         max_text: Characters of a query.
         curriculum: By which it is told what is beyond a learning stage.
+        classify: By which variants of the query are told from similar questions and from duplicates.
     """
 
     api_key: str | None = None
@@ -37,3 +39,4 @@ class Settings:
     max_figures: int = 4
     max_text: int = 8000
     curriculum: Curriculum | None = None
+    classify: Classify | None = None
