@@ -54,6 +54,17 @@ def sample_bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuestionBa
 
 
 @pytest.fixture(scope="session")
+def milvus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URI of a Milvus server."""
+    pytest.importorskip("milvus_lite")
+    from tests.milvus_server import LocalServer
+
+    server = LocalServer(tmp_path_factory.mktemp("milvus") / "data")
+    yield server.uri
+    server.stop()
+
+
+@pytest.fixture(scope="session")
 def tiny_bank(sample_bank: QuestionBank) -> QuestionBank:
     """40 questions of the sample bank: English and Chinese, with 0, 1 and several figures."""
     counts = np.array([len(images) for images in sample_bank.column("images")])

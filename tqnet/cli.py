@@ -32,6 +32,7 @@ def _is_fault(error: Exception) -> bool:
 _EXTRAS = {
     "lancedb": "search",
     "pylatexenc": "search",
+    "pymilvus": "milvus",
     "fastapi": "serve",
     "uvicorn": "serve",
     "python_multipart": "serve",

@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.search.samples import ENGINES
+from tests.search.samples import EMBEDDED, WIDTH
 from tqnet.search.engine import SearchEngine
+from tqnet.search.records import schema
+
+NewEngine = Callable[[str, Path], SearchEngine]
 
 
-@pytest.fixture(params=ENGINES)
-def engine(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SearchEngine]:
-    made = ENGINES[request.param](tmp_path)
+@pytest.fixture
+def new_engine(request: pytest.FixtureRequest) -> NewEngine:
+    """Makes an empty engine of a name, with a folder for its files."""
+
+    def make(name: str, folder: Path) -> SearchEngine:
+        if name in EMBEDDED:
+            return EMBEDDED[name](folder)
+        uri = request.getfixturevalue("milvus")
+        from tqnet.search.milvus import MilvusEngine
+
+        return MilvusEngine(uri, f"test_{uuid.uuid4().hex}", schema(WIDTH))
+
+    return make
+
+
+@pytest.fixture(params=[*EMBEDDED, "milvus"])
+def engine(request: pytest.FixtureRequest, new_engine: NewEngine, tmp_path: Path) -> Iterator[SearchEngine]:
+    made = new_engine(request.param, tmp_path)
     yield made
     made.close()

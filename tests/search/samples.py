@@ -1,4 +1,4 @@
-"""Engines, and the records that each is tried with."""
+"""Engines that need no server, and the records that every engine is tried with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def new_lance(folder: Path, **limits: int) -> SearchEngine:
 
 
 #: Name -> an empty engine in a folder.
-ENGINES: dict[str, Callable[[Path], SearchEngine]] = {
+EMBEDDED: dict[str, Callable[[Path], SearchEngine]] = {
     "lance": new_lance,
     "lance, graph": partial(new_lance, exact=20),
     "lance, partitions": partial(new_lance, exact=20, graph=40),

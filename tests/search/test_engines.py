@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.search.samples import ENGINES, make_questions, make_vectors
+from tests.search.conftest import NewEngine
+from tests.search.samples import EMBEDDED, make_questions, make_vectors
 from tqnet.search.engine import DuplicateIdError, SearchEngine
 from tqnet.search.filters import FilterError, read_filter
 from tqnet.search.lance import LanceEngine
@@ -160,15 +161,17 @@ def test_records_come_back(engine: SearchEngine) -> None:
     assert sorted(scanned) == [question.id for question in QUESTIONS]
 
 
-def test_export_and_restore(engine: SearchEngine, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize("to", [*EMBEDDED, "milvus"])
+def test_export_and_restore(engine: SearchEngine, new_engine: NewEngine, to: str, tmp_path: Path) -> None:
     full(engine)
     assert engine.export(tmp_path / "out") == 60
-    for name, new in ENGINES.items():
-        other = new(tmp_path / f"again-{name}")
-        assert other.restore(tmp_path / "out") == 60
-        assert other.by_vector(VECTORS[0], 5) == engine.by_vector(VECTORS[0], 5)
-        assert other.get(["q004"]) == engine.get(["q004"])
-        other.close()
+    other = new_engine(to, tmp_path / "again")
+    assert other.restore(tmp_path / "out") == 60
+    nearest, again = engine.by_vector(VECTORS[0], 5), other.by_vector(VECTORS[0], 5)
+    assert [hit.id for hit in again] == [hit.id for hit in nearest]
+    assert [hit.score for hit in again] == pytest.approx([hit.score for hit in nearest], abs=1e-5)
+    assert other.get(["q004"]) == engine.get(["q004"])
+    other.close()
 
 
 def _add_and_die(folder: str) -> None:
@@ -179,7 +182,7 @@ def _add_and_die(folder: str) -> None:
 
 
 def test_what_was_acknowledged_outlives_the_process(tmp_path: Path) -> None:
-    full(ENGINES["lance"](tmp_path))
+    full(EMBEDDED["lance"](tmp_path))
     other = multiprocessing.get_context("spawn").Process(target=_add_and_die, args=(str(tmp_path / "lance"),))
     other.start()
     other.join(60)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import Question, QuestionBank
     from tqnet.search.build import Encode, Processes
+    from tqnet.search.engines import Place
     from tqnet.search.index import Index
 
 _VERBS = ("build", "add", "update", "delete", "sync", "precompute", "export", "restore")
@@ -54,6 +56,7 @@ def add(subparsers: Subparsers) -> None:
         metavar="N",
         help="then find N candidates of every question",
     )
+    _add_place_arguments(build)
     add_model_arguments(build)
     add_error_arguments(build)
     build.set_defaults(run=_build)
@@ -93,7 +96,24 @@ def add(subparsers: Subparsers) -> None:
     restore = verbs.add_parser("restore", help="make an index of what export has written")
     restore.add_argument("folder", metavar="FOLDER")
     restore.add_argument("--out", required=True, metavar="INDEX", help="must be new")
+    _add_place_arguments(restore)
     restore.set_defaults(run=_restore)
+
+
+def _add_place_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where records are to be."""
+    place = parser.add_argument_group("where the records are", "by default in files of INDEX, by LanceDB")
+    place.add_argument("--engine", choices=("lance", "milvus"), default="lance", help="milvus: on a server")
+    place.add_argument("--uri", default="", help="of the server, http://HOST:PORT; a token is read from MILVUS_TOKEN")
+    place.add_argument("--collection", default="", metavar="NAME", help="alias that the server gives the records")
+    place.add_argument("--shards", type=whole_number(1), default=1, help="parts that are written side by side (1)")
+    place.add_argument("--replicas", type=whole_number(1), default=1, help="copies that are searched side by side (1)")
+
+
+def _place(args: argparse.Namespace) -> Place:
+    from tqnet.search.engines import Place
+
+    return Place(**{name: getattr(args, name) for name in ("engine", "uri", "collection", "shards", "replicas")})
 
 
 def encoder_of(model: QuestionEncoder, args: argparse.Namespace) -> Encode:
@@ -142,11 +162,12 @@ def _build(args: argparse.Namespace) -> int:
     from tqnet.search.index import Manifest
 
     quiet()
+    place = _place(args)
     processes = _processes()
     bank = read_bank(args)
     model = open_source(args.model)
     source = _resolved(args.model)
-    manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name)
+    manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name, **asdict(place))
     build(bank, encoder_of(model, args), Path(args.out), manifest, processes, replace=args.replace)
     if processes.rank == 0:
         if args.precompute:
@@ -227,6 +248,6 @@ def _export(args: argparse.Namespace) -> int:
 def _restore(args: argparse.Namespace) -> int:
     from tqnet.search.index import restore
 
-    index = restore(Path(args.folder), Path(args.out))
+    index = restore(Path(args.folder), Path(args.out), _place(args))
     print(f"{args.out}: {index.engine.count():,} questions")
     return 0

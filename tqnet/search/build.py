@@ -7,7 +7,6 @@ gone on with. The index appears under its name when it is whole.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from tqdm import tqdm
 from tqnet.files import atomic
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.bank import batched
-from tqnet.search.index import Index, Manifest
+from tqnet.search.engines import check_free
+from tqnet.search.index import Index, Manifest, clear, publish
 from tqnet.search.records import content_key, state_key
 
 #: Questions of a shard: what a killed run may lose, for each process.
@@ -57,19 +57,18 @@ def build(
         replace: It may be there, if it is an index: once the new one is whole, it is removed.
 
     Raises:
-        FileExistsError: There is something at ``folder``.
+        FileExistsError: There is something at ``folder``, or the server has a collection of this name.
         IndexFolderError: There is something to be replaced that is no index.
+        EngineError: The server does not answer.
     """
     processes = processes or Processes()
-    replaced = folder.with_name(f"{folder.name}.replaced")
+    work = folder.with_name(f"{folder.name}.building")
     if processes.rank == 0:
-        _recover(folder, replaced)
+        clear(work / "index", folder)
     processes.wait()
     if folder.exists() and not replace:
         raise FileExistsError(f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync")
-    if folder.exists():
-        Manifest.load(folder)
-    work = folder.with_name(f"{folder.name}.building")
+    check_free(manifest, Manifest.load(folder) if folder.exists() else None)
     if processes.rank == 0:
         _prepare(work, {"bank": bank.fingerprint, "model": manifest.digest or manifest.model, "shard": SHARD})
     processes.wait()
@@ -85,25 +84,14 @@ def build(
     processes.wait()
     if processes.rank == 0:
         _assemble(bank, shards, work, manifest)
-        if folder.exists():
-            os.replace(folder, replaced)
-        os.replace(work / "index", folder)
-        shutil.rmtree(replaced, ignore_errors=True)
+        publish(work / "index", folder)
         shutil.rmtree(work)
-
-
-def _recover(folder: Path, replaced: Path) -> None:
-    """Put the old index back where a run was killed before the new one had its name, else remove it."""
-    if replaced.exists() and not folder.exists():
-        os.replace(replaced, folder)
-    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _prepare(work: Path, plan: dict[str, object]) -> None:
     """An empty folder for the shards, or that of a run with the same plan."""
     file = work / "plan.json"
     if file.is_file() and json.loads(file.read_text(encoding="utf-8")) == plan:
-        shutil.rmtree(work / "index", ignore_errors=True)
         return
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)

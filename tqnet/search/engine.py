@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tqnet.search.filters import Filter
@@ -140,14 +141,58 @@ class SearchEngine(ABC):
         return count
 
 
-def best(found: Callable[[int], list[Hit]], k: int) -> list[Hit]:
-    """The first ``k`` of what ``found(limit)`` gives, equal scores in order of id.
+def best(found: Callable[[int], tuple[list[Hit], float | None]], k: int) -> list[Hit]:
+    """The first ``k`` of what is found, equal scores in order of id.
 
     An engine cuts its list anywhere among equal scores, so more are asked for until the cut lies behind them.
+
+    Args:
+        found: Limit -> hits, and the most that one which is not among them can score; None where that is all.
     """
     limit = k + 16
     while True:
-        hits = sorted(found(limit), key=lambda hit: (-hit.score, hit.id))
-        if len(hits) < limit or hits[-1].score < hits[k - 1].score:
+        hits, rest = found(limit)
+        hits.sort(key=lambda hit: (-hit.score, hit.id))
+        if rest is None or (len(hits) >= k and rest < hits[k - 1].score):
             return hits[:k]
         limit *= 4
+
+
+def unseen(hits: Sequence[Hit], limit: int) -> float | None:
+    """The most that a record behind a list of ``limit`` hits can score; None where the list is not full."""
+    return min(hit.score for hit in hits) if len(hits) >= limit else None
+
+
+def refuse_twice(records: pa.Table) -> None:
+    """Whether every id is there once.
+
+    Raises:
+        DuplicateIdError: One is not.
+    """
+    twice = sorted(entry["values"] for entry in pc.value_counts(records["id"]).to_pylist() if entry["counts"] > 1)
+    if twice:
+        raise DuplicateIdError(f"{twice[0]}: two of the records have this id ({len(twice):,} such ids)")
+
+
+def refuse_known(ids: Collection[str]) -> None:
+    """Whether no record is there already.
+
+    Args:
+        ids: Those of the new ones that are.
+
+    Raises:
+        DuplicateIdError: There are some.
+    """
+    if ids:
+        raise DuplicateIdError(f"{min(ids)}: there is a record of this id already ({len(ids):,} such ids)")
+
+
+def portions(ids: Sequence[str], size: int = 1000) -> Iterator[tuple[str, ...]]:
+    """As many ids at a time as a condition may name."""
+    for start in range(0, len(ids), size):
+        yield tuple(ids[start : start + size])
+
+
+def first_line(error: object) -> str:
+    """What an error says, in short."""
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)

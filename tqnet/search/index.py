@@ -1,4 +1,4 @@
-"""An index: a folder that holds records in an engine, and says by which model their vectors were made."""
+"""An index: a folder that says where records are, and by which model their vectors were made."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,12 @@ from filelock import FileLock, Timeout
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engine import EngineError, SearchEngine
-from tqnet.search.lance import LanceEngine
+from tqnet.search.engine import EngineError
+from tqnet.search.engines import Place, check_free, create_engine, give_alias, named, open_engine, remove
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
 
 _MANIFEST = "index.json"
-_DATA = "lance"
 
 #: Raised when older indexes can no longer be read.
 _FORMAT = 1
@@ -33,8 +32,8 @@ class IndexFolderError(ValueError):
 
 
 @dataclass(frozen=True)
-class Manifest:
-    """What an index has to remember.
+class Manifest(Place):
+    """What an index has to remember, and where its records are.
 
     Attributes:
         model: Folder of the model, or ``encoder:NAME``.
@@ -70,7 +69,9 @@ class Manifest:
             if kept["format"] != _FORMAT:
                 raise IndexFolderError(f"{folder}: made by tqnet {kept['version']} in a format that is no longer read")
             return cls(**kept)
-        except (KeyError, TypeError, json.JSONDecodeError) as error:
+        except IndexFolderError:
+            raise
+        except (KeyError, TypeError, ValueError) as error:
             raise IndexFolderError(f"{file}: not as tqnet index writes it ({error})") from error
 
 
@@ -91,20 +92,22 @@ class Index:
     def __init__(self, folder: Path):
         self.folder, self.manifest = folder, Manifest.load(folder)
         self.written = _written(folder)
-        self.engine: SearchEngine = LanceEngine(folder / _DATA)
+        self.engine = open_engine(folder, self.manifest)
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
-        """A new one without questions.
+        """A new one without questions; in a collection of its own, where ``manifest`` names a server.
 
         Raises:
             FileExistsError: There is one in ``folder``.
+            EngineError: The server does not answer.
         """
         if (folder / _MANIFEST).exists():
             raise FileExistsError(f"{folder}: there is an index already; tqnet index sync brings it up to date")
         folder.mkdir(parents=True, exist_ok=True)
-        LanceEngine(folder / _DATA, schema(manifest.width)).close()
-        manifest.save(folder)
+        manifest = named(manifest)
+        manifest.save(folder)  # first, so that a collection is known by whom it is for, come what may
+        create_engine(folder, manifest, schema(manifest.width)).close()
         return cls(folder)
 
     @property
@@ -184,24 +187,66 @@ def _written(folder: Path) -> tuple[int, int]:
     return found.st_ino, found.st_mtime_ns
 
 
-def restore(exported: Path, folder: Path) -> Index:
-    """A new index at ``folder`` of what ``SearchEngine.export`` and ``Manifest.save`` have written.
+def publish(work: Path, folder: Path) -> None:
+    """Give an index that is whole its name, in place of the one that has it.
+
+    Whatever a killed call leaves, the index that has the name is whole, and :func:`clear` removes the other one.
+    """
+    replaced = _replaced(folder)
+    give_alias(Manifest.load(work))
+    if folder.exists():
+        os.replace(folder, replaced)
+    os.replace(work, folder)
+    remove_index(replaced)
+
+
+def clear(work: Path, folder: Path) -> None:
+    """Remove what killed runs have left of indexes, finished or not, and put back the old one if none has its name."""
+    replaced = _replaced(folder)
+    if replaced.exists() and not folder.exists():
+        os.replace(replaced, folder)
+    remove_index(replaced)
+    remove_index(work)
+
+
+def remove_index(folder: Path) -> None:
+    """Remove an index, or what there is of one, wherever its records are.
 
     Raises:
-        FileExistsError: There is something at ``folder``.
+        EngineError: Its server does not answer; nothing was removed.
+    """
+    if (folder / _MANIFEST).exists():
+        remove(folder, Manifest.load(folder))
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _replaced(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.replaced")
+
+
+def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
+    """A new index at ``folder`` of what ``SearchEngine.export`` and ``Manifest.save`` have written.
+
+    Args:
+        place: Where its records are to be; by default in ``folder``, wherever they were.
+
+    Raises:
+        FileExistsError: There is something at ``folder``, or another index's records in ``place``.
         IndexFolderError, EngineError: Nothing was exported to ``exported``.
     """
-    manifest = Manifest.load(exported)
+    manifest = replace(Manifest.load(exported), **asdict(place or Place()))
     if folder.exists():
         raise FileExistsError(f"{folder}: is there already")
-    work = folder.with_name(f"{folder.name}.building")
-    shutil.rmtree(work, ignore_errors=True)
+    work = folder.with_name(f"{folder.name}.building") / "index"
+    clear(work, folder)
+    check_free(manifest)
     try:
         index = Index.create(work, manifest)
         index.engine.restore(exported)
         index.engine.optimize()
         index.engine.close()
-        os.replace(work, folder)
+        publish(work, folder)
     finally:
-        shutil.rmtree(work, ignore_errors=True)
+        remove_index(work)
+        shutil.rmtree(work.parent, ignore_errors=True)
     return Index(folder)

@@ -12,11 +12,21 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import lancedb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
 from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
 
-from tqnet.search.engine import BOOSTS, DuplicateIdError, EngineError, Hit, SearchEngine, best
+from tqnet.search.engine import (
+    BOOSTS,
+    EngineError,
+    Hit,
+    SearchEngine,
+    best,
+    first_line,
+    portions,
+    refuse_known,
+    refuse_twice,
+    unseen,
+)
 from tqnet.search.filters import Filter
 from tqnet.search.records import TEXT_FIELDS
 
@@ -60,7 +70,7 @@ def _with_clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Call
         except EngineError:
             raise
         except _ERRORS as error:
-            raise EngineError(f"{engine.folder}: {_first_line(error)}") from error
+            raise EngineError(f"{engine.folder}: {first_line(error)}") from error
 
     return call
 
@@ -92,28 +102,27 @@ class LanceEngine(SearchEngine):
         except (ValueError, RuntimeError, OSError) as error:
             if schema is not None and "already exists" in str(error):
                 raise FileExistsError(f"{folder}: there is an index already") from error
-            raise EngineError(f"{folder}: no index that can be read ({_first_line(error)})") from error
+            raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
         self._refine = _REFINE.get(self._kinds().get("vector", ""), 2)
 
     @_with_clear_errors
     def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        _refuse_twice(records)
-        known = [] if known_new else sorted(self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist())
-        if known:
-            raise DuplicateIdError(f"{known[0]}: there is a record of this id already ({len(known):,} such ids)")
+        refuse_twice(records)
+        if not known_new:
+            refuse_known(self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist())
         if len(records):
             self._table.add(records)
 
     @_with_clear_errors
     def put(self, records: pa.Table) -> None:
-        _refuse_twice(records)
+        refuse_twice(records)
         if len(records):
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
 
     @_with_clear_errors
     def delete(self, ids: Collection[str]) -> int:
         before = self.count()
-        for some in _some(sorted(ids)):
+        for some in portions(sorted(ids)):
             self._table.delete(_condition(Filter("id", "=", some)))
         return before - self.count()
 
@@ -122,13 +131,14 @@ class LanceEngine(SearchEngine):
         length = float(np.linalg.norm(vector))
         unit = np.asarray(vector, dtype=np.float32) / (length or 1)
 
-        def found(limit: int) -> list[Hit]:
+        def found(limit: int) -> tuple[list[Hit], float | None]:
             search: Any = self._table.search(unit, vector_column_name="vector")
             search = search.distance_type("dot").nprobes(_PROBES).refine_factor(self._refine)
             search = search.ef(max(64, self._refine * limit))  # less is an error
             table = self._filtered(search, where, limit).select(["id", "_distance"]).to_arrow()
             scores = np.round(1 - table["_distance"].to_numpy(), 6)
-            return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+            hits = list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+            return hits, unseen(hits, limit)
 
         return best(found, k)
 
@@ -148,11 +158,12 @@ class LanceEngine(SearchEngine):
         if not asked:
             return []
 
-        def found(limit: int) -> list[Hit]:
+        def found(limit: int) -> tuple[list[Hit], float | None]:
             search = self._table.search(BooleanQuery(asked))
             table = self._filtered(search, where, limit).select(["id", "_score"]).to_arrow()
             scores = (float(f"{score:.6g}") for score in table["_score"].to_pylist())  # equal texts, equal scores
-            return list(map(Hit, table["id"].to_pylist(), scores))
+            hits = list(map(Hit, table["id"].to_pylist(), scores))
+            return hits, unseen(hits, limit)
 
         return best(found, k)
 
@@ -161,7 +172,7 @@ class LanceEngine(SearchEngine):
         wanted = list(dict.fromkeys(("id", *(columns or self._table.schema.names))))
         pieces = [
             self._table.search().where(_condition(Filter("id", "=", some))).select(wanted).limit(len(some)).to_arrow()
-            for some in _some(list(dict.fromkeys(ids)))
+            for some in portions(list(dict.fromkeys(ids)))
         ]
         found = pa.concat_tables([self._table.schema.empty_table().select(wanted), *pieces])
         place = {id: row for row, id in enumerate(found["id"].to_pylist())}
@@ -177,7 +188,7 @@ class LanceEngine(SearchEngine):
             for batch in search.to_batches(4096):
                 yield pa.Table.from_batches([batch])
         except _ERRORS as error:
-            raise EngineError(f"{self.folder}: {_first_line(error)}") from error
+            raise EngineError(f"{self.folder}: {first_line(error)}") from error
 
     @_with_clear_errors
     def optimize(self) -> None:
@@ -216,12 +227,6 @@ class LanceEngine(SearchEngine):
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
 
 
-def _refuse_twice(records: pa.Table) -> None:
-    twice = sorted(entry["values"] for entry in pc.value_counts(records["id"]).to_pylist() if entry["counts"] > 1)
-    if twice:
-        raise DuplicateIdError(f"{twice[0]}: two of the records have this id ({len(twice):,} such ids)")
-
-
 def _words_as_they_are() -> FTS:
     """`tqnet.text.words` has chosen them."""
     return FTS(
@@ -253,13 +258,3 @@ def _condition(each: Filter) -> str:
 
 def _literal(value: str | float | int) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
-
-
-def _some(ids: list[str], size: int = 1000) -> Iterator[tuple[str, ...]]:
-    """A condition may name so many ids at a time."""
-    for start in range(0, len(ids), size):
-        yield tuple(ids[start : start + size])
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

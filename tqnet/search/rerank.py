@@ -40,11 +40,11 @@ class Rerank:
     Attributes:
         student: A ``strong`` one gets questions as hard as the query or harder, a ``weak`` one as hard or easier.
         tolerance: Difficulties that differ by no more count as the same.
-        stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the current semester.
+        stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the semester.
         curriculum: By which that is told.
         section: The current one; by default the latest that the query needs.
-        prefer: Whether a ``variant`` of the query comes first, as the paper has it, or a ``similar`` question; what is a
-            duplicate of it is dropped.
+        prefer: Whether a ``variant`` of the query comes first, as in the paper, or a ``similar`` question; duplicates of
+            it are dropped.
         classify: Tells these kinds apart.
         diversity: From 0 to 1, how much a question is put back for what it shares with those before it (maximal
             marginal relevance, Carbonell and Goldstein 1998, by words in common).
