@@ -89,7 +89,8 @@ class MilvusEngine(SearchEngine):
     def delete(self, ids: Collection[str]) -> int:
         there = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
         for some in portions(there):
-            self._call("delete", ids=list(some))
+            # pymilvus writes `ids` into a condition as they are, quotes and all.
+            self._call("delete", filter=_condition(Filter("id", "=", some)))
         if there:
             self._call("flush")
         return len(there)

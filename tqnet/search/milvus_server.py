@@ -35,7 +35,7 @@ class MilvusServer:
         # It logs a traceback of every error that it raises.
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
         with self.clear_errors():
-            self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT)
+            self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT, dedicated=True)
 
     def call(self, method: str, collection: str, **arguments: Any) -> Any:
         """``MilvusClient.METHOD(collection, ...)``."""
