@@ -128,7 +128,10 @@ def test_an_index_follows_its_bank(
     [
         (["--engine", "milvus"], "uri: must be http://HOST:PORT"),
         (["--uri", "http://127.0.0.1:9"], "the engine of this one is lance"),
-        (["--engine", "milvus", "--uri", "http://127.0.0.1:9", "--collection", "a"], "http://127.0.0.1:9: Fail conn"),
+        (
+            ["--engine", "milvus", "--uri", "http://127.0.0.1:9", "--collection", "a"],
+            "http://127.0.0.1:9, collection a: Fail",
+        ),
     ],
 )
 def test_servers_that_are_none(
