@@ -88,19 +88,34 @@ def test_queries_that_are_refused(
     assert message in error
 
 
+@pytest.mark.parametrize("engine", ["lance", "milvus"])
 def test_an_index_follows_its_bank(
-    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engine: str,
+    request: pytest.FixtureRequest,
+    model_folder: str,
+    bank_folder: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     bank, folder = QuestionBank.load(bank_folder), str(tmp_path / "index")
     part = tmp_path / "part.jsonl"
     bank.select(list(range(4))).save(part)
-    assert main(["index", str(part), "--model", model_folder, "--out", folder, *FAST]) == 0
+    place = []
+    if engine == "milvus":
+        place = ["--engine", "milvus", "--uri", request.getfixturevalue("milvus"), "--collection", "followed"]
+    assert main(["index", str(part), "--model", model_folder, "--out", folder, *place, *FAST]) == 0
     assert main(["index", str(part), "--model", model_folder, "--out", folder, *FAST]) == 2
     assert "is there already" in capsys.readouterr().err
     assert main(["index", "add", folder, bank_folder, *FAST]) == 2
     assert "use tqnet index update" in capsys.readouterr().err
     assert main(["index", "update", folder, bank_folder, *FAST]) == 0
     assert f"{len(bank) - 4} added, 0 changed, 0 deleted, 4 as they were" in capsys.readouterr().out
+    (found,) = answer(capsys, folder, "--id", bank.ids[0], "--filter", "figures=0", "-k", "200", "--candidates", "300")
+    without = {question.id for question in bank if not question.images} - {bank.ids[0]}
+    assert len(found["results"]) > 0
+    assert {one["id"] for one in found["results"]} <= without
+    assert main(["evaluate", "recall", folder, "--split", "all", "-n", "20"]) == 0
+    capsys.readouterr()
     assert main(["index", "delete", folder, bank.ids[0], "nobody"]) == 1
     assert f"1 deleted, {len(bank) - 1} left" in capsys.readouterr().out
     assert main(["index", "sync", folder, str(part), *FAST]) == 0
@@ -108,6 +123,32 @@ def test_an_index_follows_its_bank(
     assert main(["index", "export", folder, str(tmp_path / "out")]) == 0
     assert main(["index", "restore", str(tmp_path / "out"), "--out", str(tmp_path / "again")]) == 0
     assert Index(tmp_path / "again").engine.count() == 4
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (["--engine", "milvus"], "uri: must be http://HOST:PORT"),
+        (["--uri", "http://127.0.0.1:9"], "the engine of this one is lance"),
+        (
+            ["--engine", "milvus", "--uri", "http://127.0.0.1:9", "--collection", "a"],
+            "http://127.0.0.1:9, collection a: Fail",
+        ),
+    ],
+)
+def test_servers_that_are_none(
+    place: list[str],
+    message: str,
+    model_folder: str,
+    bank_folder: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["index", bank_folder, "--model", model_folder, "--out", str(tmp_path / "index"), *place, *FAST]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("tqnet: error: ")
+    assert message in error
+    assert not list(tmp_path.iterdir())
 
 
 def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
@@ -158,6 +159,20 @@ def test_folders_that_are_no_index(tmp_path: Path) -> None:
     MANIFEST.save(tmp_path)
     with pytest.raises(EngineError, match="no index that can be read"):
         Index(tmp_path)
+
+
+def test_an_index_that_does_not_say_where_its_records_are(tmp_path: Path) -> None:
+    """As it was written before there was more than one engine."""
+    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    file = tmp_path / "index" / "index.json"
+    kept = json.loads(file.read_text())
+    for name in ("engine", "uri", "collection", "records", "shards", "replicas"):
+        del kept[name]
+    file.write_text(json.dumps(kept))
+    check_whole(tmp_path / "index")
+    file.write_text(json.dumps(kept | {"engine": "vespa"}))
+    with pytest.raises(IndexFolderError, match="'vespa' is none of lance, milvus"):
+        Index(tmp_path / "index")
 
 
 def test_damaged_records(tmp_path: Path) -> None:

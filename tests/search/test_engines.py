@@ -12,8 +12,9 @@ import pytest
 
 from tests.search.conftest import NewEngine
 from tests.search.samples import EMBEDDED, make_questions, make_vectors
+from tqnet.questions import Question
 from tqnet.search.engine import DuplicateIdError, SearchEngine
-from tqnet.search.filters import FilterError, read_filter
+from tqnet.search.filters import Filter, FilterError, read_filter
 from tqnet.search.lance import LanceEngine
 from tqnet.search.records import query_words, question_of, records, unit
 
@@ -60,6 +61,16 @@ def test_words_are_found_in_their_fields(engine: SearchEngine) -> None:
     )
     assert boosted == pytest.approx({id: 2 * score for id, score in plain.items()}, rel=1e-4)
     assert engine.by_words({"stem": ["circle"]}, 5, boosts={"stem": 0}) == []
+
+
+def test_the_best_of_both_fields_are_found(engine: SearchEngine) -> None:
+    """Though neither field's own list of so many has them all."""
+    full(engine)
+    words = {"stem": ["height", "circle"], "concepts": ["square"]}
+    for boosts in ({"stem": 1.0, "concepts": 0.5}, {"stem": 1.0, "concepts": 3.0}):
+        every = engine.by_words(words, 60, boosts=boosts)
+        assert len(every) > 40
+        assert engine.by_words(words, 3, boosts=boosts) == every[:3]
 
 
 def test_a_formula_is_found_however_it_is_written(engine: SearchEngine) -> None:
@@ -147,6 +158,18 @@ def test_what_is_written_is_read(engine: SearchEngine) -> None:
     assert {"q007", "q001"}.isdisjoint(hit.id for hit in engine.by_vector(vector[0], 100))
     engine.optimize()
     assert len(engine.by_vector(vector[0], 100)) == 69
+
+
+def test_any_text_is_an_id(engine: SearchEngine) -> None:
+    ids = ["it's", 'a "quoted" one', "back\\slash\\", "new\nline\ttab", "题一", "x') or (id != '", '") or (id != "']
+    engine.add(records([Question(id=id, stem="Find $x$", source=id) for id in ids], VECTORS[: len(ids)]))
+    for id in ids:
+        assert engine.get([id])["id"].to_pylist() == [id]
+        for field in ("id", "source"):
+            assert [hit.id for hit in engine.by_vector(VECTORS[0], 9, [Filter(field, "=", (id,))])] == [id]
+        assert engine.count([Filter("source", "!=", (id,))]) == len(ids) - 1
+    assert engine.delete(ids[2:]) == len(ids) - 2
+    assert engine.count() == 2
 
 
 def test_records_come_back(engine: SearchEngine) -> None:

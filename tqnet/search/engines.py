@@ -130,4 +130,4 @@ def remove(folder: Path, place: Place) -> None:
 def _server(place: Place) -> MilvusServer:
     from tqnet.search.milvus_server import MilvusServer
 
-    return MilvusServer(place.uri)
+    return MilvusServer(place.uri, place.collection)

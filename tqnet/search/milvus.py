@@ -30,7 +30,7 @@ from tqnet.search.records import TEXT_FIELDS, schema
 #: What Milvus allows: hits of a search, bytes of a string, entries of an array.
 MOST_HITS, _LONGEST, _ENTRIES = 16_384, 65_535, 4096
 
-#: Bytes of one insert: a proxy takes a message of 64 MiB.
+#: Bytes of one insert; older servers take a message of 64 MiB.
 _MESSAGE = 32 * 2**20
 
 #: Records that are read at a time.
@@ -68,7 +68,7 @@ class MilvusEngine(SearchEngine):
     def __init__(
         self, uri: str, collection: str, schema: pa.Schema | None = None, *, shards: int = 1, replicas: int = 1
     ):
-        self.server, self.collection = MilvusServer(uri), collection
+        self.server, self.collection = MilvusServer(uri, collection), collection
         if schema is not None:
             self._create(schema, shards)
         self._schema = self._read_schema()
@@ -89,7 +89,8 @@ class MilvusEngine(SearchEngine):
     def delete(self, ids: Collection[str]) -> int:
         there = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
         for some in portions(there):
-            self._call("delete", ids=list(some))
+            # pymilvus writes `ids` into a condition as they are, quotes and all.
+            self._call("delete", filter=_condition(Filter("id", "=", some)))
         if there:
             self._call("flush")
         return len(there)

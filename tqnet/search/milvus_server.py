@@ -25,17 +25,18 @@ class MilvusServer:
 
     Args:
         uri: ``http://HOST:PORT``, or ``https://`` for a server with TLS.
+        collection: What it is for, to be named where there is no connection.
 
     Raises:
         EngineError: From every method: the server does not answer, or refuses; it names server and collection.
     """
 
-    def __init__(self, uri: str):
+    def __init__(self, uri: str, collection: str | None = None):
         self.uri = uri
         # It logs a traceback of every error that it raises.
         logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
-        with self.clear_errors():
-            self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT)
+        with self.clear_errors(collection):
+            self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT, dedicated=True)
 
     def call(self, method: str, collection: str, **arguments: Any) -> Any:
         """``MilvusClient.METHOD(collection, ...)``."""
@@ -43,7 +44,7 @@ class MilvusServer:
             return getattr(self._client, method)(collection, timeout=_ANSWER, **arguments)
 
     @contextmanager
-    def clear_errors(self, collection: str | None = None) -> Iterator[None]:
+    def clear_errors(self, collection: str | None) -> Iterator[None]:
         """What goes wrong within is an `EngineError` of one line."""
         try:
             yield

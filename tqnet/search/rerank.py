@@ -43,8 +43,8 @@ class Rerank:
         stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the semester.
         curriculum: By which that is told.
         section: The current one; by default the latest that the query needs.
-        prefer: Whether a ``variant`` of the query comes first, as in the paper, or a ``similar`` question; duplicates of
-            it are dropped.
+        prefer: Whether a ``variant`` of the query comes first, as in the paper, or a ``similar`` question; its
+            duplicates are dropped.
         classify: Tells these kinds apart.
         diversity: From 0 to 1, how much a question is put back for what it shares with those before it (maximal
             marginal relevance, Carbonell and Goldstein 1998, by words in common).

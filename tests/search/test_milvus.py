@@ -1,0 +1,179 @@
+"""What is Milvus's alone: a server that dies or is not there, collections of others, and indexes in collections."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.milvus_server import LocalServer
+from tests.search.samples import WIDTH, make_questions, make_vectors
+from tqnet.questions import Question, QuestionBank
+from tqnet.search.build import build
+from tqnet.search.engine import EngineError
+from tqnet.search.engines import Place, give_alias
+from tqnet.search.index import Index, Manifest, restore
+from tqnet.search.milvus import MilvusEngine, _as_written, _spelled
+from tqnet.search.milvus_server import MilvusServer
+from tqnet.search.records import records, schema
+
+pytest.importorskip("milvus_lite")
+
+QUESTIONS, VECTORS = make_questions(), make_vectors()
+BANK = QuestionBank.from_questions(QUESTIONS)
+
+
+def encode(questions: Sequence[Question]) -> np.ndarray:
+    return np.stack([VECTORS[int(question.id[1:])] for question in questions])
+
+
+@pytest.fixture
+def server(milvus: str) -> Iterator[MilvusServer]:
+    server = MilvusServer(milvus)
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def manifest(milvus: str) -> Manifest:
+    """Of an index in a collection of its own name."""
+    return Manifest(
+        "runs/model", "0123", WIDTH, "bank", engine="milvus", uri=milvus, collection=f"questions_{uuid.uuid4().hex[:8]}"
+    )
+
+
+def test_what_was_acknowledged_outlives_the_server(tmp_path: Path) -> None:
+    server = LocalServer(tmp_path / "data")
+    engine = MilvusEngine(server.uri, "questions", schema(WIDTH))
+    engine.add(records(QUESTIONS[:50], VECTORS[:50]))
+    engine.put(
+        records([replace(QUESTIONS[7], stem="An unheard-of question"), *QUESTIONS[50:]], VECTORS[[7, *range(50, 60)]])
+    )
+    assert engine.delete(["q000", "q001"]) == 2
+    server.kill()
+    with pytest.raises(EngineError, match=rf"{server.uri}, collection questions: "):
+        engine.count()
+    engine.close()
+    server.start()
+    again = MilvusEngine(server.uri, "questions")
+    ids = [id for table in again.scan(["id"]) for id in table["id"].to_pylist()]
+    assert sorted(ids) == [question.id for question in QUESTIONS[2:]]
+    assert [hit.id for hit in again.by_words({"stem": ["unheard"]}, 5)] == ["q007"]
+    assert [hit.id for hit in again.by_vector(VECTORS[55], 1)] == ["q055"]
+    again.close()
+    server.stop()
+
+
+def test_servers_and_collections_that_are_not_there(
+    milvus: str, server: MilvusServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MILVUS_TOKEN", "teacher:secret")
+    with pytest.raises(EngineError, match=r"^http://127\.0\.0\.1:9, collection questions: Fail connecting") as error:
+        MilvusEngine("http://127.0.0.1:9", "questions")
+    assert "secret" not in str(error.value) + caplog.text
+    monkeypatch.delenv("MILVUS_TOKEN")
+    with pytest.raises(EngineError, match=f"{milvus}: there is no collection nobodys"):
+        MilvusEngine(milvus, "nobodys")
+    server.call("create_collection", "foreign", dimension=WIDTH)
+    with pytest.raises(EngineError, match=f"{milvus}, collection foreign: not one that tqnet index has made"):
+        MilvusEngine(milvus, "foreign")
+    with pytest.raises(FileExistsError, match=f"{milvus}, collection foreign: is there already"):
+        MilvusEngine(milvus, "foreign", schema(WIDTH))
+    server.drop("foreign")
+    server.drop("foreign")
+    assert not server.has("foreign")
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1)).map(" ".join))
+def test_any_word_comes_back(words: str) -> None:
+    assert _as_written(_spelled(words)) == words
+    assert all(word.isascii() and word.isalnum() and word == word.lower() for word in _spelled(words).split())
+
+
+def test_texts_that_are_too_long(milvus: str, manifest: Manifest) -> None:
+    engine = MilvusEngine(milvus, manifest.collection, schema(WIDTH))
+    long = Question(id="long", stem="积分" * 12000)
+    with pytest.raises(ValueError, match=r"^long: its question has [\d,]+ bytes; Milvus keeps 65,535$"):
+        engine.add(records([QUESTIONS[0], long], VECTORS[:2]))
+    assert engine.count() == 0
+    engine.close()
+
+
+def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build(BANK, encode, folder, manifest)
+    assert [file.name for file in folder.iterdir()] == ["index.json"]
+    first = Index(folder)
+    assert first.engine.count() == 60
+    assert server.names_of(first.manifest.records) == [manifest.collection]
+    with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):
+        build(BANK, encode, tmp_path / "other", manifest)
+    build(BANK.select(list(range(20))), encode, folder, manifest, replace=True)
+    second = Index(folder)
+    assert second.engine.count() == 20
+    assert server.names_of(second.manifest.records) == [manifest.collection]
+    assert not server.has(first.manifest.records)
+    build(BANK, encode, folder, Manifest("runs/model", "0123", WIDTH, "bank"), replace=True)  # files of a folder
+    assert Index(folder).engine.count() == 60
+    assert not server.has(manifest.collection)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_a_killed_run_has_left_is_removed(
+    manifest: Manifest, server: MilvusServer, tmp_path: Path, named: bool
+) -> None:
+    """Whether or not it had come to giving the alias to the new collection."""
+    folder, work = tmp_path / "index", tmp_path / "index.building" / "index"
+    build(BANK, encode, folder, manifest)
+    left = Index.create(work, manifest)
+    if named:
+        give_alias(left.manifest)
+    assert Index(folder).engine.count() == 60
+    build(BANK.select(list(range(20))), encode, folder, manifest, replace=True)
+    index = Index(folder)
+    assert index.engine.count() == 20
+    assert server.names_of(index.manifest.records) == [manifest.collection]
+    assert not server.has(left.manifest.records)
+    assert not work.parent.exists()
+
+
+def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
+    build(BANK, encode, tmp_path / "index", manifest)
+    index = Index(tmp_path / "index")
+    index.engine.export(tmp_path / "out")
+    index.manifest.save(tmp_path / "out")
+    assert restore(tmp_path / "out", tmp_path / "files").manifest.engine == "lance"
+    with pytest.raises(FileExistsError, match="there is a collection"):
+        restore(tmp_path / "out", tmp_path / "again", index.manifest)
+    again = restore(
+        tmp_path / "out",
+        tmp_path / "again",
+        Place(engine="milvus", uri=manifest.uri, collection=f"{manifest.collection}_again"),
+    )
+    assert again.engine.get(["q004"]) == index.engine.get(["q004"])
+    assert again.manifest.digest == "0123"
+    assert server.names_of(again.manifest.records) == [f"{manifest.collection}_again"]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ({"engine": "vespa"}, "engine: 'vespa' is none of lance, milvus"),
+        ({"uri": "http://a:1"}, "the engine of this one is lance"),
+        ({"engine": "milvus", "collection": "a"}, "uri: must be http://HOST:PORT"),
+        ({"engine": "milvus", "uri": "./local.db", "collection": "a"}, "uri: must be http://HOST:PORT"),
+        ({"engine": "milvus", "uri": "http://me:secret@a:1", "collection": "a"}, "MILVUS_TOKEN"),
+        ({"engine": "milvus", "uri": "http://a:1", "collection": "my-bank"}, "'my-bank' must be letters"),
+        ({"engine": "milvus", "uri": "http://a:1"}, "collection: '' must be letters"),
+    ],
+)
+def test_places_that_are_none(place: dict[str, str], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        Place(**place)  # type: ignore[arg-type]
+    assert "secret" not in str(error.value)
