@@ -48,26 +48,32 @@ def manifest(milvus: str) -> Manifest:
     )
 
 
-def test_what_was_acknowledged_outlives_the_server(tmp_path: Path) -> None:
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[LocalServer]:
+    """A server that may be killed."""
     server = LocalServer(tmp_path / "data")
-    engine = MilvusEngine(server.uri, "questions", schema(WIDTH))
+    yield server
+    server.stop()
+
+
+def test_what_was_acknowledged_outlives_the_server(mortal: LocalServer) -> None:
+    engine = MilvusEngine(mortal.uri, "questions", schema(WIDTH))
     engine.add(records(QUESTIONS[:50], VECTORS[:50]))
     engine.put(
         records([replace(QUESTIONS[7], stem="An unheard-of question"), *QUESTIONS[50:]], VECTORS[[7, *range(50, 60)]])
     )
     assert engine.delete(["q000", "q001"]) == 2
-    server.kill()
-    with pytest.raises(EngineError, match=rf"{server.uri}, collection questions: "):
+    mortal.kill()
+    with pytest.raises(EngineError, match=rf"{mortal.uri}, collection questions: "):
         engine.count()
     engine.close()
-    server.start()
-    again = MilvusEngine(server.uri, "questions")
+    mortal.start()
+    again = MilvusEngine(mortal.uri, "questions")
     ids = [id for table in again.scan(["id"]) for id in table["id"].to_pylist()]
     assert sorted(ids) == [question.id for question in QUESTIONS[2:]]
     assert [hit.id for hit in again.by_words({"stem": ["unheard"]}, 5)] == ["q007"]
     assert [hit.id for hit in again.by_vector(VECTORS[55], 1)] == ["q055"]
     again.close()
-    server.stop()
 
 
 def test_servers_and_collections_that_are_not_there(
