@@ -29,7 +29,7 @@ def _is_fault(error: Exception) -> bool:
 
 
 #: Package that only some commands need -> the extra that brings it.
-_EXTRAS = {"lancedb": "search", "pylatexenc": "search"}
+_EXTRAS = {"lancedb": "search", "pylatexenc": "search", "ray": "ray"}
 
 COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     check.add,
