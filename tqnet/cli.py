@@ -33,6 +33,7 @@ _EXTRAS = {
     "lancedb": "search",
     "pylatexenc": "search",
     "pymilvus": "milvus",
+    "ray": "ray",
     "fastapi": "serve",
     "uvicorn": "serve",
     "python_multipart": "serve",

@@ -77,6 +77,15 @@ def kill_tree(process: subprocess.Popen[str]) -> None:
     psutil.wait_procs(family, timeout=10)
 
 
+def wait_until(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
+    """Waits for something to be true of a running process."""
+    deadline = time.monotonic() + TIMEOUT
+    while not reached():
+        assert process.poll() is None, process.communicate()[0][-3000:]
+        assert time.monotonic() < deadline, "hangs"
+        time.sleep(0.005)
+
+
 @pytest.fixture
 def finish() -> Callable[[subprocess.Popen[str]], str]:
     """Waits for a launched run to end well and returns what it printed; a hang fails."""
@@ -98,11 +107,7 @@ def kill_when() -> Callable[[subprocess.Popen[str], Callable[[], bool]], None]:
     """Waits for something to be true of a running process and then kills it and its workers."""
 
     def kill_when(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + TIMEOUT
-        while not reached():
-            assert process.poll() is None, process.communicate()[0][-3000:]
-            assert time.monotonic() < deadline, "hangs"
-            time.sleep(0.005)
+        wait_until(process, reached)
         kill_tree(process)
 
     return kill_when

@@ -14,7 +14,7 @@ import pytest
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, QuestionBank
 from tqnet.search import build as module
-from tqnet.search.build import Processes, build, update
+from tqnet.search.build import Processes, build, in_process, update
 from tqnet.search.engine import DuplicateIdError, EngineError
 from tqnet.search.index import Index, IndexFolderError, Manifest, restore
 
@@ -54,35 +54,35 @@ def check_whole(folder: Path) -> None:
 def test_a_killed_build_goes_on(tmp_path: Path) -> None:
     folder, first, second = tmp_path / "index", Encoder(dies_after=3), Encoder()
     with pytest.raises(KeyboardInterrupt):
-        build(BANK, first, folder, MANIFEST)
+        build(BANK, in_process(first), folder, MANIFEST)
     assert not folder.exists()
-    build(BANK, second, folder, MANIFEST)
+    build(BANK, in_process(second), folder, MANIFEST)
     assert first.seen + second.seen == BANK.ids  # each once
     check_whole(folder)
     with pytest.raises(FileExistsError, match="tqnet index sync"):
-        build(BANK, second, folder, MANIFEST)
-    build(BANK.select(list(range(20, 60))), Encoder(), folder, MANIFEST, replace=True)
+        build(BANK, in_process(second), folder, MANIFEST)
+    build(BANK.select(list(range(20, 60))), in_process(Encoder()), folder, MANIFEST, replace=True)
     assert Index(folder).engine.count() == 40
     (tmp_path / "letters").mkdir()
     with pytest.raises(IndexFolderError, match="no index here"):
-        build(BANK, second, tmp_path / "letters", MANIFEST, replace=True)
+        build(BANK, in_process(second), tmp_path / "letters", MANIFEST, replace=True)
 
 
 @pytest.mark.parametrize("named", [True, False])
 def test_a_replacement_that_was_killed_at_its_end(tmp_path: Path, named: bool) -> None:
     """With or without the new index under its name, the next run ends well."""
     folder = tmp_path / "index"
-    build(BANK.select(list(range(8))), Encoder(), tmp_path / "old", MANIFEST)
+    build(BANK.select(list(range(8))), in_process(Encoder()), tmp_path / "old", MANIFEST)
     if named:
-        build(BANK.select(list(range(16))), Encoder(), folder, MANIFEST)
+        build(BANK.select(list(range(16))), in_process(Encoder()), folder, MANIFEST)
     (tmp_path / "old").rename(tmp_path / "index.replaced")
-    build(BANK, Encoder(), folder, MANIFEST, replace=True)
+    build(BANK, in_process(Encoder()), folder, MANIFEST, replace=True)
     check_whole(folder)
     assert not (tmp_path / "index.replaced").exists()
 
 
 def test_one_writes_at_a_time(tmp_path: Path) -> None:
-    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
     with (
         Index(tmp_path / "index").writing(),
         pytest.raises(EngineError, match="another process writes"),
@@ -94,8 +94,8 @@ def test_one_writes_at_a_time(tmp_path: Path) -> None:
 def test_what_another_model_has_left_is_not_gone_on_with(tmp_path: Path) -> None:
     first, second = Encoder(dies_after=3), Encoder()
     with pytest.raises(KeyboardInterrupt):
-        build(BANK, first, tmp_path / "index", replace(MANIFEST, digest="4567"))
-    build(BANK, second, tmp_path / "index", MANIFEST)
+        build(BANK, in_process(first), tmp_path / "index", replace(MANIFEST, digest="4567"))
+    build(BANK, in_process(second), tmp_path / "index", MANIFEST)
     assert second.seen == BANK.ids
     check_whole(tmp_path / "index")
 
@@ -105,7 +105,7 @@ def test_two_processes_share_the_shards(tmp_path: Path) -> None:
     threads = [
         threading.Thread(
             target=build,
-            args=(BANK, encoders[rank], tmp_path / "index", MANIFEST, Processes(rank, 2, barrier.wait)),
+            args=(BANK, in_process(encoders[rank]), tmp_path / "index", MANIFEST, Processes(rank, 2, barrier.wait)),
         )
         for rank in range(2)
     ]
@@ -119,7 +119,7 @@ def test_two_processes_share_the_shards(tmp_path: Path) -> None:
 
 
 def test_updates_encode_what_has_changed(tmp_path: Path) -> None:
-    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
     index, encoder = Index(tmp_path / "index"), Encoder()
     first, second = replace(QUESTIONS[1], difficulty=99), replace(QUESTIONS[2], stem="Something else")
     changed = QuestionBank.from_questions([first, second, *QUESTIONS[3:50], make_questions(61)[60]])
@@ -138,7 +138,7 @@ def test_updates_encode_what_has_changed(tmp_path: Path) -> None:
 
 
 def test_export_and_restore(tmp_path: Path) -> None:
-    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
     Index(tmp_path / "index").engine.export(tmp_path / "out")
     MANIFEST.save(tmp_path / "out")
     restore(tmp_path / "out", tmp_path / "again")
@@ -176,7 +176,7 @@ def test_an_index_that_does_not_say_where_its_records_are(tmp_path: Path) -> Non
 
 
 def test_damaged_records(tmp_path: Path) -> None:
-    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
     for file in (tmp_path / "index" / "lance").rglob("data/*.lance"):
         file.write_bytes(b"nonsense")
     with pytest.raises(EngineError, match="lance: "):
@@ -186,13 +186,13 @@ def test_damaged_records(tmp_path: Path) -> None:
 
 
 def test_models_that_do_not_fit(tmp_path: Path) -> None:
-    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
     index = Index(tmp_path / "index")
     index.check_model("elsewhere/model", "0123")
     with pytest.raises(IndexFolderError, match="made by another model than new/model: runs/model"):
         index.check_model("new/model", "4567")
     by_name = replace(MANIFEST, model="encoder:one", digest=None)
-    build(BANK, Encoder(), tmp_path / "other", by_name)
+    build(BANK, in_process(Encoder()), tmp_path / "other", by_name)
     Index(tmp_path / "other").check_model("encoder:one", None)
     with pytest.raises(IndexFolderError, match="made by another model than encoder:two"):
         Index(tmp_path / "other").check_model("encoder:two", None)

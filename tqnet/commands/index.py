@@ -5,7 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import Question, QuestionBank
     from tqnet.search.build import Encode, Processes
+    from tqnet.search.cluster import Workers
     from tqnet.search.engines import Place
-    from tqnet.search.index import Index
+    from tqnet.search.index import Index, Manifest
 
 _VERBS = ("build", "add", "update", "delete", "sync", "precompute", "export", "restore")
 
@@ -59,6 +62,7 @@ def add(subparsers: Subparsers) -> None:
     _add_place_arguments(build)
     add_model_arguments(build)
     add_error_arguments(build)
+    _add_cluster_arguments(build)
     build.set_defaults(run=_build)
 
     for verb, text in (
@@ -116,6 +120,31 @@ def _place(args: argparse.Namespace) -> Place:
     return Place(**{name: getattr(args, name) for name in ("engine", "uri", "collection", "shards", "replicas")})
 
 
+def _add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group(
+        "encoding on a cluster of machines by Ray",
+        "Run the command on one of them; it hands out shards of the bank, and writes what comes back. tqnet must be "
+        "installed on all of them, and BANK with its figures and DIR be there under the same paths (shared storage). "
+        "A machine that is lost loses no shard. On machines that differ, name --precision. Tried on one machine, as "
+        "two nodes of a cluster; not on several, nor on GPUs.",
+    )
+    group.add_argument(
+        "--ray",
+        metavar="ADDRESS",
+        help="HOST:PORT of the cluster, auto for the one that this machine is part of, or local for this machine alone",
+    )
+    group.add_argument(
+        "--ray-workers", type=whole_number(1), metavar="N", help="by default as many as there is room for"
+    )
+    group.add_argument("--ray-cpus", type=whole_number(1), default=1, metavar="N", help="CPUs of each worker (1)")
+    group.add_argument(
+        "--ray-gpus",
+        type=whole_number(0),
+        metavar="N",
+        help="GPUs of each worker; by default one, or none on a cluster that has none",
+    )
+
+
 def encoder_of(model: QuestionEncoder, args: argparse.Namespace) -> Encode:
     """How questions become vectors under the arguments of `add_model_arguments`."""
     from tqnet.libraries import precision
@@ -126,6 +155,23 @@ def encoder_of(model: QuestionEncoder, args: argparse.Namespace) -> Encode:
         return model.encode(questions, batch_size=args.batch_size, device=args.device, precision=chosen)
 
     return encode
+
+
+def load_encode(source: str, digest: str | None, args: argparse.Namespace) -> Encode:
+    """What a worker on another machine encodes with.
+
+    Raises:
+        FileNotFoundError: There is no model there.
+        ValueError: It is another one than that with ``digest``.
+    """
+    from tqnet.evaluation.sources import open_source, source_digest
+    from tqnet.libraries import quiet
+
+    quiet()
+    model = open_source(source)
+    if source_digest(source) != digest:
+        raise ValueError(f"{source}: another model than where the command runs")
+    return encoder_of(model, args)
 
 
 def open_index(folder: str) -> Index:
@@ -158,22 +204,47 @@ def open_model(index: Index, moved: str | None) -> QuestionEncoder:
 def _build(args: argparse.Namespace) -> int:
     from tqnet.evaluation.sources import open_source, source_digest
     from tqnet.libraries import quiet
-    from tqnet.search.build import build
-    from tqnet.search.index import Manifest
 
     quiet()
-    place = _place(args)
-    processes = _processes()
-    bank = read_bank(args)
-    model = open_source(args.model)
-    source = _resolved(args.model)
-    manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name, **asdict(place))
-    build(bank, encoder_of(model, args), Path(args.out), manifest, processes, replace=args.replace)
+    with _connected(args.ray) if args.ray else nullcontext():
+        from tqnet.search.build import build, in_process  # LanceDB, which is not to be there when Ray forks
+        from tqnet.search.index import Manifest
+
+        place, processes = _place(args), _processes()
+        bank = read_bank(args)
+        model = open_source(args.model)
+        source = _resolved(args.model)
+        manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name, **asdict(place))
+        encode_shards = _workers(manifest, args) if args.ray else in_process(encoder_of(model, args))
+        build(bank, encode_shards, Path(args.out), manifest, processes, replace=args.replace)
     if processes.rank == 0:
         if args.precompute:
             _precompute_all(args.out, args.precompute)
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
     return 0
+
+
+def _connected(address: str) -> AbstractContextManager[None]:
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise ValueError("--ray: not together with accelerate launch or torchrun")
+    if address == "local":  # Ray then listens on 127.0.0.1 alone; read at import
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+    from tqnet.search.cluster import connected
+
+    return connected(address)
+
+
+def _workers(manifest: Manifest, args: argparse.Namespace) -> Workers:
+    """Those of the cluster that the arguments ask for."""
+    from tqnet.search.cluster import Workers, has_gpus
+
+    gpus = args.ray_gpus
+    if gpus is None:
+        gpus = int(has_gpus() and args.device != "cpu")
+    if not gpus and args.device is None:
+        args.device = "cpu"  # Ray does not hide the GPUs that a worker has not asked for
+    load = partial(load_encode, manifest.model, manifest.digest, args)
+    return Workers(load, args.ray_workers, args.ray_cpus, gpus)
 
 
 def _resolved(source: str) -> str:

@@ -1,4 +1,4 @@
-"""Making an index of a bank, by any number of processes, resumable, and bringing one up to date.
+"""Making an index of a bank, whoever encodes it, resumable, and bringing one up to date.
 
 Vectors are computed in shards, each a file of its own beside the index that is to be; what a killed run has left is
 gone on with. The index appears under its name when it is whole.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,11 +22,24 @@ from tqnet.search.engines import check_free
 from tqnet.search.index import Index, Manifest, clear, publish
 from tqnet.search.records import content_key, state_key
 
-#: Questions of a shard: what a killed run may lose, for each process.
+#: Questions of a shard: what a killed run may lose, for each process or worker.
 SHARD = 2048
 
 #: Questions -> their vectors ``[questions, width]``.
 Encode = Callable[[Sequence[Question] | QuestionBank], np.ndarray]
+
+#: A bank, and the rows of its shards by their numbers -> number and vectors of each, in whatever order they are done.
+EncodeShards = Callable[[QuestionBank, Mapping[int, range]], Iterable[tuple[int, np.ndarray]]]
+
+
+def in_process(encode: Encode) -> EncodeShards:
+    """One shard after the other, in this process."""
+
+    def encode_shards(bank: QuestionBank, shards: Mapping[int, range]) -> Iterator[tuple[int, np.ndarray]]:
+        for number, rows in shards.items():
+            yield number, encode(bank.select(rows))
+
+    return encode_shards
 
 
 @dataclass(frozen=True)
@@ -44,7 +57,7 @@ class Processes:
 
 def build(
     bank: QuestionBank,
-    encode: Encode,
+    encode_shards: EncodeShards,
     folder: Path,
     manifest: Manifest,
     processes: Processes | None = None,
@@ -54,6 +67,7 @@ def build(
     """The index of ``bank`` at ``folder``, which must not be there; every process is to call this.
 
     Args:
+        encode_shards: `in_process`, or a cluster's workers (`tqnet.search.cluster`).
         replace: It may be there, if it is an index: once the new one is whole, it is removed.
 
     Raises:
@@ -74,12 +88,12 @@ def build(
     processes.wait()
     shards = [range(start, min(start + SHARD, len(bank))) for start in range(0, len(bank), SHARD)]
     own = [number for number in range(len(shards)) if number % processes.count == processes.rank]
-    missing = [number for number in own if not _vectors(work, number).exists()]
+    missing = {number: shards[number] for number in own if not _vectors(work, number).exists()}
     with tqdm(total=sum(len(shards[number]) for number in own), unit=" questions", desc="encode", disable=None) as bar:
         bar.update(sum(len(shards[number]) for number in set(own) - set(missing)))
-        for number in missing:
+        for number, vectors in encode_shards(bank, missing):
             with atomic(_vectors(work, number)) as temporary, temporary.open("wb") as stream:
-                np.save(stream, encode(bank.select(np.array(shards[number]))))
+                np.save(stream, vectors)
             bar.update(len(shards[number]))
     processes.wait()
     if processes.rank == 0:
