@@ -11,6 +11,7 @@ the first task alone scores.
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from accelerate import Accelerator
-from accelerate.utils import gather_object
+from accelerate.utils import gather_object, set_seed
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -30,10 +31,11 @@ from tqnet.modeling.experts import TaskExperts
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
 from tqnet.training import session
-from tqnet.training.confident import confident
+from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, made_pairs
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import similar_questions
 
@@ -130,23 +132,52 @@ def main(config: RankerConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
     similarity = similar_questions(bank, config.data)
+    if config.folds:
+        check_installed()  # before hours of training
     pairs = training_pairs(config, bank, similarity, accelerator)
     if config.analyses and not any(bank.column("analysis")):
         log.info("no training question has an analysis: the first task is the only one")
+    validation = validation_pairs(config)
     if config.folds:
         doubted = ~confident(pairs.similar, out_of_fold(config, bank, similarity, pairs, accelerator))
         log.info("confident learning: %d of %d pairs are left out", doubted.sum(), len(pairs))
         pairs = pairs.select(~doubted)
-    return train(config, bank, similarity, pairs, accelerator, validation_pairs(config))
+    return train(config, bank, similarity, pairs, accelerator, validation)
 
 
 def training_pairs(
     config: RankerConfig, bank: QuestionBank, similarity: Similarity, accelerator: Accelerator
 ) -> ExercisePairs:
-    """Those of ``data.pairs``, or made ones, kept as ``pairs.jsonl`` of the run."""
-    kept = Path(config.run.out) / "pairs.jsonl"
-    if config.run.resume and kept.is_file():
-        return ExercisePairs.load(kept, bank)
+    """Those of ``data.pairs``, or made ones, kept as ``pairs.jsonl`` of the run, which all processes read.
+
+    Raises:
+        ConfigError: The folder has the pairs of another run, or of this one without ``run.resume``.
+    """
+    kept, identity = (Path(config.run.out) / name for name in ("pairs.jsonl", "pairs.identity.json"))
+    there = identity.is_file()
+    accelerator.wait_for_everyone()  # until all have looked
+    if there and not config.run.resume:
+        raise ConfigError(f"run.out: {kept} is of an earlier run; run.resume=true goes on with it")
+    provenance = Provenance(config, bank)
+    if there:
+        provenance.check(json.loads(identity.read_text(encoding="utf-8")), str(kept))
+    elif accelerator.is_main_process:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        new_pairs(config, bank, similarity).save(kept, bank)
+        with atomic(identity) as temporary:
+            temporary.write_text(json.dumps(provenance.identity, indent=1) + "\n", encoding="utf-8")
+    accelerator.wait_for_everyone()
+    pairs = ExercisePairs.load(kept, bank)
+    log.info("%d pairs, %d of them similar", len(pairs), pairs.similar.sum())
+    return pairs
+
+
+def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity) -> ExercisePairs:
+    """Those of ``data.pairs``, or made ones, with the noise that is wanted.
+
+    Raises:
+        ConfigError: They are all of one kind.
+    """
     if config.data.pairs:
         pairs = judged_pairs(config, bank)
     else:
@@ -154,17 +185,11 @@ def training_pairs(
         pairs = made_pairs(bank, similarity, start_vectors(config, bank), queries, config.counts, config.run.seed)
     if not pairs.similar.any() or pairs.similar.all():
         raise ConfigError("data.bank: no pairs of both kinds, similar and not; they come from group or data.pairs")
-    log.info("%d pairs, %d of them similar", len(pairs), pairs.similar.sum())
-    pairs = pairs.with_noise(config.label_noise, config.run.seed)
-    if accelerator.is_main_process:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        pairs.save(kept, bank)
-    accelerator.wait_for_everyone()
-    return pairs
+    return pairs.with_noise(config.label_noise, config.run.seed)
 
 
 def judged_pairs(config: RankerConfig, bank: QuestionBank) -> ExercisePairs:
-    """Pairs of ``data.pairs`` among the questions of ``bank``."""
+    """Pairs of ``data.pairs`` among the questions of ``bank``; the query is the one that comes first in the bank."""
     assert config.data.pairs
     whole = config.data.load()
     row = {name: i for i, name in enumerate(whole.ids)}
@@ -243,6 +268,7 @@ def train(
     validation: tuple[QuestionBank, ExercisePairs] | None,
 ) -> Path:
     """The cross-encoder of ``pairs``; its folder."""
+    set_seed(config.run.seed)  # whatever the folds before it have drawn
     model, processor = session.build(config, bank)
     with session.settings_at_fault():  # more tokens than the encoder has positions
         cross = CrossEncoder(model, config.length)

@@ -163,7 +163,7 @@ def test_folders_that_are_no_index(tmp_path: Path) -> None:
 
 def test_an_index_that_does_not_say_where_its_records_are(tmp_path: Path) -> None:
     """As it was written before there was more than one engine."""
-    build(BANK, Encoder(), tmp_path / "index", MANIFEST)
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
     file = tmp_path / "index" / "index.json"
     kept = json.loads(file.read_text())
     for name in ("engine", "uri", "collection", "records", "shards", "replicas"):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.milvus_server import LocalServer
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import build
+from tqnet.search.build import build, in_process
 from tqnet.search.engine import EngineError
 from tqnet.search.engines import Place, give_alias
 from tqnet.search.index import Index, Manifest, restore
@@ -113,19 +113,21 @@ def test_texts_that_are_too_long(milvus: str, manifest: Manifest) -> None:
 
 def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
     folder = tmp_path / "index"
-    build(BANK, encode, folder, manifest)
+    build(BANK, in_process(encode), folder, manifest)
     assert [file.name for file in folder.iterdir()] == ["index.json"]
     first = Index(folder)
     assert first.engine.count() == 60
     assert server.names_of(first.manifest.records) == [manifest.collection]
     with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):
-        build(BANK, encode, tmp_path / "other", manifest)
-    build(BANK.select(list(range(20))), encode, folder, manifest, replace=True)
+        build(BANK, in_process(encode), tmp_path / "other", manifest)
+    build(BANK.select(list(range(20))), in_process(encode), folder, manifest, replace=True)
     second = Index(folder)
     assert second.engine.count() == 20
     assert server.names_of(second.manifest.records) == [manifest.collection]
     assert not server.has(first.manifest.records)
-    build(BANK, encode, folder, Manifest("runs/model", "0123", WIDTH, "bank"), replace=True)  # files of a folder
+    build(
+        BANK, in_process(encode), folder, Manifest("runs/model", "0123", WIDTH, "bank"), replace=True
+    )  # files of a folder
     assert Index(folder).engine.count() == 60
     assert not server.has(manifest.collection)
 
@@ -136,12 +138,12 @@ def test_what_a_killed_run_has_left_is_removed(
 ) -> None:
     """Whether or not it had come to giving the alias to the new collection."""
     folder, work = tmp_path / "index", tmp_path / "index.building" / "index"
-    build(BANK, encode, folder, manifest)
+    build(BANK, in_process(encode), folder, manifest)
     left = Index.create(work, manifest)
     if named:
         give_alias(left.manifest)
     assert Index(folder).engine.count() == 60
-    build(BANK.select(list(range(20))), encode, folder, manifest, replace=True)
+    build(BANK.select(list(range(20))), in_process(encode), folder, manifest, replace=True)
     index = Index(folder)
     assert index.engine.count() == 20
     assert server.names_of(index.manifest.records) == [manifest.collection]
@@ -150,7 +152,7 @@ def test_what_a_killed_run_has_left_is_removed(
 
 
 def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
-    build(BANK, encode, tmp_path / "index", manifest)
+    build(BANK, in_process(encode), tmp_path / "index", manifest)
     index = Index(tmp_path / "index")
     index.engine.export(tmp_path / "out")
     index.manifest.save(tmp_path / "out")

@@ -103,7 +103,7 @@ def test_variants_first_and_duplicates_out() -> None:
         "double": [0.7, 0.1, 0.1, 0.1],
         "similar": [0.1, 0.6, 0.2, 0.1],
         "variant": [0.1, 0.2, 0.6, 0.1],
-        "other": [0.1, 0.2, 0.1, 0.6],
+        "other": [0.0, 0.01, 0.04, 0.95],
         "variant2": [0.0, 0.1, 0.9, 0.0],
     }
     step = Rerank(prefer="variant", classify=lambda query, questions: np.array([chances[one.id] for one in questions]))
@@ -113,7 +113,7 @@ def test_variants_first_and_duplicates_out() -> None:
     assert found.dropped[0].notes == ("dropped: duplicate of the query",)
     assert found.candidates[0].notes == ("variant 0.60",)
     similar_first = Rerank(classify=step.classify, prefer="similar")(question("query"), given)
-    assert ids(similar_first.candidates) == ["similar", "other", "variant", "variant2"]
+    assert ids(similar_first.candidates) == ["similar", "variant", "variant2", "other"]
 
 
 def test_diversity_puts_repetitions_back() -> None:
@@ -135,6 +135,7 @@ def test_diversity_puts_repetitions_back() -> None:
         ({"prefer": "duplicate"}, "prefer: 'duplicate' is none of"),
         ({"prefer": "variant"}, "by a classifier of pairs"),
         ({"diversity": 2.0}, "diversity"),
+        ({"tolerance": -1.0}, "tolerance"),
     ],
 )
 def test_settings_at_fault(settings: dict[str, object], message: str) -> None:

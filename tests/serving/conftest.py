@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from tests.conftest import TINY
 from tqnet.modeling.build import ModelConfig, build_model, load_model
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.build import Encode, build
+from tqnet.search.build import Encode, build, in_process
 from tqnet.search.index import Index, Manifest
 from tqnet.search.searcher import Searcher
 from tqnet.serving.app import create_app
@@ -62,7 +62,8 @@ def index_folder(
     from tqnet.evaluation.sources import source_digest
 
     folder = tmp_path_factory.mktemp("serving") / "index"
-    build(bank, encode, folder, Manifest(model_folder, source_digest(model_folder), TINY["scratch_hidden"], "tiny"))
+    manifest = Manifest(model_folder, source_digest(model_folder), TINY["scratch_hidden"], "tiny")
+    build(bank, in_process(encode), folder, manifest)
     return folder
 
 

@@ -27,6 +27,8 @@ def test_pairs_of_every_kind(pairs: ExercisePairs, sample_bank: QuestionBank) ->
     assert set(kinds) == set(COUNTS)
     assert len({(q, c) for q, c in zip(pairs.query, pairs.candidate, strict=True)}) == len(pairs)
     assert (pairs.query != pairs.candidate).all()
+    directed = set(zip(pairs.query.tolist(), pairs.candidate.tolist(), strict=True))
+    assert not directed & {(candidate, query) for query, candidate in directed}
     for query, candidate, similar in zip(pairs.query, pairs.candidate, pairs.similar, strict=True):
         assert similar == (candidate in similarity.neighbours(query))
     assert pairs.similar[kinds == "similar"].all()

@@ -57,7 +57,7 @@ def add(subparsers: Subparsers) -> None:
         "--precompute",
         type=whole_number(1),
         metavar="N",
-        help="then find N candidates of every question",
+        help="then find N candidates of every question, as precompute does",
     )
     _add_place_arguments(build)
     add_model_arguments(build)
@@ -86,7 +86,7 @@ def add(subparsers: Subparsers) -> None:
     found = verbs.add_parser(
         "precompute",
         help="find the candidates of every question beforehand: tqnet search --id and tqnet serve take them from there "
-        "until the index changes",
+        "if they ask for as many (100 by default), until the index changes",
     )
     found.add_argument("index", metavar="INDEX")
     found.add_argument("-n", type=whole_number(1), default=100, help="candidates of each (100)")
@@ -206,6 +206,8 @@ def _build(args: argparse.Namespace) -> int:
     from tqnet.libraries import quiet
 
     quiet()
+    if args.precompute and args.engine != "lance":
+        raise ValueError(f"--precompute: {args.engine} does not tell when it has changed, so nothing can be kept")
     with _connected(args.ray) if args.ray else nullcontext():
         from tqnet.search.build import build, in_process  # LanceDB, which is not to be there when Ray forks
         from tqnet.search.index import Manifest
@@ -218,9 +220,9 @@ def _build(args: argparse.Namespace) -> int:
         encode_shards = _workers(manifest, args) if args.ray else in_process(encoder_of(model, args))
         build(bank, encode_shards, Path(args.out), manifest, processes, replace=args.replace)
     if processes.rank == 0:
-        if args.precompute:
-            _precompute_all(args.out, args.precompute)
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
+        if args.precompute:  # which, once killed, is gone on with by tqnet index precompute
+            _precompute_all(args.out, args.precompute)
     return 0
 
 

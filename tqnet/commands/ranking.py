@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,7 +25,10 @@ def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--ranker", metavar="DIR", help="model of finetune/ranker.py, which orders what is recalled")
     group.add_argument("--rank-first", type=whole_number(1), default=20, metavar="N", help="so many are ranked (20)")
     group.add_argument(
-        "--deadline", type=float, metavar="SECONDS", help="when ranking has taken as long, the order of recall is kept"
+        "--deadline",
+        type=_amount,
+        metavar="SECONDS",
+        help="past it the order of recall is kept",
     )
 
 
@@ -33,7 +37,7 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("re-ranking")
     group.add_argument("--student", choices=("strong", "weak"), help="as hard or harder; as hard or easier")
     group.add_argument("--difficulty", type=float, metavar="D", help="of a query that is typed")
-    group.add_argument("--tolerance", type=float, default=0.0, metavar="D", help="difficulties so near are equal (0)")
+    group.add_argument("--tolerance", type=_amount, default=0.0, metavar="D", help="difficulties so near are equal (0)")
     group.add_argument(
         "--stage", choices=("practice", "review"), help="nothing beyond the current section; beyond the semester"
     )
@@ -56,6 +60,13 @@ def classify_of(args: argparse.Namespace) -> Classify | None:
     from tqnet.modeling.pairs import PairClassifier
 
     return PairClassifier.from_pretrained(args.pairs_model).classify
+
+
+def _amount(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
+    return value
 
 
 def rank_of(args: argparse.Namespace) -> Rank | None:

@@ -116,6 +116,7 @@ def _json(answer: Answer) -> str:
     found = {
         "query": query.stem if query.id == TYPED else query.id,
         "results": [shown(candidate) for candidate in answer.candidates],
+        "notes": list(answer.notes),
         "dropped": [{"id": one.question.id, "why": one.why} for one in answer.dropped],
     }
     return json.dumps(found, ensure_ascii=False)
@@ -125,7 +126,7 @@ def _text(answer: Answer, named: bool) -> str:
     query = answer.query.question
     lines = [f"{query.id}: {_shown(query)}"] if named else []
     for place, one in enumerate(answer.candidates, 1):
-        lines += [f"{place:>3}  {one.question.id}  {one.score:.3f}  {one.why}", f"     {_shown(one.question)}"]
+        lines += [f"{place:>3}  {one.question.id}  {one.why}", f"     {_shown(one.question)}"]
     reasons = Counter(one.notes[-1].partition(" (")[0] for one in answer.dropped)
     lines += [] if answer.candidates else ["nothing found"]
     lines += [f"{count} {reason}" for reason, count in reasons.most_common()]

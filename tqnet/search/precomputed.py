@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import lancedb
 import numpy as np
@@ -16,7 +16,7 @@ from tqdm import tqdm
 from tqnet.files import atomic
 from tqnet.search.engine import EngineError, SearchEngine
 from tqnet.search.index import Index
-from tqnet.search.recall import Candidate, Recall
+from tqnet.search.recall import CANDIDATES, Candidate, Recall
 from tqnet.search.records import question_of
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
@@ -44,22 +44,28 @@ class Precomputed:
 
     def __init__(self, index: Index):
         self._engine, self._folder = index.engine, index.folder / _FOLDER
-        self._stamp = _read_stamp(self._folder)
-        self._table = lancedb.connect(str(self._folder)).open_table(_TABLE) if self._stamp.get("whole") else None
 
     def candidates(self, id: str, n: int) -> list[Candidate] | None:
-        """The first ``n`` of a question's; None where they are not there, or the index has changed since."""
-        if self._table is None or n > self._stamp["n"] or self._engine.version() != self._stamp["version"]:
+        """A question's; None where there are none, or another number of them, or the index has changed since.
+
+        Another number is not cut from these: recall merges its two lists by how many are wanted.
+        """
+        stamp = _read_stamp(self._folder)
+        if not stamp.get("whole") or n != stamp["n"] or self._engine.version() != stamp["version"]:
+            return None
+        try:
+            table = lancedb.connect(str(self._folder)).open_table(_TABLE)
+        except (ValueError, OSError, RuntimeError):  # it is being made anew
             return None
         quoted = id.replace("'", "''")
-        rows = self._table.search().where(f"id = '{quoted}'").limit(1).to_arrow().to_pylist()
-        return _candidates(self._engine, rows[0], n) if rows else None
+        rows = table.search().where(f"id = '{quoted}'").limit(1).to_arrow().to_pylist()
+        return _candidates(self._engine, rows[0]) if rows else None
 
 
-def precompute(index: Index, n: int = 100) -> int:
+def precompute(index: Index, n: int = CANDIDATES) -> int:
     """Find ``n`` candidates of every question of ``index``; how many questions there are.
 
-    A run that was killed is gone on with, as long as the index has not changed.
+    Searches that ask for as many take them. A run that was killed is gone on with if the index has not changed since.
 
     Raises:
         EngineError: The engine cannot tell whether it has changed.
@@ -69,6 +75,7 @@ def precompute(index: Index, n: int = 100) -> int:
         raise EngineError(f"{index.folder}: its engine does not tell when it has changed, so nothing can be kept")
     folder, stamp = index.folder / _FOLDER, {"version": version, "n": n}
     if {**_read_stamp(folder), "whole": False} != {**stamp, "whole": False}:
+        (folder / _STAMP).unlink(missing_ok=True)  # first: without it nothing that follows is read
         shutil.rmtree(folder, ignore_errors=True)
         _write_stamp(folder, {**stamp, "whole": False})
     table = lancedb.connect(str(folder)).create_table(_TABLE, schema=_COLUMNS, exist_ok=True)
@@ -81,6 +88,7 @@ def precompute(index: Index, n: int = 100) -> int:
                 some = new[start : start + _AT_ONCE]
                 table.add(pa.Table.from_pylist([_found(recall, row, n) for row in some], schema=_COLUMNS))
                 bar.update(len(some))
+    table.optimize()
     table.create_index("id", config=BTree())
     _write_stamp(folder, {**stamp, "whole": True})
     return table.count_rows()
@@ -98,11 +106,10 @@ def _found(recall: Recall, row: dict[str, object], n: int) -> dict[str, object]:
     }
 
 
-def _candidates(engine: SearchEngine, row: dict[str, Sequence[object]], n: int) -> list[Candidate]:
-    records = engine.get([str(id) for id in row["found"][:n]], ["question", "images"])
-    questions = [question_of(one["question"], one["images"]) for one in records.to_pylist()]
-    scores = zip(row["scores"], row["cosines"], row["words"], strict=True)
-    return [Candidate(question, *of) for question, of in zip(questions, scores, strict=False)]  # type: ignore[arg-type]
+def _candidates(engine: SearchEngine, row: dict[str, Any]) -> list[Candidate]:
+    scores = dict(zip(row["found"], zip(row["scores"], row["cosines"], row["words"], strict=True), strict=True))
+    records = engine.get(row["found"], ["question", "images"]).to_pylist()
+    return [Candidate(question_of(one["question"], one["images"]), *scores[one["id"]]) for one in records]
 
 
 def _read_stamp(folder: Path) -> dict[str, int]:

@@ -13,7 +13,7 @@ from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
 from tqnet.search.evaluation import FIRST, similar_queries
-from tqnet.search.recall import Recall
+from tqnet.search.recall import CANDIDATES, Recall
 
 #: Name of the order that is there before any model ranks.
 RECALL = "order of recall"
@@ -85,7 +85,7 @@ def recalled(
     found = []
     for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        candidates = recall(bank[at], vector, first, duplicates=True)
+        candidates = recall(bank[at], vector, max(CANDIDATES, first), duplicates=True)[:first]
         numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
         neighbours = similarity.neighbours(at)
         similar = np.isin(numbers, neighbours)
@@ -96,7 +96,13 @@ def recalled(
 def evaluate_ranking(
     queries: Sequence[Recalled], bank: QuestionBank, rankers: Mapping[str, ScorePairs]
 ) -> dict[str, RankingScores]:
-    """Of the order of recall, and of the order that each of ``rankers`` makes of the same candidates."""
+    """Of the order of recall, and of the order that each of ``rankers`` makes of the same candidates.
+
+    Raises:
+        ValueError: One has the name of the order of recall.
+    """
+    if RECALL in rankers:
+        raise ValueError(f"{RECALL!r} is the name of what rankers are compared with")
     pairs = [(bank[one.query], bank[int(at)]) for one in queries for at in one.candidates]
     ends = np.cumsum([len(one.candidates) for one in queries])[:-1]
     results = {RECALL: _scores(queries, [np.arange(len(one.candidates)) for one in queries])}
@@ -131,7 +137,7 @@ def ranking_table(results: Mapping[str, RankingScores], first: int, title: str =
     count = len(next(iter(results.values())).groups)
     header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over the row above")
     notes = (
-        f"{count:,} queries with five similar questions, each with the first {first} candidates of recall. Intervals "
-        "are 95 %, by group.",
+        f"{count:,} queries with five similar questions, each with the first {first} candidates of recall, duplicates "
+        "of the query among them. Intervals are 95 %, by group.",
     )
     return Table(title, header, tuple(rows), notes)

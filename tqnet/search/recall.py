@@ -28,6 +28,9 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 #: Least share of three-word runs, numbers as they are, that near duplicates have in common.
 NEAR = 0.9
 
+#: How many candidates are recalled, if nothing else is asked for.
+CANDIDATES = 100
+
 #: What a source finds beyond the candidates that are wanted, for those that are duplicates.
 _SPARE = 20
 
@@ -74,7 +77,7 @@ class Recall:
         self,
         query: Question,
         vector: np.ndarray | None = None,
-        n: int = 100,
+        n: int = CANDIDATES,
         where: Sequence[Filter] = (),
         *,
         by: Collection[str] = ("text", "vector"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -35,7 +36,7 @@ class Reranked:
 class Rerank:
     """The re-rank stage; whatever is None or 0 is switched off.
 
-    A candidate that does not say its difficulty, or whose concepts the curriculum does not have, is kept and says so.
+    A candidate that does not say its difficulty, or has no concept that the curriculum has, is kept and says so.
 
     Attributes:
         student: A ``strong`` one gets questions as hard as the query or harder, a ``weak`` one as hard or easier.
@@ -43,8 +44,8 @@ class Rerank:
         stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the semester.
         curriculum: By which that is told.
         section: The current one; by default the latest that the query needs.
-        prefer: Whether a ``variant`` of the query comes first, as in the paper, or a ``similar`` question; its
-            duplicates are dropped.
+        prefer: Whether every ``variant`` of the query comes first, as in the paper, or every ``similar`` question; then
+            the other kind, then what is unrelated, each in the order of ranking. Duplicates of the query are dropped.
         classify: Tells these kinds apart.
         diversity: From 0 to 1, how much a question is put back for what it shares with those before it (maximal
             marginal relevance, Carbonell and Goldstein 1998, by words in common).
@@ -73,6 +74,8 @@ class Rerank:
             raise ValueError(f"section: the curriculum has no {self.section!r}")
         if self.prefer and self.classify is None:
             raise ValueError("prefer: kinds are told apart by a classifier of pairs, and there is none")
+        if not 0 <= self.tolerance < math.inf:
+            raise ValueError(f"tolerance: {self.tolerance} is not in [0, inf)")
         if not 0 <= self.diversity <= 1:
             raise ValueError(f"diversity: {self.diversity} is not in [0, 1]")
 
@@ -96,9 +99,10 @@ class Rerank:
                 judged.append((noted(one, "dropped: duplicate of the query"), False))
             else:
                 judged.append((noted(one, f"{kind} {chance.max():.2f}"), True))
-        first = chances[:, RELATIONS.index(self.prefer)] > chances[:, RELATIONS.index(_other(self.prefer))]
-        order = sorted(range(len(judged)), key=lambda at: not first[at])
-        return [judged[at] for at in order]
+        order = [self.prefer, *(kind for kind in PREFERENCES if kind != self.prefer)]
+        kinds = [RELATIONS[place] for place in chances.argmax(1)]
+        rank = [order.index(kind) if kind in order else len(order) for kind in kinds]
+        return [judged[at] for at in sorted(range(len(judged)), key=rank.__getitem__)]
 
     def _by_difficulty(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
         if self.student is None:
@@ -160,7 +164,3 @@ class Rerank:
 def noted(one: Candidate, note: str) -> Candidate:
     """With one more note."""
     return replace(one, notes=(*one.notes, note))
-
-
-def _other(kind: str) -> str:
-    return next(of for of in PREFERENCES if of != kind)

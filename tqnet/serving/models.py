@@ -28,6 +28,7 @@ class SearchBody(BaseModel):
     student: Literal["strong", "weak"] | None = Field(
         None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
     )
+    tolerance: float = Field(0.0, ge=0, allow_inf_nan=False, description="Difficulties so near count as the same")
     stage: Literal["practice", "review"] | None = Field(
         None, description="Nothing beyond the current section, or semester, of the server's curriculum"
     )
@@ -67,7 +68,7 @@ class QuestionBody(BaseModel):
 class Result(BaseModel):
     """A question that was found."""
 
-    score: float = Field(description="By which results are ordered; more is better")
+    score: float = Field(description="Of recall; more is better")
     cosine: float | None = Field(description="Of the vectors; null where they were not asked")
     words: float | None = Field(description="BM25 of the words in common; null where the text has not found it")
     rank: float | None = Field(description="Probability that it is similar, by the ranker; null without one")

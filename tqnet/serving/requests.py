@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import HTTPException, Request
@@ -38,9 +38,9 @@ class Search:
     def key(self) -> Hashable:
         """Equal for equal searches; without the figures themselves."""
         asked = self.text, tuple(figure.digest for figure in self.figures), self.id, self.k, self.where, self.by
-        whom = self.rerank
-        served = whom and (whom.student, whom.stage, whom.section, whom.prefer, whom.diversity)
-        return *asked, self.difficulty, served
+        # The server has one curriculum and one classifier, which are the same in every search.
+        whom = self.rerank and replace(self.rerank, stage=None, prefer=None, curriculum=None, classify=None)
+        return *asked, self.difficulty, whom, self.rerank and (self.rerank.stage, self.rerank.prefer)
 
 
 async def read_search(request: Request, settings: Settings) -> Search:
@@ -89,6 +89,7 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
     try:
         return Rerank(
             student=body.student,
+            tolerance=body.tolerance,
             stage=body.stage,
             curriculum=settings.curriculum,
             section=body.section,

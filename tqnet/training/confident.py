@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 import numpy as np
+
+
+def check_installed() -> None:
+    """ImportError where cleanlab is missing."""
+    if find_spec("cleanlab") is None:
+        raise ImportError("folds: confident learning needs the package cleanlab: pip install 'tqnet[rank]'")
 
 
 def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
@@ -17,10 +25,7 @@ def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
     Returns:
         bool [p].
     """
-    try:
-        from cleanlab.filter import find_label_issues
-    except ImportError as error:
-        raise ImportError("folds: confident learning needs the package cleanlab: pip install 'tqnet[rank]'") from error
+    from cleanlab.filter import find_label_issues
 
     if similar.all() or not similar.any():  # of one kind nothing can be confused
         return np.ones(len(similar), dtype=bool)

@@ -61,7 +61,7 @@ class ExercisePairs:
         return (np.random.default_rng(seed).permutation(len(queries)) % count)[place]
 
     def save(self, path: Path, bank: QuestionBank) -> None:
-        """As a file of pairs (``a``, ``b``, ``similar``), to be looked at or trained on by ``data.pairs``."""
+        """As lines of JSON with the ids ``a`` of the query and ``b`` of the candidate, ``similar``, and ``kind``."""
         ids = bank.ids
         with atomic(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
             for query, candidate, similar, kind in zip(
@@ -94,7 +94,8 @@ def made_pairs(
     Args:
         vectors: Of the questions, ``[n, width]``: with exact text they recall candidates.
         counts: Of each kind, how many candidates a query has: ``similar`` ones; the first that are ``recalled``; such
-            of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once.
+            of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once, and not
+            where it was a query whose candidate is the query now: a fold shall not have seen what it is to judge.
     """
     rng = np.random.default_rng(seed)
     everyone, ids = np.arange(len(bank)), bank.ids
@@ -103,6 +104,7 @@ def made_pairs(
     by_vector = VectorRanker(vectors, ids).top(queries, everyone, depth)
     of_concept = questions_of_concepts(bank)
     rows: list[tuple[int, int, bool, str]] = []
+    made: set[tuple[int, int]] = set()
     for query, text, vector in zip(queries.tolist(), by_text, by_vector, strict=True):
         neighbours = similarity.neighbours(query)
         others = [at for path in bank[query].knowledge for at in of_concept[path]]
@@ -115,7 +117,9 @@ def made_pairs(
         kinds: dict[int, str] = {}
         for kind, candidates in found.items():
             for candidate in candidates:
-                kinds.setdefault(candidate, kind)
+                if (candidate, query) not in made:
+                    kinds.setdefault(candidate, kind)
+        made |= {(query, candidate) for candidate in kinds}
         similar = set(neighbours.tolist())
         rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
     first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
@@ -130,7 +134,7 @@ def _dissimilar(
     pool: Sequence[int] | np.ndarray, query: int, neighbours: np.ndarray, count: int, rng: np.random.Generator
 ) -> list[int]:
     """At random some of ``pool``, neither the query nor similar to it."""
-    drawn = rng.permutation(np.asarray(pool, dtype=int))
+    drawn = rng.permutation(np.unique(np.asarray(pool, dtype=int)))
     return drawn[~np.isin(drawn, neighbours) & (drawn != query)][:count].tolist()
 
 
@@ -151,6 +155,8 @@ class PairViews(QuestionViews):
 
     Args:
         analyses: Whether pairs have the tasks that read analyses, where there are any (FSE's T2 and T3).
+            NOTE: of T3, where the paper has both, a pair has a positive or a negative, drawn anew in every epoch; and
+            its negatives of similar pairs are chosen by ``similarity``, whatever the noise in the labels.
         length: Tokens of a pair.
     """
 

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.search.samples import WIDTH, make_questions, make_vectors
+from tqnet.questions import Question, Similarity
+from tqnet.search.evaluation import index_bank
+from tqnet.search.lance import LanceEngine
+from tqnet.search.ranking_evaluation import RECALL, evaluate_ranking, ranking_table, recalled
+from tqnet.search.records import records, schema
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> LanceEngine:
+    made = LanceEngine(tmp_path / "lance", schema(WIDTH))
+    questions = [replace(of, group=f"g{at % 6}", split="test") for at, of in enumerate(make_questions())]
+    made.add(records(questions, make_vectors()))
+    return made
+
+
+def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
+    bank = index_bank(engine)
+    queries = recalled(engine, bank, Similarity.from_groups(bank), first=30, limit=12)
+    assert len(queries) == 12
+    assert all(len(one.candidates) == 30 and one.relevant == 9 for one in queries)
+    assert all(one.query not in one.candidates for one in queries)
+
+    def knows(pairs: Sequence[tuple[Question, Question]]) -> np.ndarray:
+        return np.array([float(query.group == candidate.group) for query, candidate in pairs])
+
+    results = evaluate_ranking(queries, bank, {"right": knows, "wrong": lambda pairs: -knows(pairs)})
+    assert list(results) == [RECALL, "right", "wrong"]
+    found = np.array([min(5, int(one.similar.sum())) / 5 for one in queries])
+    np.testing.assert_allclose(results["right"].precision[5], found)
+    assert results["wrong"].precision[5].max() == 0
+    first = np.array([one.similar[:5].mean() for one in queries])
+    np.testing.assert_allclose(results[RECALL].precision[5], first)
+    low, high = results["right"].interval(5, over=results[RECALL])
+    assert 0 < low < high
+    lines = ranking_table(results, 30).text().splitlines()
+    assert lines[3].split()[0] == "right"
+    assert f"{(found - first).mean():+.3f}" in lines[3]
+    with pytest.raises(ValueError, match="is the name of what rankers are compared with"):
+        evaluate_ranking(queries, bank, {RECALL: knows})
+
+
+def test_nobody_has_five_similar_ones(engine: LanceEngine) -> None:
+    bank = index_bank(engine)
+    with pytest.raises(ValueError, match="no question of split 'valid'"):
+        recalled(engine, bank, Similarity.from_groups(bank), split="valid")
