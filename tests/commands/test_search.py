@@ -250,6 +250,9 @@ def test_whom_the_answer_is_for(
         (["--stage", "review", "--curriculum", "nowhere.yaml"], "nowhere.yaml: no such curriculum"),
         ([*stage, "--section", "Astrology"], "the curriculum has no 'Astrology'"),
         (["--diversity", "3"], "diversity: 3.0 is not in"),
+        (["--tolerance", "1"], "--tolerance: of no use without --student"),
+        (["--curriculum", str(curriculum)], "--curriculum: of no use without --stage"),
+        (["--pairs-model", bank_folder], "--pairs-model: of no use without --prefer"),
         (["--ranker", bank_folder], "no ranker"),
     ):
         assert main(["search", index, "--id", query.id, *wrong, *FAST]) == 2

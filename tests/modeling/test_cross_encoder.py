@@ -63,6 +63,9 @@ def test_saved_and_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path
     assert loaded.length == 120
     assert not loaded.training
     np.testing.assert_allclose(loaded.probabilities(pairs), cross.probabilities(pairs), atol=1e-6)
+    (tmp_path / "ranker" / "cross_encoder.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"cross_encoder.json: not as finetune/ranker.py writes it"):
+        CrossEncoder.from_pretrained(str(tmp_path / "ranker"))
     cross.encoder.save_pretrained(tmp_path / "encoder")
     with pytest.raises(FileNotFoundError, match="no ranker"):
         CrossEncoder.from_pretrained(tmp_path / "encoder")

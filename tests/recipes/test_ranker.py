@@ -42,7 +42,10 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     assert main(["index", bank, "--model", str(run.out / "folds" / "0" / "model"), "--out", index]) == 0
     capsys.readouterr()
     named = f"ranker={run.out / 'model'}"
-    assert main(["evaluate", "ranking", index, named, "--first", "5", "--queries", "4", "--json"]) == 0
+    out = tmp_path / "ranking"
+    few = ["--first", "5", "--queries", "4"]
+    assert main(["evaluate", "ranking", index, named, *few, "--json", "--out", str(out)]) == 0
+    assert "rankers: `ranker: files " in (out / "results.md").read_text()
     scores = json.loads(capsys.readouterr().out)
     assert list(scores) == ["order of recall", "ranker"]
     # Of five candidates any order has the same five first.

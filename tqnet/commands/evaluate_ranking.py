@@ -44,6 +44,7 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
+    from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.cross_encoder import CrossEncoder
     from tqnet.search.evaluation import index_bank
@@ -71,7 +72,9 @@ def run(args: argparse.Namespace) -> int:
     numbers = {name: _numbers(scores) for name, scores in results.items()}
     table = ranking_table(results, args.first)
     if args.out:
-        write_results(Path(args.out), {"command": command(args), **index.facts}, {"orders": numbers}, table.markdown())
+        digests = "; ".join(f"{name}: files {content_digest(folder)}" for name, folder in folders.items())
+        facts = {"command": command(args), **index.facts, "rankers": digests}
+        write_results(Path(args.out), facts, {"orders": numbers}, table.markdown())
     print(json.dumps(numbers, indent=2) if args.json else table.text())
     return 0
 

@@ -37,7 +37,7 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("re-ranking")
     group.add_argument("--student", choices=("strong", "weak"), help="as hard or harder; as hard or easier")
     group.add_argument("--difficulty", type=float, metavar="D", help="of a query that is typed")
-    group.add_argument("--tolerance", type=_amount, default=0.0, metavar="D", help="difficulties so near are equal (0)")
+    group.add_argument("--tolerance", type=_amount, metavar="D", help="difficulties so near are equal (0)")
     group.add_argument(
         "--stage", choices=("practice", "review"), help="nothing beyond the current section; beyond the semester"
     )
@@ -57,9 +57,10 @@ def classify_of(args: argparse.Namespace) -> Classify | None:
     """The classifier of pairs; None without ``--pairs-model``."""
     if not args.pairs_model:
         return None
+    from tqnet.modeling.encode import accelerator
     from tqnet.modeling.pairs import PairClassifier
 
-    return PairClassifier.from_pretrained(args.pairs_model).classify
+    return PairClassifier.from_pretrained(args.pairs_model).to(args.device or accelerator() or "cpu").classify
 
 
 def _amount(text: str) -> float:
@@ -87,7 +88,20 @@ def rank_of(args: argparse.Namespace) -> Rank | None:
 
 
 def rerank_of(args: argparse.Namespace) -> Rerank | None:
-    """The re-ranking stage; None where nothing of it is asked for."""
+    """The re-ranking stage; None where nothing of it is asked for.
+
+    Raises:
+        ValueError: What is said is of no use without what is not.
+    """
+    for name, without in (
+        ("difficulty", "student"),
+        ("tolerance", "student"),
+        ("curriculum", "stage"),
+        ("section", "stage"),
+        ("pairs_model", "prefer"),
+    ):
+        if getattr(args, name) is not None and getattr(args, without) is None:
+            raise ValueError(f"--{name.replace('_', '-')}: of no use without --{without}")
     if not (args.student or args.stage or args.prefer or args.diversity):
         return None
     from tqnet.search.curriculum import Curriculum
@@ -95,7 +109,7 @@ def rerank_of(args: argparse.Namespace) -> Rerank | None:
 
     return Rerank(
         student=args.student,
-        tolerance=args.tolerance,
+        tolerance=args.tolerance or 0.0,
         stage=args.stage,
         curriculum=Curriculum.load(Path(args.curriculum)) if args.curriculum else None,
         section=args.section,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -63,15 +64,16 @@ class CrossEncoder(nn.Module):
         """A packed batch of pairs, each as one question -> logits [p]."""
         return self.head(self.encoder(**batch).embedding)[1]
 
-    def save_pretrained(self, folder: Path) -> None:
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write encoder, head and settings to ``folder``."""
+        folder = Path(folder)
         self.encoder.save_pretrained(folder)
         save_file({name: of.cpu().contiguous() for name, of in self.head.state_dict().items()}, folder / _HEAD)
         with atomic(folder / _SETTINGS) as temporary:
             temporary.write_text(json.dumps({"length": self.length}) + "\n", encoding="utf-8")
 
     @classmethod
-    def from_pretrained(cls, folder: Path, device: str | torch.device | None = None) -> CrossEncoder:
+    def from_pretrained(cls, folder: str | os.PathLike[str], device: str | torch.device | None = None) -> CrossEncoder:
         """From what :meth:`save_pretrained` wrote, as ``finetune/ranker.py`` does.
 
         Args:
@@ -79,10 +81,16 @@ class CrossEncoder(nn.Module):
 
         Raises:
             FileNotFoundError: It is no folder of that kind.
+            ValueError: Its settings are damaged.
         """
+        folder = Path(folder)
         if not (folder / _SETTINGS).is_file():
             raise FileNotFoundError(f"{folder}: no ranker ({_SETTINGS} is missing); finetune/ranker.py makes one")
-        cross = cls(load_model(folder), **json.loads((folder / _SETTINGS).read_text(encoding="utf-8")))
+        try:
+            length = int(json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))["length"])
+        except (KeyError, TypeError, ValueError):
+            raise ValueError(f"{folder / _SETTINGS}: not as finetune/ranker.py writes it") from None
+        cross = cls(load_model(folder), length)
         cross.head.load_state_dict(load_file(folder / _HEAD))
         return cross.eval().to(device or accelerator() or "cpu")
 

@@ -113,7 +113,8 @@ class Index:
     @property
     def facts(self) -> dict[str, str]:
         """For the head of what is measured with it."""
-        return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": self.manifest.model}
+        model = self.manifest.model + (f", files {self.manifest.digest}" if self.manifest.digest else "")
+        return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": model}
 
     def replaced(self) -> bool:
         """Whether there is another index in the folder now, as ``tqnet index --replace`` leaves it.

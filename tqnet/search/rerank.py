@@ -82,7 +82,7 @@ class Rerank:
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Reranked:
         """``candidates``, best first, as they serve ``query``."""
         kept, dropped = list(candidates), []
-        for step in (self._by_kind, self._by_difficulty, self._by_stage):
+        for step in (self._by_difficulty, self._by_stage, self._by_kind):  # the dearest last
             judged = step(query, kept)
             kept = [one for one, fits in judged if fits]
             dropped += [one for one, fits in judged if not fits]
