@@ -27,7 +27,9 @@ from tqnet.evaluation.metrics import mean_average_precision
 from tqnet.files import atomic
 from tqnet.libraries import precision
 from tqnet.modeling.cross_encoder import CrossEncoder, TaskHead
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.experts import TaskExperts
+from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
 from tqnet.training import session
@@ -204,9 +206,15 @@ def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(candidates)[:count])
 
 
+def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
+    """The same each time, whatever was drawn before: a resumed run builds fewer."""
+    set_seed(config.run.seed)
+    return session.build(config, bank)
+
+
 def start_vectors(config: RankerConfig, bank: QuestionBank) -> np.ndarray:
     """Of the model that is started from: what recall searches by."""
-    model, _ = session.build(config, bank)
+    model, _ = start_model(config, bank)
     return model.encode(bank, precision=precision(config.run.precision), show_progress=True)
 
 
@@ -268,8 +276,7 @@ def train(
     validation: tuple[QuestionBank, ExercisePairs] | None,
 ) -> Path:
     """The cross-encoder of ``pairs``; its folder."""
-    set_seed(config.run.seed)  # whatever the folds before it have drawn
-    model, processor = session.build(config, bank)
+    model, processor = start_model(config, bank)
     with session.settings_at_fault():  # more tokens than the encoder has positions
         cross = CrossEncoder(model, config.length)
     ranker = MultiTaskRanker(cross, config)
