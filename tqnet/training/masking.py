@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
 from tqnet.training.data import Batch, Item
@@ -33,14 +34,19 @@ class MaskTokens:
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:
         """``batch`` with masked ``input_ids`` and the true tokens as ``extras["labels"]`` [b, t]."""
-        input_ids = batch.inputs["input_ids"].numpy().copy()
-        labels = np.full_like(input_ids, IGNORED)
+        input_ids, labels = self.mask(batch.inputs["input_ids"], items)
+        inputs = {**batch.inputs, "input_ids": input_ids}
+        return dataclasses.replace(batch, views=[inputs], extras={"labels": labels})
+
+    def mask(self, input_ids: Tensor, items: Sequence[Item]) -> tuple[Tensor, Tensor]:
+        """Token ids [b, t] of the questions ``items`` -> masked ones, and the true tokens, IGNORED elsewhere."""
+        masked = input_ids.numpy().copy()
+        labels = np.full_like(masked, IGNORED)
         for row, (epoch, index, view) in enumerate(items):
             # Seeded by question and epoch, so that the batch around it does not matter.
             rng = np.random.default_rng([self.seed, epoch, index, view])
-            self._mask(input_ids[row], labels[row], rng)
-        inputs = {**batch.inputs, "input_ids": torch.from_numpy(input_ids)}
-        return dataclasses.replace(batch, views=[inputs], extras={"labels": torch.from_numpy(labels)})
+            self._mask(masked[row], labels[row], rng)
+        return torch.from_numpy(masked), torch.from_numpy(labels)
 
     def _mask(self, ids: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> None:
         word = np.cumsum(~self.continues[ids])
