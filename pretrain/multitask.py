@@ -134,7 +134,8 @@ def main(config: MultiTaskConfig) -> Path:
         parts=model.parts,
         evaluate=ValidationPrecision.of(model, config.data, config.run),
     )
-    losses = TaskLosses(accelerator, tasks, bank, labels, solutions, model.config.max_images, config.temperature)
+    max_images = model.config.max_images if model.config.reads_images else 0
+    losses = TaskLosses(accelerator, tasks, bank, labels, solutions, max_images, config.temperature)
     for batch in loop:
         multitask.train()
         masked = batch.extras["words"] != IGNORED if "segments" in names else None

@@ -42,7 +42,7 @@ class TaskLosses:
     Args:
         labels: Of each classification.
         solutions: None where they are not compared.
-        max_images: Figures of a question that the model reads.
+        max_images: Figures of a question that the model reads at most.
     """
 
     def __init__(
@@ -57,12 +57,11 @@ class TaskLosses:
     ):
         self.accelerator, self.tasks, self.labels, self.temperature = accelerator, tasks, labels, temperature
         device = accelerator.device
+        hashes = session.content_hashes(bank, max_images > 0)
+        self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
+        self.figures = session.figure_hashes(bank, max_images).to(device)
         if solutions is not None:
-            self.contents = session.content_hashes(bank)["fused"].to(device)
             self.has_solution, self.solutions = solutions.present.to(device), solutions.hashes.to(device)
-        if "figures" in tasks:
-            self.texts = session.content_hashes(bank, reads_images=False)["text"].to(device)
-            self.figures = session.figure_hashes(bank, max_images).to(device)
         self._of: dict[str, Callable[[dict[str, Tensor], Batch], Term]] = {
             "words": self.words,
             "order": self.order,
