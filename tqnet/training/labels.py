@@ -69,7 +69,7 @@ def difficulty_labels(bank: QuestionBank, most: int) -> ClassLabels:
     values = np.array(bank.select(known).column("difficulty"), dtype=float)
     ends = np.unique(values)
     if len(ends) > most:
-        ends = np.unique(np.quantile(values, np.arange(1, most + 1) / most, method="higher"))
+        ends = np.unique(np.quantile(values, np.arange(1, most + 1) / most, method="inverted_cdf"))
     labels: list[tuple[int, ...]] = [()] * len(bank)
     for question, level in zip(known, np.searchsorted(ends, values), strict=True):
         labels[question] = (int(level),)

@@ -98,19 +98,21 @@ class TaskViews:
 
     def _segments(self, batch: Batch, items: Sequence[Item]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         real = batch.inputs["attention_mask"].bool()
-        ids = [row[kept].tolist() for row, kept in zip(batch.inputs["input_ids"], real, strict=True)]
+        ids = [row[kept].numpy() for row, kept in zip(batch.inputs["input_ids"], real, strict=True)]
         order = torch.zeros((len(items), 2), dtype=torch.bool)
-        for row, item in enumerate(items if self.order else ()):
-            if found := self._cut(item):
-                ids[row], swapped = found
-                order[row, int(swapped)] = True
-        view = self._text_view(ids)
-        words = torch.full_like(view["input_ids"], IGNORED)
-        if self.mask:
-            view["input_ids"], words = self.mask.mask(view["input_ids"], items)
-        return view, {"words": words, "order": order}
+        if self.order:
+            for row, item in enumerate(items):
+                if found := self._cut(item):
+                    ids[row], swapped = found
+                    order[row, int(swapped)] = True
+        words = torch.full((len(items), max(map(len, ids))), IGNORED)
+        if self.mask is not None:
+            for row, item in enumerate(items):
+                ids[row], tokens = self.mask.mask(ids[row], item)
+                words[row, : len(tokens)] = torch.from_numpy(tokens)
+        return self._text_view([row.tolist() for row in ids]), {"words": words, "order": order}
 
-    def _cut(self, item: Item) -> tuple[list[int], bool] | None:
+    def _cut(self, item: Item) -> tuple[np.ndarray, bool] | None:
         """Token ids of a question's two segments, options behind the second, and whether they are swapped.
 
         None where its stem cannot be cut, or what would come out is too long to be read to its end.
@@ -126,7 +128,7 @@ class TaskViews:
         if swapped:
             first, second = second, first
         one, other = self.processor.tokenize([first, dataclasses.replace(question, stem=second).content])
-        ids = [*one, *other[1:]]  # [CLS] first [SEP] second [SEP]
+        ids = np.array([*one, *other[1:]])  # [CLS] first [SEP] second [SEP]
         return (ids, swapped) if len(ids) <= self.processor.max_length else None
 
     def _solutions(self, solutions: Solutions, items: Sequence[Item]) -> list[str]:
