@@ -260,6 +260,27 @@ def test_no_leak(
     assert first.same_weights(second)
 
 
+def test_a_task_takes_the_questions_that_have_its_field(
+    train: Callable[..., Any], copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Batches of two, of which many have nothing for a task: it says nothing of them, and no loss is NaN."""
+    fields = {"answer": None, "analysis": None, "type": None, "difficulty": None, "knowledge": [], "images": []}
+
+    def strip(number: int, record: dict[str, Any]) -> dict[str, Any]:
+        return record if number % 8 == 0 else record | fields
+
+    caplog.set_level("INFO")
+    settings = ["run.batch_size=2", "run.max_steps=12", "run.log_every=1"]
+    run = train("pretrain.multitask", f"data.bank={copy_sample(strip)}", *settings)
+    left = QuestionBank.load(SAMPLE).column("split")[::8].count("train")
+    for task in ("solution", "type", "difficulty", "knowledge"):
+        assert f"{task}: {left} of 476 questions take part" in caplog.text
+    steps = [record for record in run.records if "loss" in record]
+    assert all("words/loss" in record for record in steps)
+    for task in ("solution", "type", "difficulty", "knowledge", "figures"):
+        assert 0 < sum(f"{task}/loss" in record for record in steps) < len(steps), task
+
+
 def test_no_leak_of_texts(train: Callable[..., Any], copy_sample: Callable[..., Path]) -> None:
     """Pre-training does not read the stems of other splits, unless it is told to; they count as a control."""
 

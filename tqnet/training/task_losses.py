@@ -57,9 +57,10 @@ class TaskLosses:
     ):
         self.accelerator, self.tasks, self.labels, self.temperature = accelerator, tasks, labels, temperature
         device = accelerator.device
-        hashes = session.content_hashes(bank, max_images > 0)
-        self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
-        self.figures = session.figure_hashes(bank, max_images).to(device)
+        if not {"solution", "figures"}.isdisjoint(tasks):  # contrasts: what is equal is no negative
+            hashes = session.content_hashes(bank, max_images > 0)
+            self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
+            self.figures = session.figure_hashes(bank, max_images).to(device)
         if solutions is not None:
             self.has_solution, self.solutions = solutions.present.to(device), solutions.hashes.to(device)
         self._of: dict[str, Callable[[dict[str, Tensor], Batch], Term]] = {
