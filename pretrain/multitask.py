@@ -109,7 +109,7 @@ def main(config: MultiTaskConfig) -> Path:
     if not isinstance(model, TQNetModel):
         raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
     if model.config.fusion == "joint" and config.weights.figures:  # its text embedding has seen the figures
-        raise ConfigError("model.fusion: joint joins texts and figures, which weights.figures contrasts; 0 does not")
+        raise ConfigError("model.fusion: joint joins text and figures, which weights.figures contrasts; set that to 0")
 
     labels = labels_of(bank, config)
     solutions = Solutions.of(bank, processor, config.least_solution) if config.weights.solution else None
@@ -187,7 +187,7 @@ def tasks_of(
             log.warning("%s: no question takes part; the task is left out", task)
     if tasks := {task: weight for task, weight in weights.items() if counts[task]}:
         return tasks
-    raise ConfigError("weights: of the tasks that are left, no question takes part in any")
+    raise ConfigError("weights: no question takes part in any task of a weight above 0")
 
 
 if __name__ == "__main__":

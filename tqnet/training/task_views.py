@@ -59,7 +59,7 @@ class TaskViews:
     """Packs the views of the tasks, beside that of the question as it is.
 
     NOTE: as in ALBERT, masked words and the order of segments share a view and so a forward pass. What is left of the
-    text is enough for both, and neither reaches the vectors, which are made of the question as it is.
+    text is enough for both, and neither reaches the vectors, which are of the question as it is.
 
     Args:
         names: Of the views that are wanted, in their order: ``content``, the question as it is; ``segments``, its text
