@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 from transformers import PreTrainedModel
 
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
+from tqnet.objectives import masked_token_prediction
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
 from tqnet.training.distributed import weight_of_mean
@@ -57,11 +57,8 @@ class MaskedLanguageModel(nn.Module):
         """
         hidden = self.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         masked = labels != IGNORED
-        logits = self.head(hidden[masked], self.text.get_input_embeddings().weight).float()
-        # A batch of bare figures has no word to mask: its loss is zero, not the mean of nothing.
-        count = masked.sum().clamp(min=1)
-        loss = F.cross_entropy(logits, labels[masked], reduction="sum") / count
-        return loss, (logits.argmax(-1) == labels[masked]).sum() / count
+        logits = self.head(hidden[masked], self.text.get_input_embeddings().weight)
+        return masked_token_prediction(logits, labels[masked])
 
 
 def main(config: MLMConfig) -> Path:

@@ -16,6 +16,7 @@ from tqnet.bench.scores import (
     DifficultyTerms,
     ProbeTerms,
     QueryScores,
+    RecallTerms,
     RowScores,
     difficulty,
     difficulty_gain,
@@ -23,8 +24,10 @@ from tqnet.bench.scores import (
     f1_gain,
     precision,
     precision_gain,
+    recall,
+    recall_gain,
 )
-from tqnet.bench.suite import Row, Stage, Suite
+from tqnet.bench.suite import Row, Stage, Suite, SuiteError
 from tqnet.bench.table import concept_table, difference_table, render
 from tqnet.evaluation.table import NOTHING
 
@@ -168,6 +171,36 @@ def test_difficulty_and_agreement(tmp_path: Path) -> None:
     (difference,) = differences(Suite("A table", "bank", difficulty=True), rows)
     assert difference.gains["DOA"][0] > 0 > difference.gains["MAE"][0]
     assert rows[1].to_dict()["agreement"][0]["spearman"] == 0.5
+
+
+def with_recall(values: list[float], queries: list[int] | None = None) -> RowScores:
+    terms = RecallTerms(100, queries or list(range(len(values))), [i // 2 for i in range(len(values))], values)
+    return replace(row(0.5, 0), recall=terms)
+
+
+def test_recall(tmp_path: Path) -> None:
+    low, high = with_recall([0.2, 0.4, 0.0, 1.0]), with_recall([0.6, 0.4, 0.5, 1.0])
+    assert recall([low, high]).mean == pytest.approx(0.5125)
+    found = recall_gain([low], [high])
+    assert found is not None
+    assert found[0] == pytest.approx(0.225)
+    assert found[1] == pytest.approx((0.2, 0.25))  # the gains of two groups
+    assert recall_gain([low], [with_recall([0.6, 0.4, 0.5, 1.0], [0, 1, 2, 4])]) is None  # other queries
+    assert recall_gain([low], [row(0.5, 0)]) is None
+    (kept,) = finished(high)
+    kept.save(tmp_path)
+    assert Finished.find(kept.key, [tmp_path]) == kept
+    rows = [RowResult(Row(name, source="tfidf"), finished(of)) for name, of in (("low", low), ("high", high))]
+    rows.append(RowResult(Row("old", source="tfidf"), finished(row(0.5, 0))))
+    suite = Suite("A table", "bank", recall=100)
+    assert "R@100" in render(suite, rows)
+    assert "R@100" not in render(Suite("A table", "bank"), rows)
+    against_low, old = differences(suite, rows)
+    assert against_low.gains["R@100"] == found
+    assert old.gains["R@100"] is None
+    assert rows[0].to_dict()["recall"] == [pytest.approx(0.4)]
+    with pytest.raises(SuiteError, match="recall: 0 is less than 1"):
+        Suite("A table", "bank", recall=0)
 
 
 def test_tables_of_rows_that_lack_something() -> None:

@@ -28,6 +28,7 @@ from tqnet.modeling.build import load_model  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
 from tqnet.modeling.model import TQNetModel  # noqa: E402
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
+from tqnet.modeling.multitask import MultiTaskModel  # noqa: E402
 from tqnet.objectives import (  # noqa: E402
     concept_classification,
     cross_modal_infonce,
@@ -40,8 +41,12 @@ from tqnet.training.concepts import ConceptLabels  # noqa: E402
 from tqnet.training.contrast import ShuffledKeys, same  # noqa: E402
 from tqnet.training.data import Batch, QuestionViews  # noqa: E402
 from tqnet.training.distributed import any_process, gather_with_own_gradient, weight_of_mean  # noqa: E402
+from tqnet.training.labels import ClassLabels, label_head, type_labels  # noqa: E402
+from tqnet.training.masking import IGNORED, MaskTokens  # noqa: E402
 from tqnet.training.sampler import LocalBatches  # noqa: E402
 from tqnet.training.session import content_hashes  # noqa: E402
+from tqnet.training.task_losses import TaskLosses  # noqa: E402
+from tqnet.training.task_views import Solutions, TaskViews  # noqa: E402
 
 
 @dataclass
@@ -78,11 +83,13 @@ def banks() -> dict[str, QuestionBank]:
     return {"mixed": bank.select(mixed), "one_sided": bank.select(one_sided), "bare": bank.select(bare)}
 
 
-def local_batch(accelerator: Accelerator, bank: QuestionBank, model: TQNetModel, views: int) -> Batch:
+def local_batch(
+    accelerator: Accelerator, bank: QuestionBank, model: TQNetModel, views: int, prepare: TaskViews | None = None
+) -> Batch:
     """This process's share, as a recipe's loader makes it."""
     world, rank = accelerator.num_processes, accelerator.process_index
     assert model.processor is not None
-    dataset = QuestionViews(bank, model.processor, seed=0, views=views)
+    dataset = QuestionViews(bank, model.processor, seed=0, views=views, prepare=prepare)
     (items,) = LocalBatches(OneBatch(len(bank)), 0, 1, rank, world, views)
     return dataset.collate([dataset[item] for item in items]).to(accelerator.device)
 
@@ -185,6 +192,32 @@ def classified(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dic
     return {"gradients": gradients(classifier)}
 
 
+def multitask(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dict[str, Any]:
+    """Gradients of all tasks together: means over what takes part on both processes, contrasts over both."""
+    torch.manual_seed(1)
+    model = load_model(folder)
+    few = [own if row > 4 else () for row, own in enumerate(ConceptLabels.from_bank(bank, 3).labels)]
+    labels = {"type": type_labels(bank), "knowledge": ClassLabels(ConceptLabels.from_bank(bank, 3).names, few)}
+    assert model.processor is not None
+    solutions = Solutions.of(bank, model.processor, 12)  # which only some have
+    heads = {name: label_head(model.config.hidden_size, of) for name, of in labels.items()}
+    tasks = ("words", "order", "solution", "figures", *labels)
+    module = MultiTaskModel(model, set(tasks), heads)
+    still(module)
+    trained = accelerator.prepare(module)
+    losses = TaskLosses(accelerator, tasks, bank, labels, solutions, model.config.max_images, 0.1)
+    mask = MaskTokens(model.processor.tokenizer, 0.15, seed=0)
+    names = ("content", "segments", "solution")
+    views = TaskViews(names, bank, model.processor, 0, mask, True, solutions)
+    for _ in range(2):  # DDP complains of an unused parameter in the second step
+        batch = local_batch(accelerator, bank, model, 1, views)
+        found = trained(**dict(zip(names, batch.views, strict=True)), masked=batch.extras["words"] != IGNORED)
+        terms = losses(found, batch)
+        accelerator.backward(torch.stack([term.loss for term in terms.values()]).sum())
+    contrasts = {name: terms[name].loss.detach() for name in ("solution", "figures")}
+    return {"gradients": gradients(module), **contrasts}
+
+
 def measure(folder: str) -> dict[str, dict[str, Any]]:
     accelerator = Accelerator(cpu=True)
     found = banks()
@@ -193,6 +226,7 @@ def measure(folder: str) -> dict[str, dict[str, Any]]:
         results[f"moco uni {name}"] = contrast(accelerator, folder, bank, ("fused",))
         results[f"moco seq {name}"] = contrast(accelerator, folder, bank, ("text", "visual"))
         results[f"scl {name}"] = supervised(accelerator, folder, bank, "scl")
+        results[f"multitask {name}"] = multitask(accelerator, folder, bank)
         results[f"scl {name} in chunks"] = supervised(accelerator, folder, bank, "scl", chunk=3)
     results["pair mixed"] = supervised(accelerator, folder, found["mixed"], "pair")
     pictured = found["mixed"].select([i for i, images in enumerate(found["mixed"].column("images")) if images])

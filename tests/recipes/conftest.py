@@ -33,6 +33,7 @@ CONFIGS = {
     "pretrain.clip": "CLIPConfig",
     "pretrain.consert": "ConSERTConfig",
     "pretrain.disenqnet": "DisenQNetConfig",
+    "pretrain.multitask": "MultiTaskConfig",
     "pretrain.quesnet": "QuesNetPretrainingConfig",
     "finetune.similar": "SimilarConfig",
     "finetune.knowledge": "KnowledgeConfig",

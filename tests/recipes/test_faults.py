@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 
+from pretrain.multitask import TaskWeights
 from tqnet.evaluation.sources import source_notes
 from tqnet.questions import BankError, QuestionBank
 from tqnet.training.config import ConfigError, DataConfig
@@ -19,6 +20,7 @@ from tqnet.training.loop import NonFiniteLossError, TrainingLoop
 from tqnet.training.session import clear_errors, training_questions
 from tqnet.training.validation import similar_questions
 
+TASKS = tuple(vars(TaskWeights()))
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 
 
@@ -134,6 +136,16 @@ def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
         ("pretrain.clip", ["run.batch_size=500"], r"^data\.bank: .* \d+ .* with a figure, too few .* 500"),
         ("pretrain.clip", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.clip", ["model.fusion=joint"], r"^model\.fusion: joint"),
+        ("pretrain.multitask", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
+        ("pretrain.multitask", ["model.fusion=joint"], r"^model\.fusion: joint .*weights\.figures"),
+        ("pretrain.multitask", ["level=7"], r"^level: .*7"),
+        ("pretrain.multitask", ["difficulty_levels=1"], r"^difficulty_levels: 1 is less than 2"),
+        ("pretrain.multitask", ["weights.order=-1"], r"^weights\.order: -1"),
+        (
+            "pretrain.multitask",
+            ["data.show=text", *(f"weights.{task}=0" for task in TASKS if task != "figures")],
+            r"^weights: .*no question takes part",
+        ),
         ("pretrain.quesnet", ["model.architecture=tqnet"], r"^model\.architecture: tqnet, where .* a quesnet$"),
         ("pretrain.mlm", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
@@ -207,6 +219,7 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         "difficulty": 1 + number % 5,
         "answer": f"{number}",
         "analysis": "None.",
+        "type": f"type {number % 3}",
     }
     return record | changed
 
@@ -223,6 +236,8 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("pretrain.disenqnet", [], ("valid", "test")),
         ("pretrain.disenqnet", ["data.transductive=true"], ("valid", "test")),
         ("pretrain.clip", [], ("train", "valid", "test")),
+        ("pretrain.multitask", [], ("valid", "test")),
+        ("pretrain.multitask", ["data.transductive=true"], ("valid", "test")),
         ("pretrain.quesnet", ["stage=embedding"], ("train", "valid", "test")),
         ("pretrain.quesnet", ["holes=0.5"], ("train", "valid", "test")),
         ("finetune.similar", ["concept_weight=0.5", "block=2"], ("valid", "test")),
@@ -245,6 +260,27 @@ def test_no_leak(
     other = copy_sample(lambda number, record: scramble(number, record, splits))
     first, second = train(name, *settings, out="first"), train(name, *settings, f"data.bank={other}", out="second")
     assert first.same_weights(second)
+
+
+def test_a_task_takes_the_questions_that_have_its_field(
+    train: Callable[..., Any], copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    """Batches of two, of which many have nothing for a task: it says nothing of them, and no loss is NaN."""
+    fields = {"answer": None, "analysis": None, "type": None, "difficulty": None, "knowledge": [], "images": []}
+
+    def strip(number: int, record: dict[str, Any]) -> dict[str, Any]:
+        return record if number % 8 == 0 else record | fields
+
+    caplog.set_level("INFO")
+    settings = ["run.batch_size=2", "run.max_steps=12", "run.log_every=1"]
+    run = train("pretrain.multitask", f"data.bank={copy_sample(strip)}", *settings)
+    left = QuestionBank.load(SAMPLE).column("split")[::8].count("train")
+    for task in ("solution", "type", "difficulty", "knowledge"):
+        assert f"{task}: {left} of 476 questions take part" in caplog.text
+    steps = [record for record in run.records if "loss" in record]
+    assert all("words/loss" in record for record in steps)
+    for task in ("solution", "type", "difficulty", "knowledge", "figures"):
+        assert 0 < sum(f"{task}/loss" in record for record in steps) < len(steps), task
 
 
 def test_no_leak_of_texts(train: Callable[..., Any], copy_sample: Callable[..., Path]) -> None:

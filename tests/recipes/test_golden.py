@@ -17,6 +17,7 @@ GOLDEN = {
     ("pretrain.consert",): [3.023, 3.162],
     ("pretrain.disenqnet",): [6.232, 6.355],
     ("pretrain.clip",): [2.792, 2.869],
+    ("pretrain.multitask",): [14.710, 15.085],
     ("pretrain.quesnet", "stage=embedding", "target=32"): [5.856, 5.960],
     ("pretrain.quesnet", "stage=holes", "target=32"): [9.145, 9.187],
     ("finetune.similar", "concept_weight=0.5"): [3.815, 3.650],

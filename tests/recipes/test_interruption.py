@@ -40,6 +40,7 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         ("finetune.similar", ["chunk=6", "objective=pair", "run.batch_size=8", "run.accumulate=2"]),
         ("pretrain.mlm", ["run.precision=bf16", "data.workers=0", "optim.name=sgd"]),
         ("pretrain.clip", ["run.precision=fp32", "data.workers=0", "run.epochs=2"]),
+        ("pretrain.multitask", ["run.precision=bf16", "data.workers=2"]),
         ("pretrain.quesnet", ["run.precision=fp32", "data.workers=0", "holes=0.5"]),
         ("finetune.knowledge", ["run.precision=fp32", "data.workers=0"]),
         ("finetune.ranker", ["run.precision=fp32", "data.workers=2", "seeds=30", "folds=0", "run.batch_size=4"]),
@@ -120,7 +121,12 @@ def test_an_error_in_a_worker_ends_the_run(start: Callable[..., Any], tmp_path: 
 
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("pretrain.mlm", []), ("pretrain.moco", ["queue=32", "bn_splits=1"]), ("finetune.similar", [])],
+    [
+        ("pretrain.mlm", []),
+        ("pretrain.moco", ["queue=32", "bn_splits=1"]),
+        ("pretrain.multitask", []),
+        ("finetune.similar", []),
+    ],
 )
 def test_bf16_loses_as_fp32_does(name: str, settings: list[str], train: Callable[..., Any]) -> None:
     settings = [*settings, "run.max_steps=8", "run.log_every=1", "model.dropout=0"]

@@ -15,7 +15,7 @@ import torch
 from omegaconf import OmegaConf
 
 from finetune import similar
-from pretrain import mlm, quesnet
+from pretrain import mlm, multitask, quesnet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier
@@ -113,6 +113,7 @@ def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> No
         "pretrain.quesnet": ["stage=embedding", "target=32"],
         "pretrain.mlm": [],
         "pretrain.clip": [],
+        "pretrain.multitask": [],
         "pretrain.moco": ["queue=32", "bn_splits=2"],
         "pretrain.quesco": ["queue=32", "bn_splits=2"],
         "finetune.similar": ["chunk=8"],
@@ -184,6 +185,41 @@ def test_the_scale_of_clip_is_learnt_up_to_100(train: Callable[..., Any]) -> Non
     log_scale = run.state["trained"]["log_scale"]
     assert log_scale.item() != pytest.approx(-math.log(0.0101))
     assert log_scale.item() <= math.log(100) + 1e-6
+
+
+def test_multitask(train: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    run = train(
+        "pretrain.multitask", *FAST, "run.max_steps=30", "run.epochs=3", "run.log_every=10", "run.eval_every=30"
+    )
+    check(run, 30)
+    assert "figures: 136 of 476 questions take part" in caplog.text
+    first, *_, last = [record for record in run.records if "loss" in record]
+    assert last["loss"] < first["loss"] - 1
+    for task, fall in {"words": 0.2, "solution": 0.5, "figures": 0.3}.items():
+        assert last[f"{task}/loss"] < first[f"{task}/loss"] - fall, task
+    for task, weight in vars(multitask.TaskWeights()).items():
+        assert 0 <= last[f"{task}/accuracy"] <= 1
+        assert weight * last[f"{task}/loss"] < last["loss"]
+    next_stage = train("finetune.similar", f"model.start={run.out / 'model'}", "run.max_steps=2", out="next")
+    check(next_stage, 2)
+
+
+@pytest.mark.parametrize(("kept", "heads"), [({"words", "order"}, {"words", "order"}), ({"type"}, {"heads"})])
+def test_a_task_without_a_weight_is_left_out(kept: set[str], heads: set[str], train: Callable[..., Any]) -> None:
+    off = [f"weights.{task}=0" for task in vars(multitask.TaskWeights()) if task not in kept]
+    run = train("pretrain.multitask", *off, "run.max_steps=1", "run.log_every=1")
+    logged = next(record for record in run.records if "loss" in record)
+    assert {name for name in logged if name.endswith("/loss")} == {f"{task}/loss" for task in kept}
+    assert {name.split(".")[0] for name in run.state["trained"]} == {"model", *heads}
+
+
+def test_multitask_of_texts_alone(train: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+    """A task that no question takes part in is named and left out."""
+    run = train("pretrain.multitask", "model.visual=null", "model.fusion=none", "run.max_steps=2", "run.log_every=1")
+    assert "figures: no question takes part; the task is left out" in caplog.text
+    assert "figures/loss" not in run.records[-2]
+    assert "solution/loss" in run.records[-2]
 
 
 def test_quesnet_in_its_two_stages_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:

@@ -18,11 +18,8 @@ import numpy as np
 from tqnet.augment.edits import edit
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
-from tqnet.text.latex import prose
+from tqnet.text.sentences import CLAUSE_ENDS, SENTENCE_ENDS, cuts
 
-_CLAUSE_ENDS = re.compile(r"[,;](?=\s|$)|[，；]")
-_SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[。！？．]|\n\s*\n")  # a single new line may be but a long line's
-_ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|fig|no|st|mr|mrs|ms|dr|(?-i:[A-Z]))$", re.IGNORECASE)
 _LABEL = re.compile(r"(?:^|\n|[.?!]\s)\s*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）]")
 _CHINESE = re.compile(r"[\u3400-\u9fff，；。！？．]")
 
@@ -119,9 +116,9 @@ def conditions(text: str) -> list[list[Clause]]:
         return []
     groups: list[list[Clause]] = []
     said: list[Clause] = []
-    sentences = _parts(text, 0, len(text), _SENTENCE_ENDS)
+    sentences = _parts(text, 0, len(text), SENTENCE_ENDS)
     for sentence in sentences:
-        clauses = _parts(text, sentence.start, sentence.end, _CLAUSE_ENDS)
+        clauses = _parts(text, sentence.start, sentence.end, CLAUSE_ENDS)
         last = len(clauses) - 1 if sentence is sentences[-1] else None
         asking = next((at for at, clause in enumerate(clauses) if _asks(text, clause)), last)
         if not any(_is_list(text, *both) for both in pairwise(clauses)):
@@ -157,7 +154,7 @@ def _look_alike(text: str, first: Clause, second: Clause) -> bool:
 def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Clause]:
     """``text[start:end]`` cut at what matches ``ends`` in prose, outside of brackets."""
     found, place = [], start
-    for cut, after in [*_cuts(text, start, end, ends), (end, end)]:
+    for cut, after in [*cuts(text, start, end, ends), (end, end)]:
         body = text[place:cut]
         first, last = place + len(body) - len(body.lstrip()), place + len(body.rstrip())
         if first < last:
@@ -166,27 +163,12 @@ def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Claus
     return found
 
 
-def _cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[tuple[int, int]]:
-    depth, found = 0, []
-    pattern = re.compile(rf"(?P<open>[(（\[])|(?P<close>[)）\]])|{ends.pattern}")
-    for first, last in prose(text):
-        for match in pattern.finditer(text, max(first, start), min(last, end)):
-            if match["open"] or match["close"]:
-                depth = max(0, depth + (1 if match["open"] else -1))
-            # A dot may belong to an abbreviation or an initial.
-            elif not depth and not (
-                match[0] == "." and _ABBREVIATED.search(text[max(0, match.start() - 8) : match.start()])
-            ):
-                found.append((match.start() + (match[0] in "?？"), match.end()))  # the mark is part of what is asked
-    return found
-
-
 def _separator(text: str, cut: int, after: int, ends: re.Pattern[str]) -> str:
     """What may stand between this part and a further one."""
     mark = text[cut:after]
     if not mark:
         chinese = _CHINESE.search(text) is not None
-        mark = ("，" if chinese else ",") if ends is _CLAUSE_ENDS else ("。" if chinese else ".")
+        mark = ("，" if chinese else ",") if ends is CLAUSE_ENDS else ("。" if chinese else ".")
     return mark if _CHINESE.search(mark) or mark.isspace() else mark + " "
 
 

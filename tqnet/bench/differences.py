@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tqnet.bench.results import RowResult, levels, structures
-from tqnet.bench.scores import Gain, difficulty_gain, f1_gain, precision_gain
+from tqnet.bench.scores import Gain, difficulty_gain, f1_gain, precision_gain, recall_gain
 from tqnet.bench.suite import Suite
 
 
@@ -48,6 +48,8 @@ def differences(suite: Suite, results: Sequence[RowResult]) -> list[Difference]:
 def _difference(suite: Suite, results: Sequence[RowResult], row: RowResult, over: RowResult) -> Difference:
     cells = {"P@5": "overall"} | {f"P@5 {cell}": cell for cell in structures(results) if suite.by_structure}
     gains = {measure: precision_gain(over.scores, row.scores, cell) for measure, cell in cells.items()}
+    if suite.recall:
+        gains |= {f"R@{suite.recall}": recall_gain(over.scores, row.scores)}
     gains |= {f"F1 L{level}": f1_gain(over.scores, row.scores, level) for level in levels(results)}
     if suite.difficulty:
         gains |= {score: difficulty_gain(over.scores, row.scores, score.lower()) for score in ("MAE", "DOA")}

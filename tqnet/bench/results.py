@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tqnet.bench.runner import Cost
-from tqnet.bench.scores import RowScores, precision
+from tqnet.bench.scores import RowScores, precision, recall
 from tqnet.bench.suite import Row
 from tqnet.files import atomic
 
@@ -93,6 +93,7 @@ class RowResult:
             "kept": [finished.key for finished in self.finished],
             "paper": self.row.paper,
             "p@5": [spread.mean for s in self.scores if (spread := precision([s]))],
+            "recall": [spread.mean for s in self.scores if (spread := recall([s]))],
             "structures": [
                 {cell: spread.mean for cell in s.similar if cell != "overall" and (spread := precision([s], cell))}
                 for s in self.scores

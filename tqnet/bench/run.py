@@ -130,6 +130,7 @@ class Bench:
         by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
         of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
         of += [name for name in ("difficulty", "agreement") if getattr(self.suite, name)]
+        of += [f"recall {self.suite.recall}"] if self.suite.recall else []
         of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
         of += [self.precision] if self.precision != "auto" else []
         known = json.dumps([_MEASURE, __version__, by, of])
@@ -156,6 +157,7 @@ class Bench:
             similarity,
             hierarchy if hierarchy.depth else None,
             difficulty=self.suite.difficulty,
+            recall=self.suite.recall,
             agreement=self.suite.agreement,
             pictured=self._pictured,
         )

@@ -13,6 +13,7 @@ from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
 from tqnet.evaluation.metrics import FloatArray, Interval, bootstrap_interval, percentiles, resampled_ratio
 from tqnet.evaluation.probe import LevelResult
+from tqnet.evaluation.recall import RecallResult
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import StageResult
 
@@ -38,6 +39,26 @@ class QueryScores:
     def of(cls, scores: RankingScores) -> QueryScores:
         """From a search that was measured."""
         return cls(scores.queries.tolist(), scores.groups.tolist(), scores.precision.tolist())
+
+
+@dataclass(frozen=True)
+class RecallTerms:
+    """R@n of each query that has a similar question, for comparing rows query by query.
+
+    Attributes:
+        queries, groups: As of :class:`QueryScores`.
+        recall: Of each query, 0 to 1.
+    """
+
+    n: int
+    queries: list[int]
+    groups: list[int]
+    recall: list[float]
+
+    @classmethod
+    def of(cls, result: RecallResult) -> RecallTerms:
+        """From a search that was measured; rounded, so that a file stays small."""
+        return cls(result.n, result.queries.tolist(), result.groups.tolist(), np.round(result.recall, 5).tolist())
 
 
 @dataclass(frozen=True)
@@ -119,7 +140,7 @@ class RowScores:
     Attributes:
         similar: ``overall``, and pair structures by name (TQ-Net, Table 6); those without a query are left out.
         probe: Of each level of the hierarchy that can be probed.
-        difficulty, agreement: Where the suite asks for them.
+        difficulty, agreement, recall: Where the suite asks for them.
         fold: Which part was the test, the first being 1; None where the bank's own splits say it.
     """
 
@@ -128,6 +149,7 @@ class RowScores:
     difficulty: DifficultyTerms | None = None
     agreement: AgreementScores | None = None
     fold: int | None = None
+    recall: RecallTerms | None = None
 
     @classmethod
     def of(cls, result: StageResult, fold: int | None = None) -> RowScores:
@@ -139,6 +161,7 @@ class RowScores:
             difficulty=DifficultyTerms.of(result.difficulty) if result.difficulty else None,
             agreement=AgreementScores.of(result.agreement) if result.agreement else None,
             fold=fold,
+            recall=RecallTerms.of(result.recall) if result.recall else None,
         )
 
     @classmethod
@@ -150,6 +173,7 @@ class RowScores:
             difficulty=DifficultyTerms(**kept["difficulty"]) if kept.get("difficulty") else None,
             agreement=AgreementScores(**kept["agreement"]) if kept.get("agreement") else None,
             fold=kept.get("fold"),
+            recall=RecallTerms(**kept["recall"]) if kept.get("recall") else None,
         )
 
 
@@ -174,6 +198,11 @@ def precision(row: Sequence[RowScores], cell: str = "overall") -> Spread | None:
     return Spread.of([float(np.mean(scores.similar[cell].precision)) for scores in row if cell in scores.similar])
 
 
+def recall(row: Sequence[RowScores]) -> Spread | None:
+    """R@n of a row."""
+    return Spread.of([float(np.mean(scores.recall.recall)) for scores in row if scores.recall])
+
+
 def f1(row: Sequence[RowScores], level: int) -> Spread | None:
     """Probe F1 of a row."""
     return Spread.of([terms.f1 for terms in _terms(row, level)])
@@ -194,14 +223,32 @@ def precision_gain(first: Sequence[RowScores], second: Sequence[RowScores], cell
     Queries are compared one by one, each by its mean over seeds. None where one was not measured, or on others.
     """
     rows = [
-        [(scores.fold, scores.similar[cell]) for scores in row if cell in scores.similar] for row in (first, second)
+        [(scores.fold, of.queries, of.groups, of.precision) for scores in row if (of := scores.similar.get(cell))]
+        for row in (first, second)
     ]
-    asked = [{fold: of.queries for fold, of in row} for row in rows]
-    if not all(rows) or asked[0] != asked[1]:
+    return _query_gain(*rows)
+
+
+def recall_gain(first: Sequence[RowScores], second: Sequence[RowScores]) -> Gain | None:
+    """How much R@n of the second row is above the first's, as :func:`precision_gain`."""
+    rows = [
+        [(scores.fold, of.queries, of.groups, of.recall) for scores in row if (of := scores.recall)]
+        for row in (first, second)
+    ]
+    return _query_gain(*rows)
+
+
+#: Fold, queries, groups, and the score of each query.
+_Asked = tuple[int | None, list[int], list[int], list[float]]
+
+
+def _query_gain(first: Sequence[_Asked], second: Sequence[_Asked]) -> Gain | None:
+    asked = [{fold: queries for fold, queries, _, _ in row} for row in (first, second)]
+    if not all(asked) or asked[0] != asked[1]:
         return None
-    low, high = (_by_fold([(fold, of.precision) for fold, of in row], np.mean) for row in rows)
+    low, high = (_by_fold([(fold, values) for fold, _, _, values in row], np.mean) for row in (first, second))
     by_fold = [after - before for before, after in zip(low, high, strict=True)]
-    interval = bootstrap_interval(np.concatenate(by_fold), _groups([(fold, of.groups) for fold, of in rows[0]]))
+    interval = bootstrap_interval(np.concatenate(by_fold), _groups([(fold, groups) for fold, _, groups, _ in first]))
     return float(np.mean([difference.mean() for difference in by_fold])), interval
 
 

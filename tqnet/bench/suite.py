@@ -136,6 +136,7 @@ class Suite:
         similar_level: Questions are similar that share a concept of this level; null goes by their group.
         by_structure: Also P@5 by whether query and corpus have figures.
         difficulty: Also difficulty by a linear regression.
+        recall: n of R@n, the share of a query's similar questions among its first n: also that.
         agreement: Also the correlation of similarities with groups and KH-distances.
         model, data: Settings ``model.*`` and ``data.*`` of every row.
         questions: Name of a stage -> another budget than its own.
@@ -152,6 +153,7 @@ class Suite:
     similar_level: int | None = None
     by_structure: bool = False
     difficulty: bool = False
+    recall: int | None = None
     agreement: bool = False
     model: Settings = field(default_factory=dict)
     data: Settings = field(default_factory=dict)
@@ -164,6 +166,8 @@ class Suite:
 
     def __post_init__(self) -> None:
         _refuse(_NOT_IN_SUITE_DATA, {"data": self.data})
+        if self.recall is not None and self.recall < 1:
+            raise SuiteError(f"recall: {self.recall} is less than 1")
 
 
 def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:

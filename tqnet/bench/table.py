@@ -7,24 +7,26 @@ from collections.abc import Sequence
 from tqnet.bench.differences import differences
 from tqnet.bench.results import RowResult, levels, structures
 from tqnet.bench.runner import Cost
-from tqnet.bench.scores import Gain, Spread, concepts, difficulty, f1, precision
+from tqnet.bench.scores import Gain, Spread, concepts, difficulty, f1, precision, recall
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.agreement import rank_name
 from tqnet.evaluation.table import NOTHING, Table
 
 
 def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
-    """P@5 and probe F1 by level, with their spread over seeds."""
+    """P@5, R@n where the suite asks for it, and probe F1 by level, with their spread over seeds."""
     rows = tuple(
         (
             result.row.name,
             *([NOTHING if result.row.paper is None else f"{result.row.paper:.4f}"] if _in_paper(results) else []),
             _spread(precision(result.scores)),
+            *([_spread(recall(result.scores))] if suite.recall else []),
             *(_spread(f1(result.scores, level)) for level in levels(results)),
         )
         for result in results
     )
-    header = ("row", *_paper_header(suite, results), "P@5", *(f"F1 L{level}" for level in levels(results)))
+    measures = ("P@5", *([f"R@{suite.recall}"] if suite.recall else []), *(f"F1 L{level}" for level in levels(results)))
+    header = ("row", *_paper_header(suite, results), *measures)
     return Table(suite.title, header, rows, _notes(suite, results))
 
 

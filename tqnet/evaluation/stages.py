@@ -16,6 +16,7 @@ from tqnet.evaluation.difficulty import evaluate_difficulty, has_difficulties
 from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
 from tqnet.evaluation.ranking import Ranker
+from tqnet.evaluation.recall import rank_recall
 from tqnet.evaluation.similar import evaluate_similar, has_figures
 from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
@@ -38,6 +39,7 @@ class Tasks:
         similarity: For similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
         hierarchy: For the linear probe.
         difficulty: Whether difficulties are predicted.
+        recall: n of R@n, of the same queries and of those with fewer than ``k`` similar questions.
         agreement: Whether similarities are compared with groups and KH-distances, of pairs within ``split``.
         judged: Pairs with scores of a judge, which similarities are compared with instead, within ``split``.
         seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
@@ -49,6 +51,7 @@ class Tasks:
     similarity: Similarity | None = None
     hierarchy: KnowledgeHierarchy | None = None
     difficulty: bool = False
+    recall: int | None = None
     agreement: bool = False
     judged: ScoredPairs | None = None
     split: str | None = "test"
@@ -145,7 +148,7 @@ class Tasks:
         return self._measure(vectors, vectors, *notes)
 
     def _measure(self, ranker: Ranker | np.ndarray, vectors: np.ndarray | None, *notes: str) -> StageResult:
-        similar = probe = difficulty = agreement = None
+        similar = probe = difficulty = agreement = recall = None
         if self.similarity is not None:
             similar = evaluate_similar(
                 ranker,
@@ -157,13 +160,15 @@ class Tasks:
                 pictured=self.pictured,
                 seed=self.seed,
             )
+        if self.similarity is not None and self.recall:
+            recall = rank_recall(ranker, self.bank, self.similarity, self.split, self.recall)
         if self.hierarchy is not None and vectors is not None:
             probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)
         if self.difficulty and vectors is not None:
             difficulty = evaluate_difficulty(vectors, self.bank, seed=self.seed)
         if self.agreement and vectors is not None:
             agreement = evaluate_agreement(vectors, self._pairs, seed=self.seed)
-        return StageResult(similar, probe, difficulty, agreement, notes, self.left_out)
+        return StageResult(similar, probe, difficulty, agreement, notes, self.left_out, recall)
 
     @cached_property
     def _pairs(self) -> Pairs:

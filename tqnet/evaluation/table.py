@@ -10,6 +10,7 @@ from unicodedata import east_asian_width
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult
 from tqnet.evaluation.probe import ProbeResult
+from tqnet.evaluation.recall import RecallResult
 from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
 from tqnet.questions.contamination import MEASURED, Contamination
 
@@ -31,6 +32,7 @@ class StageResult:
     agreement: AgreementResult | None = None
     notes: tuple[str, ...] = ()
     without: Contamination | None = None
+    recall: RecallResult | None = None
 
 
 Results = Mapping[str, StageResult]

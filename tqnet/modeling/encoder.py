@@ -28,11 +28,14 @@ class TQNetOutput(ModelOutput):
         embedding: [b, h], the question's vector (not normalised).
         text_embedding: [b, h], mean of the text stream alone, before fusion.
         visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
+        figure_embeddings: [b, f, h], mean of each figure in the visual stream, f those of the question that has most;
+            zero behind a question's last. A TQNet gives them.
     """
 
     embedding: Tensor | None = None
     text_embedding: Tensor | None = None
     visual_embedding: Tensor | None = None
+    figure_embeddings: Tensor | None = None
 
 
 class QuestionEncoder(PreTrainedModel):

@@ -50,6 +50,13 @@ class MaskedTokenHead(nn.Module):
         return F.linear(self.norm(F.gelu(self.dense(tokens))), embedding, self.bias)
 
 
+class OrderHead(nn.Sequential):
+    """ALBERT's head of sentence order: the state of the first token [b, h] -> logits [b, 2] of in order and swapped."""
+
+    def __init__(self, hidden: int):
+        super().__init__(nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 2))
+
+
 class FigureDecoder(nn.Sequential):
     """Feature map [n, features, h, w] -> grey figure [n, 1, size, size]."""
 

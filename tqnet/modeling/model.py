@@ -78,7 +78,15 @@ class TQNetModel(QuestionEncoder):
             embedding=embedding,
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
+            figure_embeddings=self._figure_means(visual, image_counts),
         )
+
+    @staticmethod
+    def _figure_means(visual: Tensor, image_counts: Tensor | None) -> Tensor:
+        """Visual tokens [b, v, h], figure by figure, as the mean of each [b, f, h]."""
+        if not visual.shape[1] or image_counts is None:
+            return visual
+        return visual.unflatten(1, (int(image_counts.max()), -1)).mean(2)
 
     @staticmethod
     def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:

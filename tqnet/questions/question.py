@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +10,9 @@ from typing import Any
 KnowledgePath = tuple[str, ...]
 
 SPLITS = ("train", "valid", "test")
+
+#: An answer that names options: "B", "(B)", "A, C", "ACD".
+_NAMES_OPTIONS = re.compile(r"[\s(（]*(?:[A-Z][\s,，、;；.．()（）]*)+")
 
 
 class FieldError(ValueError):
@@ -63,3 +67,20 @@ class Question:
             return self.stem
         lettered = (f"({chr(ord('A') + i % 26)}) {option}" for i, option in enumerate(self.options))
         return "\n".join((self.stem, *lettered))
+
+    @property
+    def solution(self) -> str:
+        """The answer and the analysis; empty where there is neither.
+
+        Of an answer that names options, as "B" does, their texts: a letter says nothing.
+        """
+        return "\n".join(text for text in (self._answer_in_words, self.analysis) if text)
+
+    @property
+    def _answer_in_words(self) -> str | None:
+        if self.answer is None or not _NAMES_OPTIONS.fullmatch(self.answer):
+            return self.answer
+        named = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", self.answer)]
+        if max(named) >= len(self.options):
+            return self.answer
+        return "\n".join(self.options[number] for number in named)

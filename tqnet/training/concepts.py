@@ -13,6 +13,7 @@ from tqnet.questions import QuestionBank
 from tqnet.questions.faults import BankError
 from tqnet.questions.knowledge import KnowledgeHierarchy, class_name, hierarchy_faults
 from tqnet.questions.question import KnowledgePath
+from tqnet.training.labels import ClassLabels, is_told
 
 
 def training_knowledge(bank: QuestionBank) -> list[tuple[KnowledgePath, ...]]:
@@ -25,18 +26,13 @@ def training_knowledge(bank: QuestionBank) -> list[tuple[KnowledgePath, ...]]:
     """
     if faults := hierarchy_faults(bank):
         raise BankError(faults)
-    return [
-        () if split in ("valid", "test") else own
-        for own, split in zip(bank.column("knowledge"), bank.column("split"), strict=True)
-    ]
+    return [own if told else () for own, told in zip(bank.column("knowledge"), is_told(bank), strict=True)]
 
 
-class ConceptLabels:
+class ConceptLabels(ClassLabels):
     """Concepts of every question at one level of the hierarchy (1 is the coarsest).
 
     Attributes:
-        names: Of the classes.
-        labels: Classes of each question.
         first: int [n], a question's first class; -1 where it has none at that level.
 
     Raises:
@@ -44,7 +40,7 @@ class ConceptLabels:
     """
 
     def __init__(self, hierarchy: KnowledgeHierarchy, level: int):
-        self.names, self.labels = hierarchy.labels(level)
+        super().__init__(*hierarchy.labels(level))
         self.level = level
         self.first = np.array([own[0] if len(own) else -1 for own in self.labels])
 
@@ -67,11 +63,7 @@ class ConceptLabels:
     def frequency(self) -> Tensor:
         """[classes], share of the labelled questions that have each."""
         counts = np.bincount([k for own in self.labels for k in own], minlength=len(self.names))
-        return torch.from_numpy(counts / sum(map(bool, self.labels))).float()
-
-    def indicators(self, index: np.ndarray) -> np.ndarray:
-        """bool [b, classes] of the questions ``index``."""
-        return indicators([self.labels[question] for question in index], len(self.names))
+        return torch.from_numpy(counts / self.labelled).float()
 
     def matrix(self, index: np.ndarray) -> np.ndarray:
         """bool [b, b], True where two different rows of ``index`` share a concept."""

@@ -33,14 +33,18 @@ class MaskTokens:
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:
         """``batch`` with masked ``input_ids`` and the true tokens as ``extras["labels"]`` [b, t]."""
-        input_ids = batch.inputs["input_ids"].numpy().copy()
-        labels = np.full_like(input_ids, IGNORED)
-        for row, (epoch, index, view) in enumerate(items):
-            # Seeded by question and epoch, so that the batch around it does not matter.
-            rng = np.random.default_rng([self.seed, epoch, index, view])
-            self._mask(input_ids[row], labels[row], rng)
-        inputs = {**batch.inputs, "input_ids": torch.from_numpy(input_ids)}
-        return dataclasses.replace(batch, views=[inputs], extras={"labels": torch.from_numpy(labels)})
+        rows = [self.mask(ids, item) for ids, item in zip(batch.inputs["input_ids"].numpy(), items, strict=True)]
+        input_ids, labels = (torch.from_numpy(np.stack(of)) for of in zip(*rows, strict=True))
+        inputs = {**batch.inputs, "input_ids": input_ids}
+        return dataclasses.replace(batch, views=[inputs], extras={"labels": labels})
+
+    def mask(self, ids: np.ndarray, item: Item) -> tuple[np.ndarray, np.ndarray]:
+        """Token ids [t] of a question -> masked ones, and the true tokens at masked places, IGNORED elsewhere."""
+        epoch, index, view = item
+        masked, labels = ids.copy(), np.full_like(ids, IGNORED)
+        # Seeded by question and epoch, so that the batch around it does not matter.
+        self._mask(masked, labels, np.random.default_rng([self.seed, epoch, index, view]))
+        return masked, labels
 
     def _mask(self, ids: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> None:
         word = np.cumsum(~self.continues[ids])

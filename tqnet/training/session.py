@@ -191,13 +191,27 @@ def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, T
     drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``. A model that reads no
     figures sees none.
     """
-    figure = cache(lambda path: hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest())
+    figure = cache(_figure_digest)
     hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
     for content, images in _contents_and_images(bank):
         figures = [figure(path) for path in images] if reads_images else []
         for stream, seen in (("fused", [content, *figures]), ("text", [content]), ("visual", figures)):
             hashes[stream].append(hash64("\n".join(seen)) - 2**63)
     return {stream: torch.tensor(of) for stream, of in hashes.items()}
+
+
+def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
+    """int64 [n, most], one for each of a question's first figures: equal where their files are."""
+    figure = cache(_figure_digest)
+    hashes = torch.zeros((len(bank), most), dtype=torch.int64)
+    for row, images in enumerate(bank.column("images")):
+        for place, path in enumerate(images[:most]):
+            hashes[row, place] = hash64(figure(path)) - 2**63
+    return hashes
+
+
+def _figure_digest(path: str) -> str:
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
 
 
 def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -1,0 +1,87 @@
+"""Labels and solutions: who has them, and whose may be read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from tqnet.questions import Question, QuestionBank
+from tqnet.training.labels import ClassLabels, difficulty_labels, is_told, label_head, type_labels
+
+
+def bank(difficulties: list[float | None], **fields: list[str | None]) -> QuestionBank:
+    questions = [Question(id=str(i), stem="x", difficulty=value) for i, value in enumerate(difficulties)]
+    for name, values in fields.items():
+        questions = [replace(question, **{name: value}) for question, value in zip(questions, values, strict=True)]
+    return QuestionBank.from_questions(questions)
+
+
+def levels(labels: ClassLabels) -> list[int | None]:
+    return [own[0] if own else None for own in labels.labels]
+
+
+def test_few_difficulties_are_levels_of_their_own() -> None:
+    labels = difficulty_labels(bank([3.0, None, 1.0, 3.0, 2.5]), 5)
+    assert labels.names == ["up to 1", "up to 2.5", "up to 3"]
+    assert levels(labels) == [2, None, 0, 2, 1]
+    assert labels.labelled == 4
+
+
+def test_many_difficulties_are_cut_into_levels_of_equal_size() -> None:
+    values = np.random.default_rng(0).permutation(np.linspace(0, 1, 100))
+    found = levels(difficulty_labels(bank(values.tolist()), 4))
+    assert np.bincount(found).tolist() == [25, 25, 25, 25]
+    assert [max(values[np.array(found) == k]) for k in range(4)] == sorted(values)[24::25]
+
+
+def test_equal_difficulties_are_of_one_level_and_no_level_is_empty() -> None:
+    values = [0.0] * 60 + [i / 40 for i in range(1, 41)]
+    labels = difficulty_labels(bank(values), 4)
+    found = levels(labels)
+    assert set(found[:60]) == {0}
+    assert sorted(set(found)) == list(range(len(labels.names)))
+
+
+def test_labels_of_other_splits_are_not_read() -> None:
+    splits = ["train", "valid", "test", None, "train"]
+    of = bank([1, 9, 8, 2, None], split=splits, type=["a", "b", "c", "d", None])
+    assert is_told(of).tolist() == [True, False, False, True, True]
+    assert type_labels(of).names == ["a", "d"]
+    assert type_labels(of).labels == [(0,), (), (), (1,), ()]
+    assert difficulty_labels(of, 5).names == ["up to 1", "up to 2"]
+
+
+def test_a_bank_without_labels_has_no_classes() -> None:
+    of = bank([None, None])
+    for labels in (type_labels(of), difficulty_labels(of, 5)):
+        assert (labels.names, labels.labels, labels.labelled) == ([], [(), ()], 0)
+
+
+def test_a_head_starts_at_how_frequent_the_classes_are() -> None:
+    labels = ClassLabels("abc", [(0, 1), (0,), (), (2,)])
+    assert labels.distribution.tolist() == pytest.approx([1.5 / 3, 0.5 / 3, 1 / 3])
+    logits = label_head(8, labels)(torch.zeros(1, 8))
+    torch.testing.assert_close(logits.softmax(-1)[0], labels.distribution)
+    assert labels.indicators(np.array([2, 0])).tolist() == [[False] * 3, [True, True, False]]
+
+
+@pytest.mark.parametrize(
+    ("answer", "analysis", "solution"),
+    [
+        ("B", "Add them.", "five\nAdd them."),
+        ("(A)", None, "four"),
+        ("A, C", None, "four\nsix"),
+        ("AC", None, "four\nsix"),
+        ("D", "Add them.", "D\nAdd them."),  # no such option
+        ("AD", None, "AD"),
+        ("Apples", None, "Apples"),
+        (None, "Add them.", "Add them."),
+        (None, None, ""),
+    ],
+)
+def test_a_solution_says_what_its_letters_stand_for(answer: str | None, analysis: str | None, solution: str) -> None:
+    options = ("four", "five", "six")
+    assert Question(id="q", stem="x", options=options, answer=answer, analysis=analysis).solution == solution
