@@ -123,7 +123,7 @@ class LanceEngine(SearchEngine):
     def delete(self, ids: Collection[str]) -> int:
         before = self.count()
         for some in portions(sorted(ids)):
-            self._table.delete(_condition(Filter("id", "=", some)))
+            self._table.delete(condition(Filter("id", "=", some)))
         return before - self.count()
 
     @_with_clear_errors
@@ -171,7 +171,7 @@ class LanceEngine(SearchEngine):
     def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
         wanted = list(dict.fromkeys(("id", *(columns or self._table.schema.names))))
         pieces = [
-            self._table.search().where(_condition(Filter("id", "=", some))).select(wanted).limit(len(some)).to_arrow()
+            self._table.search().where(condition(Filter("id", "=", some))).select(wanted).limit(len(some)).to_arrow()
             for some in portions(list(dict.fromkeys(ids)))
         ]
         found = pa.concat_tables([self._table.schema.empty_table().select(wanted), *pieces])
@@ -202,8 +202,8 @@ class LanceEngine(SearchEngine):
         return self._table.version
 
     def _filtered(self, search: Any, where: Sequence[Filter], limit: int) -> Any:
-        condition = _conditions(where)
-        return (search.where(condition, prefilter=True) if condition else search).limit(limit)
+        wanted = _conditions(where)
+        return (search.where(wanted, prefilter=True) if wanted else search).limit(limit)
 
     def _kinds(self) -> dict[str, str]:
         """Column -> kind of its index."""
@@ -241,10 +241,11 @@ def _words_as_they_are() -> FTS:
 
 
 def _conditions(where: Sequence[Filter]) -> str:
-    return " AND ".join(f"({_condition(each)})" for each in where)
+    return " AND ".join(f"({condition(each)})" for each in where)
 
 
-def _condition(each: Filter) -> str:
+def condition(each: Filter) -> str:
+    """As LanceDB reads it."""
     values = ", ".join(map(_literal, each.values))
     if each.field == "concept":
         contains = f"array_has_any(concept, [{values}])"

@@ -15,7 +15,9 @@ from tqdm import tqdm
 
 from tqnet.files import atomic
 from tqnet.search.engine import EngineError, SearchEngine
+from tqnet.search.filters import Filter
 from tqnet.search.index import Index
+from tqnet.search.lance import condition
 from tqnet.search.recall import CANDIDATES, Candidate, Recall
 from tqnet.search.records import question_of
 
@@ -57,8 +59,7 @@ class Precomputed:
             table = lancedb.connect(str(self._folder)).open_table(_TABLE)
         except (ValueError, OSError, RuntimeError):  # it is being made anew
             return None
-        quoted = id.replace("'", "''")
-        rows = table.search().where(f"id = '{quoted}'").limit(1).to_arrow().to_pylist()
+        rows = table.search().where(condition(Filter("id", "=", (id,)))).limit(1).to_arrow().to_pylist()
         return _candidates(self._engine, rows[0]) if rows else None
 
 
