@@ -36,7 +36,7 @@ def test_scores_that_no_table_names_are_removed(tmp_path: Path) -> None:
 def shown_commands() -> list[str]:
     """What the documents tell their readers to type, of ``tqnet`` itself."""
     texts = [file.read_text(encoding="utf-8") for file in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))]
-    blocks = [block for text in texts for block in re.findall(r"```\n(.*?)```", text, re.DOTALL)]
+    blocks = [block for text in texts for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
     lines = [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
     return [line for line in lines if line.startswith("tqnet ")]
 
