@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages table ranking chinese publish test clean
+.PHONY: demo stages table search chinese publish publish-search test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -51,21 +51,22 @@ table: $(VENV)/installed
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
 	  $(if $(SCORES),--scores $(SCORES))
 
-# FSE's search on a bank with groups, from a model of your own: make ranking BANK=opl DATA=FOLDER MODEL=runs/opl/scl/model
+# FSE's search on a bank with groups, from a model of your own: make search BANK=opl DATA=FOLDER MODEL=runs/opl/scl/model
 # What is similar, where groups do not say it: SIMILAR=3, the level of the hierarchy
-SEARCH = runs/search/$(BANK)
-ranking: $(VENV)/installed
-	$(if $(and $(BANK),$(DATA),$(MODEL)),,$(error usage: make ranking BANK=NAME DATA=FOLDER MODEL=DIR [SIMILAR=LEVEL]))
-	test -d $(SEARCH)/index || $(BIN)/tqnet index $(DATA) --model $(MODEL) --out $(SEARCH)/index
-	$(BIN)/tqnet evaluate recall $(SEARCH)/index $(if $(SIMILAR),--similar-level $(SIMILAR)) --out $(SEARCH)/recall
+FOUND = runs/search/$(BANK)
+LEVEL = $(if $(SIMILAR),--similar-level $(SIMILAR))
+search: $(VENV)/installed
+	$(if $(and $(BANK),$(DATA),$(MODEL)),,$(error usage: make search BANK=NAME DATA=FOLDER MODEL=DIR [SIMILAR=LEVEL]))
+	test -d $(FOUND)/index || $(BIN)/tqnet index $(DATA) --model $(MODEL) --out $(FOUND)/index
+	$(BIN)/tqnet evaluate recall $(FOUND)/index $(LEVEL) --out $(FOUND)/recall
+	$(BIN)/tqnet evaluate concepts 'start encoder=encoder:minilm' model=$(MODEL) --bank $(DATA) --out $(FOUND)/concepts
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
-	    run.out=$(SEARCH)/$$row run.resume=true || exit 1; \
+	    run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
-	$(BIN)/tqnet evaluate ranking $(SEARCH)/index $(if $(SIMILAR),--similar-level $(SIMILAR)) --queries 500 \
-	  --out $(SEARCH)/ranking encoder=$(SEARCH)/encoder/model +MTL=$(SEARCH)/mtl/model +MoE=$(SEARCH)/moe/model \
-	  +ConL=$(SEARCH)/conl/model
+	$(BIN)/tqnet evaluate ranking $(FOUND)/index $(LEVEL) --queries 500 --out $(FOUND)/ranking \
+	  encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model
 
 # QuesCo on Chinese questions, settings by cross-validation first: make chinese DATA=FOLDER (math23k, geometry, tal_zh)
 CHINESE := runs/chinese
@@ -85,6 +86,14 @@ publish: $(VENV)/installed
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(if $(SUITE),mkdir -p docs/results/tables/scores && cp runs/bench/scores/*.json docs/results/tables/scores/)
 	rm -f docs/results/$(or $(BANK),tables/$(SUITE))/notes.md # they were about other numbers
+	$(BIN)/python docs/collect.py
+
+# The same of what make search measured: make publish-search BANK=opl
+publish-search: $(VENV)/installed
+	$(if $(BANK),,$(error usage: make publish-search BANK=NAME))
+	for part in recall concepts ranking; do \
+	  to=docs/results/search/$(BANK)/$$part; rm -rf $$to; mkdir -p $$to; cp $(FOUND)/$$part/* $$to/ || exit 1; \
+	done
 	$(BIN)/python docs/collect.py
 
 test: $(VENV)/installed

@@ -57,6 +57,17 @@ MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-enco
 the last.
 """
 
+SEARCH = """# Search
+
+FSE's search on banks with groups, or with sections, whose questions are taken for similar: how much of what is similar
+exact text and vectors recall (its Table 1; the table "fse-recall" above compares encoders), whether near concepts lie
+nearer than far ones (its Figure 6; on the maps are the first two pairs of each kind that were drawn), and what ranking
+adds to the order of recall (its Table 2). `make search BANK=opl DATA=data/opl MODEL=DIR` measures it from the model of
+a training, `make publish-search BANK=opl` puts it here. Of the paper's contestants OVSM is left out: its similarity
+rests on an ontology of concepts that people made for it, beside a vector space of words, which exact text (BM25) and
+TF-IDF have here.
+"""
+
 SPEED = """# Speed and memory
 
 On two processor cores, the contestants of a comparison by turns in one run. With AMX, bf16 is the default; without it,
@@ -130,6 +141,8 @@ def document() -> str:
     sections = [PREFACE, STAGES, *_measured(HERE)]
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
+    if searched := _searched(HERE / "search"):
+        sections += [SEARCH, *searched]
     sections += [SPEED, *_speed(HERE / "speed")]
     return "\n".join(sections)
 
@@ -141,6 +154,21 @@ def _prune(tables: Path) -> None:
     for file in (tables / "scores").glob("*.json"):
         if file.stem not in named:
             file.unlink()
+
+
+def _searched(root: Path) -> list[str]:
+    """The parts of every bank, one behind the other, with their pictures and notes."""
+    sections = []
+    for bank in sorted(path for path in root.iterdir() if path.is_dir()):
+        sections.append(f"## Search of {bank.name}\n")
+        for part in ("recall", "concepts", "ranking"):
+            folder = bank / part
+            if not (folder / "results.md").is_file():
+                continue
+            pictures = [f"![{file.stem}]({file.relative_to(HERE.parent)})\n" for file in sorted(folder.glob("*.png"))]
+            notes = [f"{_text(folder / 'notes.md')}\n"] if (folder / "notes.md").is_file() else []
+            sections += [f"### {part}\n\n{_text(folder / 'results.md')}\n", *pictures, *notes]
+    return sections
 
 
 def _measured(root: Path) -> list[str]:

@@ -57,6 +57,20 @@ def test_agreement_as_json(model_folder: str, bank_folder: str, capsys: pytest.C
     assert "khd 1" in capsys.readouterr().out
 
 
+def test_concepts_far_and_near(
+    model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "concepts", f"mine={model_folder}", "--bank", bank_folder, "--split", "all", "--level", "2"]
+    call += ["--device", "cpu", "--precision", "fp32", "--out", str(tmp_path)]
+    assert main(call) == 0
+    assert "mine, near" in capsys.readouterr().out
+    document = json.loads((tmp_path / "results.json").read_text())
+    assert 0 <= document["concepts"]["mine"]["near"]["mixed"] <= 1
+    assert (tmp_path / "concepts.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["evaluate", "concepts", "bm25", *call[3:]]) == 2
+    assert "bm25: has no vectors" in capsys.readouterr().err
+
+
 def test_vectors_are_kept_and_the_model_has_a_name(
     model_folder: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

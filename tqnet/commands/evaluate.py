@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands import evaluate_pairs, evaluate_ranking, evaluate_recall
+from tqnet.commands import evaluate_concepts, evaluate_pairs, evaluate_ranking, evaluate_recall
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_similarity_arguments, similarity_of
@@ -31,6 +31,7 @@ def add(subparsers: Subparsers) -> None:
     _add_probe(tasks)
     _add_difficulty(tasks)
     _add_agreement(tasks)
+    evaluate_concepts.add(tasks)
     _add_stages(tasks)
     evaluate_recall.add(tasks)
     evaluate_ranking.add(tasks)

@@ -60,6 +60,15 @@ LIGHT = Theme(ink="#2a2f36", accent="#0072B2", faint="#dfe2e6", other="#c3c8ce")
 DARK = Theme(ink="#d5d9df", accent="#56B4E9", faint="#343a43", other="#4b525c")
 
 
+@dataclass(frozen=True)
+class ConceptMap:
+    """A map ``[2 n, 2]`` of the questions of two concepts, the first's first, and what they are called."""
+
+    title: str
+    concepts: tuple[str, str]
+    points: FloatArray
+
+
 def tsne(vectors: npt.NDArray[np.floating], *, seed: int = 0) -> FloatArray:
     """Coordinates of a t-SNE map (van der Maaten & Hinton 2008) of unit vectors, started from their PCA.
 
@@ -113,6 +122,22 @@ def knowledge_maps(
             handles, texts, loc="outside lower center", ncols=min(4, len(texts)), frameon=False, fontsize=10,
             labelcolor=theme.ink, markerscale=2.2, handletextpad=0.2, columnspacing=1.2,
         )  # fmt: skip
+    return buffer.getvalue()
+
+
+def concept_maps(maps: Sequence[ConceptMap], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
+    """Pairs of concepts, one map each, side by side: how far the questions of the two lie apart (FSE, Figure 6)."""
+    columns = min(4, len(maps))
+    rows = -(-len(maps) // columns)
+    with canvas(3.6 * columns, 4.3 * rows, theme, fmt) as (figure, buffer):
+        for number, one in enumerate(maps):
+            axes = figure.add_subplot(rows, columns, number + 1)
+            kinds = np.repeat([0, 1], len(one.points) // 2)
+            _scatter(axes, one.points, kinds, list(one.concepts), theme, 0, size=16)
+            axes.set_title(one.title, fontsize=12, loc="left", color=theme.ink, pad=4)
+            axes.legend(
+                loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=9, labelcolor=theme.ink
+            )
     return buffer.getvalue()
 
 
@@ -170,14 +195,16 @@ def similarity_by_rank(results: Mapping[str, AgreementResult], *, theme: Theme =
     return buffer.getvalue()
 
 
-def _scatter(axes: Axes, points: FloatArray, kinds: IntArray, named: list[str], theme: Theme, rest: int) -> None:
+def _scatter(
+    axes: Axes, points: FloatArray, kinds: IntArray, named: list[str], theme: Theme, rest: int, size: float = 5
+) -> None:
     """The grey points first, so that the coloured ones lie above them."""
     for kind, label in [(-1, f"{rest} more" if rest else "no knowledge"), *enumerate(named)]:
         chosen = points[kinds == kind]
         if not len(chosen):
             continue
         color = theme.other if kind < 0 else PALETTE[kind]
-        axes.scatter(chosen[:, 0], chosen[:, 1], s=5, color=color, label=label, linewidths=0, alpha=0.85)
+        axes.scatter(chosen[:, 0], chosen[:, 1], s=size, color=color, label=label, linewidths=0, alpha=0.85)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.set_aspect("equal", adjustable="datalim")
