@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -119,20 +120,19 @@ class Recall:
         table = self.engine.get(sorted(ids))
         vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
         rows = table.select(["id", "stem", "content", "question", "images"]).to_pylist()
-        return {
-            row["id"]: _Found(
-                question_of(row["question"], row["images"]), row["content"], set(row["stem"].split()), vectors[at]
-            )
-            for at, row in enumerate(rows)
-        }
+        return {row["id"]: _Found(row, vector) for row, vector in zip(rows, vectors, strict=True)}
 
 
 @dataclass(frozen=True)
 class _Found:
-    question: Question
-    content: str
-    words: set[str]
+    """A record; its question is read only if it is a candidate in the end."""
+
+    row: dict[str, Any]
     vector: np.ndarray
+
+    @cached_property
+    def question(self) -> Question:
+        return question_of(self.row["question"], self.row["images"])
 
 
 def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:
@@ -156,7 +156,7 @@ def _representatives(
     first: dict[str, str] = {}
     stands_for: dict[str, str] = {}
     for hit in (hit for turn in zip_longest(*lists) for hit in turn if hit is not None and hit.id in found):
-        content = found[hit.id].content
+        content = found[hit.id].row["content"]
         if content != own:
             stands_for[hit.id] = hit.id if duplicates else first.setdefault(content, hit.id)
         elif duplicates and hit.id != query.id:
@@ -178,7 +178,7 @@ def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question)
     if query.images:
         return list(ids)
     own = set(query_words(query)["stem"])
-    suspects = [id for id in ids if not found[id].question.images and jaccard(own, found[id].words) >= NEAR]
+    suspects = [id for id in ids if not found[id].row["images"] and jaccard(own, _words(found[id])) >= NEAR]
     sets = shingle_sets([query.content, *(found[id].question.content for id in suspects)], fold_numbers=False)
     numbers = _NUMBER.findall(query.content)
     near = {
@@ -187,6 +187,10 @@ def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question)
         if sets.jaccard(0, place) >= NEAR and _NUMBER.findall(found[id].question.content) == numbers
     }
     return [id for id in ids if id not in near]
+
+
+def _words(found: _Found) -> set[str]:
+    return set(found.row["stem"].split())
 
 
 def jaccard(one: set[str], other: set[str]) -> float:
