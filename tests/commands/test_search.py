@@ -9,9 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tqnet.cli import main
@@ -185,33 +188,70 @@ def test_another_model_is_noticed(
     assert main(["search", folder, "--text", "x", "--model", model_folder]) == 0  # the same, elsewhere
 
 
+def in_small_shards(*call: str) -> subprocess.Popen[bytes]:
+    """``tqnet`` in a process of its own, which writes 40 questions at a time."""
+    code = "import tqnet.search.build as b, tqnet.cli, sys; b.SHARD = 40; sys.exit(tqnet.cli.main(sys.argv[1:]))"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", code, *call], env=environment, stderr=subprocess.DEVNULL)
+
+
+def killed_when(reached: Callable[[], bool], *call: str) -> None:
+    process = in_small_shards(*call)
+    while process.poll() is None and not reached():
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+
+
+@pytest.mark.slow
+def test_an_update_that_was_killed_leaves_no_half_record(
+    model_folder: str, sample_bank: QuestionBank, tmp_path: Path
+) -> None:
+    old = sample_bank.select(np.arange(400))
+    old.save(tmp_path / "old.jsonl")
+    folder = tmp_path / "index"
+    assert main(["index", str(tmp_path / "old.jsonl"), "--model", model_folder, "--out", str(folder), *FAST]) == 0
+    before = states(folder)
+    new = QuestionBank.from_questions(replace(one, stem=f"Now: {one.stem}") for one in list(sample_bank)[200:])
+    new.save(tmp_path / "new.jsonl")
+    call = ("index", "sync", str(folder), str(tmp_path / "new.jsonl"), *FAST)
+    killed_when(lambda: len(states(folder).items() - before.items()) >= 80, *call)
+
+    after = states(folder)
+    wanted = {question.id: question.stem[:60] for question in new}
+    assert before.keys() <= after.keys()  # what is gone is deleted last
+    assert all(state in (before.get(id), wanted.get(id)) for id, state in after.items())
+    written = [question for question in new if after.get(question.id) == wanted[question.id]]
+    vectors = np.array(Index(folder).engine.get([question.id for question in written])["vector"].to_pylist())
+    encoded = TQNetModel.from_pretrained(model_folder).encode(written, precision="fp32", normalize=True)
+    assert len(written) >= 80
+    np.testing.assert_allclose(vectors, encoded, atol=1e-4)
+    assert in_small_shards(*call).wait() == 0
+    assert states(folder) == wanted
+    index = Index(folder)
+    ids = [hit.id for hit in index.engine.by_words({"stem": ["now"]}, 1000)]
+    assert sorted(ids) == sorted(new.ids)
+
+
+def states(folder: Path) -> dict[str, str]:
+    """Id -> how the stem begins, of every record, of which none is there twice."""
+    index = Index(folder)
+    rows = [row for table in index.engine.scan(["id", "question"]) for row in table.to_pylist()]
+    assert len({row["id"] for row in rows}) == len(rows)
+    return {row["id"]: json.loads(row["question"])["stem"][:60] for row in rows}
+
+
 @pytest.mark.slow
 def test_a_build_that_was_killed_goes_on(model_folder: str, sample_bank: QuestionBank, tmp_path: Path) -> None:
     """SIGKILL while shards are written; then every question is there once."""
     file = tmp_path / "bank.jsonl"
     sample_bank.save(file)
-    code = "import tqnet.search.build as b, tqnet.cli, sys; b.SHARD = 40; sys.exit(tqnet.cli.main(sys.argv[1:]))"
-    command = [
-        sys.executable,
-        "-c",
-        code,
-        "index",
-        str(file),
-        "--model",
-        model_folder,
-        "--out",
-        str(tmp_path / "index"),
-    ]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([*command, *FAST], env=environment, stderr=subprocess.PIPE)
+    call = ("index", str(file), "--model", model_folder, "--out", str(tmp_path / "index"), *FAST)
     shards = tmp_path / "index.building"
-    while process.poll() is None and len(list(shards.glob("vectors-*.npy"))) < 3:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    killed_when(lambda: len(list(shards.glob("vectors-*.npy"))) >= 3, *call)
     assert not (tmp_path / "index").exists()
     assert len(list(shards.glob("vectors-*.npy"))) >= 3
-    subprocess.run([*command, *FAST], env=environment, check=True, capture_output=True)
+    assert in_small_shards(*call).wait() == 0
     index = Index(tmp_path / "index")
     ids = [id for table in index.engine.scan(["id"]) for id in table["id"].to_pylist()]
     assert sorted(ids) == sorted(sample_bank.ids)
