@@ -79,7 +79,7 @@ def test_vectors_of_the_area_mix_near_concepts_alone(bank: QuestionBank) -> None
     [
         ("test", 1, "level 1: the hierarchy has levels 1 to 2"),
         ("test", 3, "level 3: the hierarchy has levels 1 to 2"),
-        ("valid", None, "split 'valid' has no two near concepts of level 2 with 10 questions each"),
+        ("valid", None, "split 'valid' has no two near concepts of level 2 with 5 questions each"),
     ],
 )
 def test_what_cannot_be_drawn(bank: QuestionBank, split: str, level: int | None, said: str) -> None:

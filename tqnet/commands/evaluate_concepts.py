@@ -82,6 +82,7 @@ def _maps(vectors: np.ndarray, pairs: Sequence[ConceptPair], seed: int) -> Itera
     from tqnet.evaluation.plots import ConceptMap, tsne
 
     for kind in (NEAR, FAR):
-        for pair in [pair for pair in pairs if pair.kind == kind][:_DRAWN]:
+        of_kind = [pair for pair in pairs if pair.kind == kind]
+        for pair in sorted(of_kind, key=lambda pair: -pair.questions.size)[:_DRAWN]:  # a few points are no cloud
             one, other = pair.concepts
             yield ConceptMap(kind, (one[-1], other[-1]), tsne(vectors[pair.questions.ravel()], seed=seed))

@@ -17,7 +17,7 @@ from tqnet.questions import QuestionBank
 from tqnet.questions.question import KnowledgePath
 
 #: A concept needs so many questions to be drawn, and gives at most so many.
-LEAST, MOST = 10, 60
+LEAST, MOST = 5, 60
 
 #: Concepts that pairs are drawn of: as many as a list of all their pairs has room for.
 _MOST_CONCEPTS = 1000

@@ -113,7 +113,10 @@ class Index:
     @property
     def facts(self) -> dict[str, str]:
         """For the head of what is measured with it."""
-        model = self.manifest.model + (f", files {self.manifest.digest}" if self.manifest.digest else "")
+        source, digest = self.manifest.model, self.manifest.digest
+        if Path(source).is_relative_to(Path.cwd()):  # where it lies on this machine is of no use to readers
+            source = str(Path(source).relative_to(Path.cwd()))
+        model = source + (f", files {digest}" if digest else "")
         return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": model}
 
     def replaced(self) -> bool:
