@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
-from pytextrank import TopicRankFactory
-from pytextrank.topicrank import TopicRank
 from spacy.tokens import Doc
 
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
@@ -19,8 +21,6 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 _LAST = 3
 #: Phrases that TopicRank offers.
 PHRASES = 10
-
-_SETTINGS = TopicRankFactory()
 
 
 def delete_last_sentence(problem: Problem, rng: np.random.Generator) -> str:
@@ -79,17 +79,19 @@ def _candidates(problem: Problem, most: int) -> list[str]:
 
 def _phrases(doc: Doc) -> list[list[Span]]:
     """Where each topic's first phrase stands, by rank."""
-    topics = TopicRank(
-        doc,
-        edge_weight=_SETTINGS.edge_weight,
-        pos_kept=_SETTINGS.pos_kept,
-        token_lookback=_SETTINGS.token_lookback,
-        scrubber=_SETTINGS.scrubber,
-        stopwords=_SETTINGS.stopwords,
-        threshold=_SETTINGS.threshold,
-        method=_SETTINGS.method,
-    ).calc_textrank()
+    topics = _topic_rank()(doc).calc_textrank()
     return [
         [(chunk.start_char, chunk.end_char) for chunk in topic.chunks if chunk.text.lower() == topic.text.lower()]
         for topic in topics
     ]
+
+
+@cache
+def _topic_rank() -> Callable[[Doc], Any]:
+    """A parsed text -> its TopicRank, with pytextrank's settings; its pipe would keep a graph with every parse."""
+    with redirect_stdout(io.StringIO()):  # outside of a git checkout, pytextrank prints where it is installed
+        from pytextrank import TopicRankFactory
+        from pytextrank.topicrank import TopicRank
+    own = TopicRankFactory()
+    names = ("edge_weight", "pos_kept", "token_lookback", "scrubber", "stopwords", "threshold", "method")
+    return partial(TopicRank, **{name: getattr(own, name) for name in names})

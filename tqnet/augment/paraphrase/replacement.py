@@ -10,7 +10,7 @@ from tqnet.augment.paraphrase.agreement import is_plural
 from tqnet.augment.paraphrase.entities import Entity
 from tqnet.augment.paraphrase.gazetteer import NAMES, SURNAMES
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.rewording import is_american
+from tqnet.augment.paraphrase.rewording import is_american, written
 from tqnet.augment.paraphrase.spans import Span, rewrite, with_article
 from tqnet.augment.paraphrase.units import REPLACEABLE, Form, Unit, abbreviation, in_words, similar_units
 
@@ -86,7 +86,7 @@ def _replaced(problem: Problem, unit: Unit, name: str) -> dict[Span, str]:
     if unit.form is Form.SIGN and unit.number and unit.start < unit.number.start:
         if sign and sign != "¢":
             return {(unit.start, unit.end): sign}
-        return {(unit.start, unit.end): "", (unit.number.end, unit.number.end): f" {words}"}
+        return {(unit.start, unit.number.end): f"{written(text, unit.number)} {words}"}
     glued = text[unit.start - 1 : unit.start].isdigit()
     if unit.form is Form.SIGN or not sign:
         return {(unit.start, unit.end): f" {words}" if glued else words}

@@ -76,13 +76,21 @@ def _expanded(problem: Problem, unit: Unit) -> dict[Span, str]:
     if unit.number is None or unit.start >= unit.number.end:
         glued = problem.text[unit.start - 1 : unit.start].isdigit()
         return {(unit.start, unit.end): f" {words}" if glued else words}
-    return {(unit.start, unit.end): "", (unit.number.end, unit.number.end): f" {words}"}
+    return {(unit.start, unit.number.end): f"{written(problem.text, unit.number)} {words}"}
+
+
+def written(text: str, number: Number) -> str:
+    """A number as it stands there, put together where it was taken apart: "1 , 036.70"."""
+    return text[number.start : number.end].replace(" , ", ",")
 
 
 def is_named(problem: Problem, number: Number) -> bool:
     """Whether money has its name behind it beside its sign: "$5 dollars"."""
     place = number.outer[1]
-    return any(unit.dimension == "Currency" and place < unit.start <= place + 2 for unit in problem.units)
+    return any(
+        unit.dimension == "Currency" and unit.form is Form.WORD and place < unit.start <= place + 2
+        for unit in problem.units
+    )
 
 
 def is_american(text: str) -> bool:

@@ -13,8 +13,8 @@ _INITIAL = re.compile(r"\b[a-z]\s?(?:\.|$)", re.IGNORECASE)
 #: These may end a sentence, unless a word in small letters follows in a text that has capitals.
 _ABBREVIATED_UNIT = re.compile(r"\b(?:ft|in|yd|oz|lbs?|hrs?|mins?|secs?|cm|kg|km|approx|etc)\s?$", re.IGNORECASE)
 _ASKS = re.compile(
-    r"[?？]|\b(?:find|calculate|determine|compute|evaluate|solve|express|estimate|simplify|work out|write down|what|which|"
-    r"how (?:many|much|long|far|old|fast|often|tall))\b|[:=]\s*$|\b(?:is|are|as|be|equals?|of|by)\s*[.:=]?\s*$"
+    r"[?？]|\b(?:find|calculate|determine|compute|evaluate|solve|express|estimate|simplify|work out|write down|what|"
+    r"which|how (?:many|much|long|far|old|fast|often|tall))\b|[:=]\s*$|\b(?:is|are|as|be|equals?|of|by)\s*[.:=]?\s*$"
     r"|求|多少|几|计算|化简",
     re.IGNORECASE,
 )

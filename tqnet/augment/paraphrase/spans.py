@@ -13,6 +13,7 @@ from tqnet.text.replacements import as_written
 Span = tuple[int, int]
 
 _SPACED_MONEY = re.compile(r"\$(\s+)(\d[\d.,]*)")
+_CENTS = re.compile(r"\$(?=\.\d)")
 _ARTICLE = re.compile(r"\b(an?)(?=\s+$)", re.IGNORECASE)
 _SOUNDS_LIKE_A_VOWEL = re.compile(
     r"(?!eu|uni|us[ae]|ugand|ukrain|uk\b|us\b|one\b|once\b)[aeiou]|hour|hono|heir|8|1[18]\b", re.IGNORECASE
@@ -21,8 +22,11 @@ _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
 
 
 def unspaced_money(text: str) -> str:
-    """``text`` with "$ 5 " as "$5 ", so that no dollar sign is taken for a formula's; every place keeps its number."""
-    return _SPACED_MONEY.sub(r"$\2\1", text)
+    """``text`` with "$ 5 " as "$5 " and "$.5" as "0.5", so that no dollar sign is taken for a formula's.
+
+    Every place keeps its number.
+    """
+    return _CENTS.sub("0", _SPACED_MONEY.sub(r"$\2\1", text))
 
 
 def formula_spans(text: str) -> list[Span]:
@@ -46,7 +50,7 @@ def rewrite(text: str, changes: Mapping[Span, str]) -> str:
         changed[gone] = ""
         if text[start].isupper() and _SENTENCE_BEGINS.search(text, 0, start):
             changed[gone[1], gone[1] + 1] = text[gone[1] : gone[1] + 1].upper()
-    return edit(text, changed | {span: new for span, new in changes.items() if new})
+    return edit(text, changed)
 
 
 def _closed_up(text: str, start: int, end: int) -> Span:

@@ -11,7 +11,7 @@ from num2words import num2words
 
 from tqnet.augment.paraphrase.numbers import Kind, Number
 
-_LEADING = re.compile(r"\$?\s*(?P<minus>[-−–])?(?P<digits>\d[\d,\s]*(?:\.\d+)?|\.\d+)(?P<rest>\D*)$")
+_LEADING = re.compile(r"\$?\s*(?P<minus>[-−–])?(?P<digits>\d[\d,\s]*(?<!\s)(?:\.\d+)?|\.\d+)(?P<rest>\D*)$")
 #: Longer ones are no quantities, and nobody would read them out.
 _DIGITS = 13
 
@@ -48,10 +48,12 @@ def dollars_and_cents(value: Fraction, unit: str, units: str) -> str | None:
 
 
 def _fraction(value: Fraction, written: str) -> str | None:
-    whole, over, under = re.fullmatch(r"[-−–]?(?:(\d+)[\s-]+)?(\d+)\s?/\s?(\d+)", written.strip("$ ")).groups()  # type: ignore[union-attr]
+    whole, over, under = re.fullmatch(
+        r"[-−–]?(?:(\d+)[\s-]+)?(\d+)\s?/\s?(\d+)(?:st|nd|rd|th)?", written.strip("$ ")
+    ).groups()  # type: ignore[union-attr]
     if int(under) == 1 or value < 0:
         return None
-    if int(under) > 100:
+    if int(under) >= 100:
         part = f"{_words(over, 'cardinal')} over {_words(under, 'cardinal')}"
         return None if whole else part
     name = "half" if int(under) == 2 else _words(under, "ordinal")

@@ -17,7 +17,6 @@ _PLENTY = "a lot of"
 _VAGUE = ("some", "a few", "many", _PLENTY, "")
 #: How many numbers at most.
 _MOST = 2
-_NEVER = (Kind.DATE, Kind.CLOCK)
 #: These count nothing: they are only left out.
 _NO_COUNT = (Kind.ORDINAL, Kind.MULTIPLE)
 _DETERMINER = re.compile(
@@ -34,7 +33,7 @@ _DETERMINED = {"some": "few", "a few": "few", "many": "many", _PLENTY: "many", "
 
 def make_numbers_vague(problem: Problem, rng: np.random.Generator) -> str:
     """One or two numbers become one vague word, or are left out: "5 apples" to "some apples" (f8)."""
-    numbers = [number for number in problem.numbers if number.kind not in _NEVER]
+    numbers = [number for number in problem.numbers if _counts(problem.text, number)]
     if not numbers:
         raise NotApplicable("there are no numbers but dates and times" if problem.numbers else "there are no numbers")
     vague = _VAGUE[rng.integers(len(_VAGUE))]
@@ -43,6 +42,12 @@ def make_numbers_vague(problem: Problem, rng: np.random.Generator) -> str:
     for at in rng.choice(len(numbers), count, replace=False):
         changes |= _without(problem, numbers[at], vague)
     return rewrite(problem.text, changes)
+
+
+def _counts(text: str, number: Number) -> bool:
+    """Whether a text can do without it: not dates and times, nor "the first of ..."."""
+    is_name = number.kind is Kind.ORDINAL and _OF.match(text, number.end) is not None
+    return number.kind not in (Kind.DATE, Kind.CLOCK) and not is_name
 
 
 def _without(problem: Problem, number: Number, vague: str) -> dict[Span, str]:

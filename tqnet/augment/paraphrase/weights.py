@@ -23,10 +23,13 @@ class WordWeights:
 
     Attributes:
         idf: Word -> inverse document frequency, smoothed as scikit-learn does.
+        words: The vocabulary.
+        rarest: The weight of the rarest words.
     """
 
     idf: dict[str, float]
     words: tuple[str, ...]
+    rarest: float
 
     @classmethod
     def fit(cls, texts: Sequence[str]) -> WordWeights:
@@ -37,13 +40,13 @@ class WordWeights:
         """
         vectorizer = TfidfVectorizer(token_pattern=_WORD.pattern).fit(texts)
         words = tuple(map(str, vectorizer.get_feature_names_out()))
-        return cls(dict(zip(words, map(float, vectorizer.idf_), strict=True)), words)
+        idf = dict(zip(words, map(float, vectorizer.idf_), strict=True))
+        return cls(idf, words, max(idf.values()))
 
     def of(self, words: Sequence[str]) -> np.ndarray:
         """TF-IDF of each word of a text, [n]; a word that no text had weighs as much as the rarest."""
         counts = Counter(words)
-        rarest = max(self.idf.values())
-        return np.array([counts[word] * self.idf.get(word, rarest) for word in words])
+        return np.array([counts[word] * self.idf.get(word, self.rarest) for word in words])
 
 
 def replace_heavy_words(problem: Problem, rng: np.random.Generator, weights: WordWeights, share: float = 0.15) -> str:

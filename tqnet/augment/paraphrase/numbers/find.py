@@ -22,9 +22,9 @@ _GLUED = (
 )
 _NUMBER = re.compile(
     r"(?:(?<![\w^\\.])(?<!\d[.,])(?<!(?-i:[A-Z])-)(?<!\^\s)|(?<=\dx))"
-    r"(?P<minus>(?<![\w)\]])(?<![\d)\]]\s)(?<!\b[a-z]\s)[-−–])?"
+    r"(?P<minus>(?<![\w)\]])(?<![\d)\]]\s)(?<!\b[a-z]\s)(?<![-−–])[-−–])?"
     r"(?:(?P<mixed>\d{1,3})(?:\s|-)(?=\d+\s?/))?"
-    rf"(?:(?P<over>\d+)\s?/\s?(?P<under>\d+)|(?P<plain>{_TAKEN_APART}|{_DIGITS})(?P<ordinal>(?:st|nd|rd|th)\b)?)"
+    rf"(?:(?P<over>\d+)\s?/\s?(?P<under>\d+)(?:(?:st|nd|rd|th)\b)?|(?P<plain>{_TAKEN_APART}|{_DIGITS})(?P<ordinal>(?:st|nd|rd|th)\b)?)"
     rf"(?P<scale>\s+(?:{'|'.join(SCALES)})\b)?"
     rf"(?:(?![\w^])|(?={_GLUED}|x\d))(?![.,]\d)(?!\s?/\s?\d)",
     re.IGNORECASE | re.ASCII,

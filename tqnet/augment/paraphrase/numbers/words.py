@@ -51,27 +51,34 @@ def _any_of(words: Iterable[str]) -> str:
 _WORD = rf"(?:{_any_of(_VALUES)})(?![a-z])"
 _CARDINAL = rf"{_WORD}(?:(?:\s?-\s?|\s+and\s+|\s+){_WORD})*"
 _DENOMINATOR = rf"(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_DENOMINATORS)})s?|halves"
-_ORDINAL = rf"(?:{_WORD}(?:\s+and\s+|[\s-]+))*(?:{_any_of(_ORDINALS)})"
+_ORDINAL = (
+    rf"(?:{_WORD}\s+(?:hundred|million)th|{_WORD}\s+thousandth"
+    rf"|(?:(?:{_WORD}[\s-]+)*(?:hundred|thousand)\s+(?:and\s+)?)?(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_ORDINALS)}))"
+)
 _DETERMINER = r"(?:the|his|her|its|their|our|your|my|this|that|every|each|[a-z]+['’]s)\s+(?:(?:very|next)\s+)?"
 _SPELLED = re.compile(
     r"(?<![\w-])(?:"
     r"(?P<half_dozen>half\s+(?:a\s+)?dozen)"
     rf"|(?P<part>(?:an?|one)[\s-]+(?:{_any_of(_DENOMINATORS)}))(?=\s+of\b)"
-    rf"|(?P<over>{_CARDINAL})(?:\s+|-)(?P<under>{_DENOMINATOR})"
+    rf"|(?P<over>{_CARDINAL})(?:\s?[-–]\s?|\s+)(?P<under>{_DENOMINATOR})"
     rf"|(?P<dividend>{_CARDINAL})\s+over\s+(?P<divisor>{_CARDINAL})"
     rf"|(?P<point>{_CARDINAL})\s+point\s+(?P<decimals>{_WORD}(?:\s+{_WORD})*)"
-    rf"|{_DETERMINER}(?P<ordinal>{_ORDINAL})"
+    rf"|{_DETERMINER}(?P<ordinal>{_ORDINAL})|(?<!\ba\s)(?P<later>(?!first|second){_ORDINAL})(?=\s+[a-z])"
     rf"|(?P<cardinals>(?:an?\s+(?=(?:{_any_of(SCALES)})\b))?{_CARDINAL})"
     rf"|(?P<half>half)|(?P<multiple>{_any_of(_MULTIPLES)})"
     r")(?!\w)",
     re.IGNORECASE,
 )
 _NEXT_WORD = re.compile(rf"(?P<joint>\s+and\s+|\s?-\s?|\s+|)(?P<word>{_WORD})", re.IGNORECASE)
-_MINUS = re.compile(r"(?<![\w-])(?:minus|negative)\s+$", re.IGNORECASE)
+_MINUS = re.compile(
+    r"(?:^|[.,:;(]\s*|\b(?:is|are|was|be|of|to|at|from|and|or|by|than|equals?|between|reads|below)\s+)"
+    r"(?P<minus>(?:minus|negative)\s+)$",
+    re.IGNORECASE,
+)
 #: "One" that stands for somebody or something rather than counts.
 _PRONOUN_BEFORE = re.compile(
-    r"\b(?:which|this|that|no|any|every|some|each|next|other|another|last|first|second|third|new|old|big|small|large|"
-    r"larger|smaller|only|the|if|when)\s+$",
+    r"\b(?:which|this|that|no|some|each|next|other|another|last|first|second|third|new|old|big|small|large|"
+    r"larger|smaller|only|the)\s+$",
     re.IGNORECASE,
 )
 _PRONOUN_AFTER = re.compile(
@@ -79,6 +86,7 @@ _PRONOUN_AFTER = re.compile(
 )
 #: Quarters are parts only of something, or of a mixed number; else they are coins.
 _OF = re.compile(r"\s+(?:of|as)\b")
+_HYPHEN = re.compile(r"\s?[-–]")
 _NUMBER_AND = re.compile(rf"(?:\d|\b{_WORD})\s+and\s+$", re.IGNORECASE)
 
 
@@ -88,7 +96,8 @@ def find_spelled(text: str) -> Iterator[Number]:
     while match := _SPELLED.search(text, position):
         position = match.end()
         for number in _read(text, match):
-            yield number
+            if not _is_pronoun(text, number):
+                yield number
             position = number.end  # what was no part of it may be a number of its own
 
 
@@ -108,8 +117,8 @@ def _read(text: str, match: re.Match[str]) -> Iterator[Number]:
             yield from above
     elif found["decimals"]:
         yield from _decimal(text, match)
-    elif found["ordinal"]:
-        yield from _ordinal(text, match)
+    elif found["ordinal"] or found["later"]:
+        yield from _ordinal(text, match, "ordinal" if found["ordinal"] else "later")
     elif found["half"]:
         yield _spelled(match, "half", Fraction(1, 2), Kind.FRACTION)
     elif found["multiple"]:
@@ -126,12 +135,14 @@ def _fraction(text: str, match: re.Match[str]) -> Iterator[Number]:
     """What "three quarters" is: 3/4, or three where it may be coins; numbers before the numerator stay apart."""
     *before, over = _cardinals(text, *match.span("over"))
     under, word = _denominator(match["under"]), match["under"].lower()
-    if before and 20 <= over.value < 100 and under < 10 and text[over.end] == "-":  # twenty-five thirty-sixths
+    if before and 20 <= over.value < 100 and under < 10 and _HYPHEN.match(text, over.end):  # twenty-five thirty-sixths
         under += int(over.value)
         *before, over = before
     yield from before
     is_mixed = _NUMBER_AND.search(text, 0, over.start) is not None
-    is_part = over.value == 1 or (word.endswith("s") and word != "quarters") or text[over.end] == "-" or is_mixed
+    is_part = (
+        over.value == 1 or (word.endswith("s") and word != "quarters") or _HYPHEN.match(text, over.end) or is_mixed
+    )
     if is_part or _OF.match(text, match.end()):
         yield Number(over.start, match.end(), over.value / under, Kind.FRACTION, True)
     else:
@@ -148,13 +159,13 @@ def _decimal(text: str, match: re.Match[str]) -> Iterator[Number]:
     yield _negated(text, Number(match.start("point"), match.end(), value, Kind.DECIMAL, True))
 
 
-def _ordinal(text: str, match: re.Match[str]) -> Iterator[Number]:
-    *words, last = re.split(r"\s+and\s+|[\s-]+", match["ordinal"].lower())
+def _ordinal(text: str, match: re.Match[str], group: str) -> Iterator[Number]:
+    *words, last = re.split(r"\s+and\s+|[\s-]+", match[group].lower())
     if last == "second" and not words and not re.match(r"\s+[a-z]", text[match.end() :], re.IGNORECASE):
         return  # "each second."
     tens = _value_of(words)
     value = tens * _ORDINALS[last] if _ORDINALS[last] >= 100 and words else tens + _ORDINALS[last]
-    yield _spelled(match, "ordinal", Fraction(value), Kind.ORDINAL)
+    yield _spelled(match, group, Fraction(value), Kind.ORDINAL)
 
 
 def _denominator(word: str) -> int:
@@ -194,7 +205,7 @@ def _cardinals(text: str, start: int, end: int) -> list[Number]:
             total, current, smallest = total + max(current, 1) * value, 0, value
         last, place = word, match.end()
     close()
-    return [_negated(text, number) for number in found if not _is_pronoun(text, number)]
+    return [_negated(text, number) for number in found]
 
 
 def _goes_on(last: str | None, word: str, joint: str, current: int, smallest: int) -> bool:
@@ -211,12 +222,9 @@ def _goes_on(last: str | None, word: str, joint: str, current: int, smallest: in
 
 
 def _negated(text: str, number: Number) -> Number:
-    """With the "minus" before it; one behind a number subtracts."""
-    minus = _MINUS.search(text, max(0, number.start - 10), number.start)
-    before = text[: minus.start()].split()[-1:] if minus else []
-    if not minus or (before and (before[0][-1].isdigit() or before[0].lower() in _VALUES)):
-        return number
-    return Number(minus.start(), number.end, -number.value, number.kind, True)
+    """With the "minus" before it, where that does not subtract: "is minus five", not "ten minus five"."""
+    minus = _MINUS.search(text, max(0, number.start - 24), number.start)
+    return Number(minus.start("minus"), number.end, -number.value, number.kind, True) if minus else number
 
 
 def _is_pronoun(text: str, number: Number) -> bool:

@@ -79,12 +79,15 @@ def find_units(text: str, numbers: Sequence[Number]) -> list[Unit]:
     ends = {number.end: number for number in numbers}
     inside = [number.span for number in numbers] + [n.outer for n in numbers if n.sign]
     found = list(_of_money(numbers))
-    for match in _pattern().finditer(text):
+    position = 0
+    while match := _pattern().search(text, position):
+        position = match.end("unit")
         if within(match.start(), formulas) or within(match.start(), inside):
             continue
         unit = _read(text, match, _number_before(text, match.start(), ends))
         if unit is not None:
             found.append(unit)
+            position = unit.end  # "per hour" behind dollars is a unit of its own
     return sorted(found, key=lambda unit: unit.start)
 
 
