@@ -26,9 +26,10 @@ _DETERMINER = re.compile(
 _ARTICLE = re.compile(r"\ban?\s+$", re.IGNORECASE)
 _OF = re.compile(r"\s+of\b")
 _AS = re.compile(r"\s+(?:as|an?|the|that|this|of\s+(?:that|this|it)\b)\b")
+_HYPHEN = re.compile(r"\s?-\s?(?=[A-Za-z]{2})")
 _NEXT_WORD = re.compile(r"\s*[-\s]\s*(?P<word>\w+)")
 #: Behind a determiner: "his few days"; "his some days" says nobody.
-_DETERMINED = {"some": "few", "a few": "few", "many": "many", _PLENTY: "many", "": ""}
+_DETERMINED = {"some": "few", "a few": "few", "many": "many", _PLENTY: "many"}
 
 
 def make_numbers_vague(problem: Problem, rng: np.random.Generator) -> str:
@@ -51,32 +52,39 @@ def _counts(text: str, number: Number) -> bool:
 
 
 def _without(problem: Problem, number: Number, vague: str) -> dict[Span, str]:
-    """A number as ``vague`` as its neighbours allow; money and percent stay by name: "some dollars"."""
+    """What becomes of a number; money and percent stay by name: "some dollars"."""
     text, (start, end) = problem.text, number.outer
     article = _ARTICLE.search(text, max(0, start - 4), start)
-    hyphened = text[end : end + 1] == "-"
-    uncounted = number.kind in _NO_COUNT or (number.kind is Kind.FRACTION and _AS.match(text, end))
-    if uncounted or hyphened or is_calculated(text, number) or (abs(number.value) == 1 and vague != "some"):
-        vague = ""
-    elif article and vague:
-        start, vague = article.start(), "some"
-    elif _DETERMINER.search(text, max(0, start - 10), start):
-        vague = _DETERMINED[vague]
-    noun = _noun(number, plural=not article)
-    if noun == "percent" and vague == _PLENTY:
-        vague = "many"
-    of = _OF.match(text, end)
-    if of and not noun and (not vague or vague == _PLENTY):
+    vague, noun = _fitting(problem, number, vague), _noun(number, plural=not article)
+    if not noun and (of := _OF.match(text, end)) and vague in ("", _PLENTY):
         end = of.end()  # "48 of her friends" to "a lot of her friends"
-    elif vague == _PLENTY and not noun and not _counts_something(problem, end):
-        vague = "a lot"
     new = " ".join(filter(None, (vague, noun)))
     if new:
-        return {(start, end): capital_of(problem, start, new) if not text[end : end + 1].isalpha() else f"{new} "}
+        begin = article.start() if article and vague else start
+        space = " " if text[end : end + 1].isalpha() else ""  # 5km
+        return {(begin, end): capital_of(problem, begin, new) + space}
     if article and (word := _NEXT_WORD.match(text, end)):  # "an 8 foot ladder" to "a foot ladder"
         span, new = with_article(text, start, word.end(), word["word"])
         return {span: new}
-    return {(start, end + hyphened): ""}
+    hyphen = _HYPHEN.match(text, end)
+    return {(start, hyphen.end() if hyphen else end): ""}
+
+
+def _fitting(problem: Problem, number: Number, vague: str) -> str:
+    """``vague``, or what its neighbours allow instead: "his few days", "gave many", "a page book"."""
+    text, (start, end) = problem.text, number.outer
+    uncounted = number.kind in _NO_COUNT or (number.kind is Kind.FRACTION and _AS.match(text, end))
+    single = abs(number.value) == 1 and vague != "some"
+    if not vague or uncounted or single or _HYPHEN.match(text, end) or is_calculated(text, number):
+        return ""
+    if _ARTICLE.search(text, max(0, start - 4), start):
+        return "some"
+    if _DETERMINER.search(text, max(0, start - 10), start):
+        return _DETERMINED[vague]
+    if vague == _PLENTY and number.sign == "%":
+        return "many"
+    is_followed = number.sign or _OF.match(text, end) or _counts_something(problem, end)
+    return vague if vague != _PLENTY or is_followed else "a lot"
 
 
 def _noun(number: Number, plural: bool) -> str:
@@ -86,7 +94,7 @@ def _noun(number: Number, plural: bool) -> str:
 
 
 def _counts_something(problem: Problem, place: int) -> bool:
-    """Whether a noun, or what leads to one, or a unit of money or percent follows."""
+    """Whether a noun, or what leads to one, follows."""
     token = problem.doc.char_span(place, place + 2, alignment_mode="expand")
     after = next((t for t in problem.doc[token.start :] if t.idx >= place and not t.is_space), None) if token else None
     return after is not None and after.pos_ in ("NOUN", "PROPN", "ADJ", "SYM")
