@@ -73,7 +73,7 @@ def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     old = names[rng.integers(len(names))]
     if not (free := _free_names(old, {*_all_letters(parsed), *"".join(w for w in words if old not in GREEK)})):
         return question
-    points = letters | {point for text in texts for point in _points(text)}
+    points = letters | {point for text in texts for point in points_of_figures(text)}
     for new in rng.permutation(free).tolist():
         renamed = [
             edit(text, _renamed(parts, old, new) | _renamed_in_prose(text, old, new, points))
@@ -156,8 +156,8 @@ def _renamed_in_prose(text: str, old: str, new: str, points: frozenset[str]) -> 
     }
 
 
-def _points(text: str) -> str:
-    """The points of figures that the prose names: the A, B and C of "triangle ABC"."""
+def points_of_figures(text: str) -> str:
+    """The points of figures that the prose names, in one string: the A, B and C of "triangle ABC"."""
     return "".join(
         match[0]
         for start, end in prose(text)

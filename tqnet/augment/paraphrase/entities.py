@@ -1,0 +1,119 @@
+"""Named entities of a question: people, places, organisations, weekdays, months; no numbers, no points of a figure.
+
+A small model takes many a first name for an organisation or a product, or for nothing. In a word problem, a proper noun
+of one word that does or owns something is somebody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from spacy.tokens import Doc, Span
+
+from tqnet.augment.paraphrase.gazetteer import NAMES
+from tqnet.augment.paraphrase.spans import formula_spans, within
+from tqnet.augment.variables import points_of_figures
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """``text[start:end]``, a name.
+
+    Attributes:
+        name: As it stands there, without an article or 's.
+        label: spaCy's, or WEEKDAY or MONTH: a key of `tqnet.augment.paraphrase.gazetteer.NAMES`.
+        count: How often the text names it.
+    """
+
+    start: int
+    end: int
+    name: str
+    label: str
+    count: int
+
+
+_PLACES = frozenset((*NAMES["GPE"], *NAMES["LOC"], *NAMES["WEEKDAY"], *NAMES["MONTH"], *NAMES["EVENT"]))
+_ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\s?['’]s?$")
+_LABEL = re.compile(r"[A-Z]{1,5}|[A-Z](?:['′]|\d)?")
+#: Short names in capitals that are no labels.
+_ACRONYMS = frozenset(("US", "UK", "UN", "EU", "USA", "UAE", "LA", "NY", "NYC", "DC", "IBM", "BMW", "TV", "NASA"))
+_VERBS = "find calculate determine compute evaluate solve express estimate simplify assume suppose"
+#: With a capital at the beginning of a sentence, they are taken for names.
+_DEMANDS = frozenset(_VERBS.split())
+
+
+#: What a first name may be taken for.
+_MISTAKEN = frozenset(("", "ORG", "GPE", "PRODUCT", "WORK_OF_ART", "FAC", "LOC", "NORP"))
+
+
+def find_entities(doc: Doc) -> list[Entity]:
+    """The names of a parsed text in their order, each wherever it stands, whether spaCy saw it there or not."""
+    text = doc.text
+    formulas, points = formula_spans(text), points_of_figures(text)
+    labels: dict[str, str] = {}
+    people = _actors(doc)
+    recognized = list(_recognized(doc))
+    known = {word for name, _ in recognized for word in name.split()}
+    for name, label in [*recognized, *((name, "PERSON") for name in people if name not in known)]:
+        if not (_is_point(name, points, text) or any(map(str.isdigit, name))):
+            labels.setdefault(name, "PERSON" if name in people and label in _MISTAKEN else label)
+    found: list[Entity] = []
+    for name in sorted(labels, key=len, reverse=True):
+        places = [
+            match.span()
+            for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+            if not within(match.start(), formulas)
+            and not any(entity.start < match.end() and match.start() < entity.end for entity in found)
+        ]
+        found += [Entity(start, end, name, labels[name], len(places)) for start, end in places]
+    return sorted(found, key=lambda entity: entity.start)
+
+
+def _actors(doc: Doc) -> list[str]:
+    """Proper nouns of one word that are the subject of a verb, or own something."""
+    return [
+        token.text
+        for token in doc
+        if token.tag_ == "NNP"
+        and token.text.istitle()
+        and token.text.isascii()
+        and token.text not in _PLACES
+        and token.text.lower() not in _DEMANDS
+        and not any(child.dep_ in ("compound", "nmod") for child in token.children)
+        and ((token.dep_ == "nsubj" and token.head.pos_ == "VERB") or token.dep_ == "poss")
+    ]
+
+
+def _recognized(doc: Doc) -> Iterator[tuple[str, str]]:
+    for span in doc.ents:
+        article = _ARTICLE.match(span.text)
+        name = _POSSESSIVE.sub("", span.text[article.end() :] if article else span.text)
+        label = _label(name, span)
+        if label and name:
+            yield name, label
+
+
+def _label(name: str, span: Span) -> str | None:
+    if span.label_ == "DATE":
+        return next((label for label in ("WEEKDAY", "MONTH") if name in NAMES[label]), None)
+    is_name = any(token.pos_ == "PROPN" or span.label_ in ("NORP", "LANGUAGE") for token in span)
+    if not is_name or not name[0].isupper() or name.lower() in _DEMANDS or not name.isascii() or "\n" in name:
+        return None
+    return span.label_ if span.label_ in NAMES else None
+
+
+def _is_point(name: str, points: str, text: str) -> bool:
+    """Whether a name is that of a point, a line or a figure: A, AB, triangle ABC, or of a thing: X, shop B."""
+    if not _LABEL.fullmatch(name) or name in _ACRONYMS:
+        return False
+    successive = all(ord(b) - ord(a) == 1 for a, b in pairwise(name))
+    return len(name) <= 2 or successive or set(name) <= set(points) or _stands_alone(name, text)
+
+
+def _stands_alone(name: str, text: str) -> bool:
+    """Whether the letters of a label are labels of their own elsewhere: AB of ABC."""
+    return any(re.search(rf"\b{part}\b", text) for part in (name[:2], name[1:3]))

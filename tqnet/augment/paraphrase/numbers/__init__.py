@@ -1,0 +1,10 @@
+"""The numbers of a text: digits or words, whole, decimal, fractions, ordinals, money, percent, dates and clock times.
+
+"25" and "twenty-five", "3/4" and "0.75", "1,000" and "1000", "two dozen" and "24" have one value each. Digits within a
+name are no number: x2, 2x, H2O.
+"""
+
+from tqnet.augment.paraphrase.numbers.find import find_numbers
+from tqnet.augment.paraphrase.numbers.number import Kind, Number
+
+__all__ = ["Kind", "Number", "find_numbers"]

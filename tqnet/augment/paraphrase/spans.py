@@ -1,0 +1,74 @@
+"""Places in a text, and texts rewritten there so that they still read well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from tqnet.augment.edits import edit
+from tqnet.text.formulas import segments
+from tqnet.text.replacements import as_written
+
+#: ``text[start:end]``, as (start, end).
+Span = tuple[int, int]
+
+_SPACED_MONEY = re.compile(r"\$(\s+)(\d[\d.,]*)")
+_CENTS = re.compile(r"\$(?=\.\d)")
+_ARTICLE = re.compile(r"\b(an?)(?=\s+$)", re.IGNORECASE)
+_SOUNDS_LIKE_A_VOWEL = re.compile(
+    r"(?!eu|uni|us[ae]|ugand|ukrain|uk\b|us\b|one\b|once\b)[aeiou]|hour|hono|heir|8|1[18]\b", re.IGNORECASE
+)
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
+
+
+def unspaced_money(text: str) -> str:
+    """``text`` with "$ 5 " as "$5 " and "$.5" as "0.5", so that no dollar sign is taken for a formula's.
+
+    Every place keeps its number.
+    """
+    return _CENTS.sub("0", _SPACED_MONEY.sub(r"$\2\1", text))
+
+
+def formula_spans(text: str) -> list[Span]:
+    """Where LaTeX formulas are; money is none."""
+    return [(part.start, part.end) for part in segments(unspaced_money(text)) if part.is_formula]
+
+
+def within(place: int, spans: list[Span]) -> bool:
+    """Whether a character is in one of the spans."""
+    return any(start <= place < end for start, end in spans)
+
+
+def rewrite(text: str, changes: Mapping[Span, str]) -> str:
+    """``text`` with each span replaced; what is left out leaves no second space, and its capital to what follows."""
+    changed: dict[Span, str] = {}
+    for (start, end), new in sorted(changes.items()):
+        if new:
+            changed[start, end] = new
+            continue
+        gone = _closed_up(text, start, end)
+        changed[gone] = ""
+        if text[start].isupper() and _SENTENCE_BEGINS.search(text, 0, start):
+            changed[gone[1], gone[1] + 1] = text[gone[1] : gone[1] + 1].upper()
+    return edit(text, changed)
+
+
+def _closed_up(text: str, start: int, end: int) -> Span:
+    """A span that is left out, with the space before or behind it that would be one too many."""
+    spaced_before = not start or text[start - 1].isspace()
+    while spaced_before and end < len(text) and text[end].isspace():
+        end += 1
+    if end == len(text) or (text[end] in ".,;:?!)%" and not text[end - 1].isspace()):
+        while start and text[start - 1].isspace():
+            start -= 1
+    return start, end
+
+
+def with_article(text: str, start: int, end: int, new: str) -> tuple[Span, str]:
+    """The span and what replaces it, the article before it made to agree: "an hour" becomes "a minute"."""
+    article = _ARTICLE.search(text[max(0, start - 8) : start])
+    if not article:
+        return (start, end), new
+    agreeing = as_written("an" if _SOUNDS_LIKE_A_VOWEL.match(new) else "a", article[1])
+    begin = max(0, start - 8) + article.start()
+    return (begin, end), agreeing + text[begin + len(article[1]) : start] + new
