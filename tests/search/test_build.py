@@ -16,7 +16,7 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.search import build as module
 from tqnet.search.build import Processes, build, in_process, update
 from tqnet.search.engine import DuplicateIdError, EngineError
-from tqnet.search.index import Index, IndexFolderError, Manifest, restore
+from tqnet.search.index import Index, IndexFolderError, Manifest, restore, writing
 
 MANIFEST = Manifest("runs/model", "0123", WIDTH, "bank")
 QUESTIONS = make_questions()
@@ -82,13 +82,29 @@ def test_a_replacement_that_was_killed_at_its_end(tmp_path: Path, named: bool) -
 
 
 def test_one_writes_at_a_time(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    build(BANK, in_process(Encoder()), folder, MANIFEST)
+    with writing(folder):
+        with pytest.raises(EngineError, match="another process writes"), writing(folder):
+            pass
+        with pytest.raises(EngineError, match="another process writes"):
+            build(BANK, in_process(Encoder()), folder, replace(MANIFEST, digest="4567"), replace=True)
+    with writing(tmp_path / "new"), pytest.raises(EngineError, match="another process writes"):
+        build(BANK, in_process(Encoder()), tmp_path / "new", MANIFEST)
+
+
+def test_an_index_whose_replacement_was_killed_is_named(tmp_path: Path) -> None:
+    build(BANK.select(list(range(8))), in_process(Encoder()), tmp_path / "index.replaced", MANIFEST)
+    with pytest.raises(IndexFolderError, match=r"index: no index here, but .*index\.replaced is one"):
+        Index(tmp_path / "index")
+
+
+def test_a_damaged_plan_is_that_of_another_build(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        build(BANK, in_process(Encoder(dies_after=3)), tmp_path / "index", MANIFEST)
+    (tmp_path / "index.building" / "plan.json").write_text("{")
     build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
-    with (
-        Index(tmp_path / "index").writing(),
-        pytest.raises(EngineError, match="another process writes"),
-        Index(tmp_path / "index").writing(),
-    ):
-        pass
+    check_whole(tmp_path / "index")
 
 
 def test_what_another_model_has_left_is_not_gone_on_with(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,6 +32,25 @@ def test_the_first_candidates_are_ranked_and_the_others_stay_behind() -> None:
     assert found.candidates[0].rank == pytest.approx(0.19)
     assert "similar 0.190" in found.candidates[0].why
     assert found.candidates[20].rank is None
+
+
+def test_one_query_is_ranked_at_a_time() -> None:
+    here, go = threading.Event(), threading.Event()
+
+    def wait(query: Question, questions: Sequence[Question]) -> np.ndarray:
+        here.set()
+        go.wait(60)
+        return last_is_best(query, questions)
+
+    ranking = Rank(wait, first=8, deadline=0.05)
+    first = threading.Thread(target=ranking, args=(QUERY, candidates()))
+    first.start()
+    here.wait(60)
+    late = ranking(QUERY, candidates())
+    go.set()
+    first.join(60)
+    assert late.late
+    assert late.candidates == candidates()
 
 
 def test_equal_scores_keep_the_order_of_recall() -> None:

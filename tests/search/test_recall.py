@@ -68,6 +68,12 @@ def test_neither_the_query_nor_its_duplicates(engine: SearchEngine) -> None:
     assert "vector 1.000, text" in found[0].why
 
 
+def test_a_question_whose_figure_has_moved_does_not_find_itself(engine: SearchEngine) -> None:
+    query = Question(id="q", stem="How long is the road?", images=("road.png",))
+    engine.add(records([query], np.ones((1, 8))))
+    assert Recall(engine)(replace(query, images=("elsewhere.png",)), np.ones(8)) == []
+
+
 def test_of_two_that_are_equal_one_is_a_candidate(engine: SearchEngine) -> None:
     """Though the text finds the one with concepts first, and the vector the other."""
     a = Question(id="a", stem="Solve the equation for the unknown")

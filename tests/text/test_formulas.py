@@ -121,6 +121,12 @@ def test_awkward_formulas_are_found(text: str, bodies: list[str]) -> None:
     assert [segment.body for segment in segments(text) if segment.is_formula] == bodies
 
 
+def test_a_formula_holds_no_other_of_its_kind() -> None:
+    r"""Else texts of ``\(`` alone would take a time by the square of their length."""
+    assert [one.body for one in segments(r"\(" * 3 + r"x\)") if one.is_formula] == ["x"]
+    assert [one.body for one in segments(r"\[ a \\[2pt] b \]") if one.is_formula] == [r" a \\[2pt] b "]
+
+
 @given(st.text("$\\()[]{}a1 求\n", max_size=40))
 def test_joined_segments_give_the_text_back(text: str) -> None:
     cut = list(segments(text))

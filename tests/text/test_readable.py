@@ -23,6 +23,9 @@ from tqnet.text.readable import readable
         ("5%", "5%"),
         ("a % b", "a%b"),
         (r"\frac{", "/"),
+        (r"\footnote", r"\footnote"),
+        (r"\title", r"\title"),
+        (r"\url\input", r"\url\input"),
     ],
 )
 def test_what_is_shown(formula: str, shown: str) -> None:

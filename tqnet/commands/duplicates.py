@@ -76,7 +76,8 @@ def run(args: argparse.Namespace) -> int:
         with atomic(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
             stream.writelines(line + "\n" for line in _records(found, bank))
     if args.json:
-        print("\n".join(_records(found, bank)))
+        for line in _records(found, bank):
+            print(line)
     else:
         print(_text(found, bank, args.show))
     return 0

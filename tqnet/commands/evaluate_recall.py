@@ -30,12 +30,14 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
-    from tqnet.search.evaluation import evaluate_recall, index_bank, recall_table
+    from tqnet.search.evaluation import KNOWN, WAYS, evaluate_recall, index_bank, recall_table
 
     index = open_index(args.index)
     engine, bank = index.engine, index_bank(index.engine)
     split = None if args.split == "all" else args.split
-    results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n)
+    # What is similar by its concept would be found by the concept's name.
+    ways = WAYS if args.similar_level else (*WAYS, *KNOWN)
+    results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}
     table = recall_table(results, args.n)
     if args.out:

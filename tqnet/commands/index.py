@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
@@ -273,28 +275,38 @@ def _change(args: argparse.Namespace) -> int:
     from tqnet.libraries import quiet
     from tqnet.search.build import update
     from tqnet.search.engine import DuplicateIdError
+    from tqnet.search.index import writing
 
     quiet()
     if args.verb == "sync" and args.on_error == "skip":
         raise ValueError("--on-error skip: sync would delete the questions whose records are faulty; use update")
-    index = open_index(args.index)
+    open_index(args.index)  # what is wrong with it, before a bank is read
     bank = read_bank(args)
-    if args.verb == "add" and (known := sorted(set(bank.ids) & index.states().keys())):
-        raise DuplicateIdError(f"{known[0]}: is in the index already ({len(known):,} such ids); use tqnet index update")
-    encode = encoder_of(open_model(index, args.model), args)
-    with index.writing():
+    with writing(Path(args.index)):
+        index = open_index(args.index)
+        if args.verb == "add" and (known := sorted(set(bank.ids) & index.states().keys())):
+            others = f"({len(known):,} such ids)"
+            raise DuplicateIdError(f"{known[0]}: is in the index already {others}; use tqnet index update")
+        encode = encoder_of(open_model(index, args.model), args)
         changes = update(index, bank, encode, delete=args.verb == "sync")
     print(f"{args.index}: {changes}")
     return 0
 
 
 def _delete(args: argparse.Namespace) -> int:
-    index = open_index(args.index)
-    with index.writing():
-        gone = index.engine.delete(args.ids)
+    from tqnet.search.index import writing
+
+    open_index(args.index)
+    with writing(Path(args.index)):
+        index = open_index(args.index)
+        there = set(index.engine.get(args.ids, ["id"])["id"].to_pylist())
+        unknown = [id for id in dict.fromkeys(args.ids) if id not in there]
+        gone = index.engine.delete(there)
         index.engine.optimize()
     print(f"{args.index}: {gone:,} deleted, {index.engine.count():,} left")
-    return 0 if gone == len(set(args.ids)) else 1
+    if unknown:
+        print(f"tqnet: not in the index: {', '.join(unknown)}", file=sys.stderr)
+    return 1 if unknown else 0
 
 
 def _precompute(args: argparse.Namespace) -> int:
@@ -303,17 +315,28 @@ def _precompute(args: argparse.Namespace) -> int:
 
 
 def _precompute_all(folder: str, n: int) -> int:
+    from tqnet.search.index import writing
     from tqnet.search.precomputed import precompute
 
-    index = open_index(folder)
-    with index.writing():
-        return precompute(index, n)
+    open_index(folder)
+    with writing(Path(folder)):
+        return precompute(open_index(folder), n)
 
 
 def _export(args: argparse.Namespace) -> int:
-    index, folder = open_index(args.index), Path(args.folder)
-    count = index.engine.export(folder)
-    index.manifest.save(folder)
+    from tqnet.search.index import writing
+
+    open_index(args.index)
+    folder = Path(args.folder)
+    if folder.exists():
+        raise FileExistsError(f"{folder}: is there already")
+    work = folder.with_name(f"{folder.name}.exporting")
+    with writing(Path(args.index)):
+        index = open_index(args.index)
+        shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+        count = index.engine.export(work)
+        index.manifest.save(work)
+    work.rename(folder)
     print(f"{args.folder}: {count:,} questions")
     return 0
 

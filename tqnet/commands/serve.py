@@ -96,10 +96,13 @@ def run(args: argparse.Namespace) -> int:
 
 def _key(file: str | None) -> str | None:
     if file is None:
-        return os.environ.get(_KEY) or None
-    key = Path(file).read_text(encoding="utf-8").strip()
-    if not key:
-        raise ValueError(f"--api-key-file {file}: is empty")
+        key, place = os.environ.get(_KEY) or None, f"${_KEY}"
+    else:
+        key, place = Path(file).read_text(encoding="utf-8").strip(), f"--api-key-file {file}"
+        if not key:
+            raise ValueError(f"{place}: is empty")
+    if key is not None and not key.isascii():  # a header has no other letters in every browser
+        raise ValueError(f"{place}: a key is made of ASCII letters, digits and signs")
     return key
 
 

@@ -94,7 +94,8 @@ def read_labelled_pairs(
             earlier, relation = first_line.setdefault(key, (line, pair.relation))
             if relation != pair.relation:
                 raise FieldError("label", f"contradicts line {earlier}, which has the same pair")
-            pairs.append(pair)
+            if earlier == line:  # else it is there already
+                pairs.append(pair)
         except FieldError as error:
             faults.append(Fault(str(path), line, error.field, error.message))
     if not pairs and not faults:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from tqnet.files import atomic
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.bank import batched
 from tqnet.search.engines import check_free
-from tqnet.search.index import Index, Manifest, clear, publish
+from tqnet.search.index import Index, Manifest, clear, publish, writing
 from tqnet.search.records import content_key, state_key
 
 #: Questions of a shard: what a killed run may lose, for each process or worker.
@@ -73,9 +74,21 @@ def build(
     Raises:
         FileExistsError: There is something at ``folder``, or the server has a collection of this name.
         IndexFolderError: There is something to be replaced that is no index.
-        EngineError: The server does not answer.
+        EngineError: The server does not answer, or another process makes this index or writes to it.
     """
     processes = processes or Processes()
+    with writing(folder) if processes.rank == 0 else nullcontext():
+        _build(bank, encode_shards, folder, manifest, processes, replace)
+
+
+def _build(
+    bank: QuestionBank,
+    encode_shards: EncodeShards,
+    folder: Path,
+    manifest: Manifest,
+    processes: Processes,
+    replace: bool,
+) -> None:
     work = folder.with_name(f"{folder.name}.building")
     if processes.rank == 0:
         clear(work / "index", folder)
@@ -105,8 +118,9 @@ def build(
 def _prepare(work: Path, plan: dict[str, object]) -> None:
     """An empty folder for the shards, or that of a run with the same plan."""
     file = work / "plan.json"
-    if file.is_file() and json.loads(file.read_text(encoding="utf-8")) == plan:
-        return
+    with suppress(OSError, ValueError):  # damaged: as if it were of another plan
+        if json.loads(file.read_text(encoding="utf-8")) == plan:
+            return
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     with atomic(file) as temporary:

@@ -5,7 +5,8 @@ The contract, which one suite of tests holds every engine to:
 - A call that returns is acknowledged: what it wrote is there after the process is killed, and read by every later call.
 - Higher scores are better. Vectors score by their cosine; words by BM25, each engine by its own variant, so that
   engines agree on most of what they find and not on the numbers. Equal scores come in order of id.
-- ``add`` writes all records of a call or none.
+- ``add`` refuses all records of a call or writes all; of a writer that is killed meanwhile, an engine may keep some,
+  each of them whole (Milvus).
 """
 
 from __future__ import annotations
@@ -122,6 +123,8 @@ class SearchEngine(ABC):
         for number, table in enumerate(self.scan()):
             pq.write_table(table, folder / _EXPORTED.format(number))
             count += len(table)
+        if not count:
+            pq.write_table(self.get([]), folder / _EXPORTED.format(0))
         return count
 
     def restore(self, folder: Path) -> int:
@@ -135,8 +138,11 @@ class SearchEngine(ABC):
             raise EngineError(f"{folder}: no records-*.parquet, as tqnet index export writes them")
         count = 0
         for file in files:
-            table = pq.read_table(file)
-            self.add(table)
+            try:
+                table = pq.read_table(file)
+                self.add(table)
+            except (KeyError, pa.ArrowInvalid) as error:
+                raise EngineError(f"{file}: not as tqnet index export writes it ({first_line(error)})") from None
             count += len(table)
         return count
 

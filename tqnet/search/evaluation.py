@@ -25,15 +25,16 @@ class Way:
 
     name: str
     by: tuple[str, ...]
-    concepts: bool = True
+    concepts: bool = False
 
 
-WAYS = (
-    Way("exact text", ("text",)),
-    Way("exact text, concepts unknown", ("text",), concepts=False),
-    Way("vectors", ("vector",)),
-    Way("both", ("text", "vector")),
-    Way("both, concepts unknown", ("text", "vector"), concepts=False),
+#: Of a query of which no more is known than what it says and shows.
+WAYS = (Way("exact text", ("text",)), Way("vectors", ("vector",)), Way("both", ("text", "vector")))
+
+#: Beside them, of one whose concepts are known too, where these do not say by themselves what is similar.
+KNOWN = (
+    Way("exact text, concepts known", ("text",), concepts=True),
+    Way("both, concepts known", ("text", "vector"), concepts=True),
 )
 
 
@@ -109,7 +110,8 @@ def similar_queries(bank: QuestionBank, similarity: Similarity, split: str | Non
     """
     asked = [at for at, of in enumerate(bank.column("split")) if split in (None, of) and similarity.has_similar[at]]
     if not asked:
-        raise ValueError(f"no question of split {split!r} has a similar one; --pairs or --similar-level say which are")
+        who = "no question" if split is None else f"no question of split {split!r}"
+        raise ValueError(f"{who} has a similar one; --pairs or --similar-level say which are")
     return asked
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,8 @@ from tqnet.search.engine import EngineError
 from tqnet.search.engines import Place, check_free, create_engine, give_alias, named, open_engine, remove
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
+
+log = logging.getLogger(__name__)
 
 _MANIFEST = "index.json"
 
@@ -63,7 +66,7 @@ class Manifest(Place):
         """
         file = folder / _MANIFEST
         if not file.is_file():
-            raise IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing); tqnet index BANK makes one")
+            raise _missing(folder)
         try:
             kept = json.loads(file.read_text(encoding="utf-8"))
             if kept["format"] != _FORMAT:
@@ -90,8 +93,8 @@ class Index:
     """
 
     def __init__(self, folder: Path):
+        self.written = _written(folder)  # first: of an index that is replaced meanwhile, the manifest is the new one's
         self.folder, self.manifest = folder, Manifest.load(folder)
-        self.written = _written(folder)
         self.engine = open_engine(folder, self.manifest)
 
     @classmethod
@@ -139,19 +142,6 @@ class Index:
                 f"({self.manifest.digest or 'an encoder as it comes'}); make the index anew with tqnet index --replace"
             )
 
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """While this process writes, no other one does.
-
-        Raises:
-            EngineError: Another one writes.
-        """
-        try:
-            with FileLock(self.folder / "lock", timeout=0):
-                yield
-        except Timeout:
-            raise EngineError(f"{self.folder}: another process writes to this index") from None
-
     def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
         """Write new questions with their vectors ``[questions, width]``.
 
@@ -182,26 +172,54 @@ class Index:
         }
 
 
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """While this process makes the index at ``folder``, or writes to it, no other one does.
+
+    What is to be written is to be opened within: before, it may be replaced by another model's. The lock lies beside
+    the folder, which may not be there yet.
+
+    Raises:
+        EngineError: Another one does.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with FileLock(folder.with_name(f".{folder.name}.lock"), timeout=0):
+            yield
+    except Timeout:
+        raise EngineError(f"{folder}: another process writes to this index") from None
+
+
 def _written(folder: Path) -> tuple[int, int]:
     """Which file the manifest is, and of when."""
     try:
         found = (folder / _MANIFEST).stat()
     except FileNotFoundError:
-        raise IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing)") from None
+        raise _missing(folder) from None
     return found.st_ino, found.st_mtime_ns
+
+
+def _missing(folder: Path) -> IndexFolderError:
+    if (replaced := _replaced(folder)).is_dir():
+        return IndexFolderError(f"{folder}: no index here, but {replaced} is one that was being replaced")
+    return IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing); tqnet index BANK makes one")
 
 
 def publish(work: Path, folder: Path) -> None:
     """Give an index that is whole its name, in place of the one that has it.
 
-    Whatever a killed call leaves, the index that has the name is whole, and :func:`clear` removes the other one.
+    Whatever a killed call leaves, the index that has the name is whole, and :func:`clear` removes the other one; or
+    none has it, and :func:`clear` gives it back.
     """
     replaced = _replaced(folder)
     give_alias(Manifest.load(work))
     if folder.exists():
         os.replace(folder, replaced)
     os.replace(work, folder)
-    remove_index(replaced)
+    try:
+        remove_index(replaced)
+    except EngineError as error:  # the new one is in its place
+        log.warning("%s: what it was before is still there, as %s: %s", folder, replaced, error)
 
 
 def clear(work: Path, folder: Path) -> None:
@@ -209,8 +227,11 @@ def clear(work: Path, folder: Path) -> None:
     replaced = _replaced(folder)
     if replaced.exists() and not folder.exists():
         os.replace(replaced, folder)
-    remove_index(replaced)
-    remove_index(work)
+    for left in (replaced, work):
+        try:
+            remove_index(left)
+        except EngineError as error:
+            raise EngineError(f"{left}: what an earlier run has left cannot be removed ({error})") from None
 
 
 def remove_index(folder: Path) -> None:
@@ -241,6 +262,12 @@ def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
     manifest = replace(Manifest.load(exported), **asdict(place or Place()))
     if folder.exists():
         raise FileExistsError(f"{folder}: is there already")
+    with writing(folder):
+        _restore(exported, folder, manifest)
+    return Index(folder)
+
+
+def _restore(exported: Path, folder: Path, manifest: Manifest) -> None:
     work = folder.with_name(f"{folder.name}.building") / "index"
     clear(work, folder)
     check_free(manifest)
@@ -253,4 +280,3 @@ def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
     finally:
         remove_index(work)
         shutil.rmtree(work.parent, ignore_errors=True)
-    return Index(folder)

@@ -41,6 +41,7 @@ GRAPH = 400_000
 _PROBES = 40
 #: Kind of index -> how many times as many candidates are then compared by their whole vectors.
 _REFINE = {"IvfRq": 10}
+_REFINE_OTHERS = 2
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     "id": BTree(),
@@ -103,7 +104,7 @@ class LanceEngine(SearchEngine):
             if schema is not None and "already exists" in str(error):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
-        self._refine = _REFINE.get(self._kinds().get("vector", ""), 2)
+        self._refine = (-1, _REFINE_OTHERS)  # of which version
 
     @_with_clear_errors
     def add(self, records: pa.Table, *, known_new: bool = False) -> None:
@@ -130,11 +131,12 @@ class LanceEngine(SearchEngine):
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
         length = float(np.linalg.norm(vector))
         unit = np.asarray(vector, dtype=np.float32) / (length or 1)
+        refine = self._refined()
 
         def found(limit: int) -> tuple[list[Hit], float | None]:
             search: Any = self._table.search(unit, vector_column_name="vector")
-            search = search.distance_type("dot").nprobes(_PROBES).refine_factor(self._refine)
-            search = search.ef(max(64, self._refine * limit))  # less is an error
+            search = search.distance_type("dot").nprobes(_PROBES).refine_factor(refine)
+            search = search.ef(max(64, refine * limit))  # less is an error
             table = self._filtered(search, where, limit).select(["id", "_distance"]).to_arrow()
             scores = np.round(1 - table["_distance"].to_numpy(), 6)
             hits = list(map(Hit, table["id"].to_pylist(), scores.tolist()))
@@ -193,7 +195,6 @@ class LanceEngine(SearchEngine):
     @_with_clear_errors
     def optimize(self) -> None:
         self._make_indexes()
-        self._refine = _REFINE.get(self._kinds().get("vector", ""), 2)
         # Readers of the last hour may still hold an old version.
         self._table.optimize(cleanup_older_than=timedelta(hours=1))
 
@@ -204,6 +205,13 @@ class LanceEngine(SearchEngine):
     def _filtered(self, search: Any, where: Sequence[Filter], limit: int) -> Any:
         wanted = _conditions(where)
         return (search.where(wanted, prefilter=True) if wanted else search).limit(limit)
+
+    def _refined(self) -> int:
+        """As the index of the vectors wants it that is there now: another process may have made another one."""
+        version = self._table.version
+        if self._refine[0] != version:
+            self._refine = (version, _REFINE.get(self._kinds().get("vector", ""), _REFINE_OTHERS))
+        return self._refine[1]
 
     def _kinds(self) -> dict[str, str]:
         """Column -> kind of its index."""

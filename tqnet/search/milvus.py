@@ -153,6 +153,8 @@ class MilvusEngine(SearchEngine):
         while True:
             with self.server.clear_errors(self.collection):
                 piece = rows.next()
+                # pymilvus writes the last id into the condition of the next page as it is, quotes and all.
+                rows._next_id = None if rows._next_id is None else rows._next_id.translate(_ESCAPES)
             if not piece:
                 return
             yield self._table(piece, columns)

@@ -52,14 +52,15 @@ class Precomputed:
 
         Another number is not cut from these: recall merges its two lists by how many are wanted.
         """
-        stamp = _read_stamp(self._folder)
-        if not stamp.get("whole") or n != stamp["n"] or self._engine.version() != stamp["version"]:
-            return None
+        version = self._engine.version()
         try:
+            stamp = _read_stamp(self._folder)
+            if not stamp.get("whole") or n != stamp["n"] or version != stamp["version"]:
+                return None
             table = lancedb.connect(str(self._folder)).open_table(_TABLE)
-        except (ValueError, OSError, RuntimeError):  # it is being made anew
+            rows = table.search().where(condition(Filter("id", "=", (id,)))).limit(1).to_arrow().to_pylist()
+        except (ValueError, KeyError, OSError, RuntimeError):  # being made anew, or damaged: recall finds them
             return None
-        rows = table.search().where(condition(Filter("id", "=", (id,)))).limit(1).to_arrow().to_pylist()
         return _candidates(self._engine, rows[0]) if rows else None
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -44,10 +45,22 @@ class Rank:
     score: Score
     first: int = 20
     deadline: float | None = None
+    _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Ranked:
-        """The candidates by score, best first, equal ones in the order of recall."""
+        """The candidates by score, best first, equal ones in the order of recall.
+
+        One query is ranked at a time: several at once would each take the longer. Waiting counts.
+        """
         end = None if self.deadline is None else time.monotonic() + self.deadline
+        if not self._turn.acquire(timeout=-1 if self.deadline is None else self.deadline):
+            return Ranked(list(candidates), late=True)
+        try:
+            return self._ranked(query, candidates, end)
+        finally:
+            self._turn.release()
+
+    def _ranked(self, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked:
         scores: list[float] = []
         for some in batched(candidates[: self.first], _AT_ONCE):
             if end is not None and time.monotonic() >= end:

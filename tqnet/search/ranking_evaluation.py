@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from tqdm import tqdm
@@ -67,6 +67,8 @@ def recalled(
 ) -> list[Recalled]:
     """The candidates of the questions of ``split`` that have five similar ones, by text and vectors.
 
+    The concepts of a query are not looked for: where they say what is similar, nothing would be left to rank.
+
     Args:
         bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).
         first: Candidates of each.
@@ -85,7 +87,7 @@ def recalled(
     found = []
     for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        candidates = recall(bank[at], vector, max(CANDIDATES, first), duplicates=True)[:first]
+        candidates = recall(replace(bank[at], knowledge=()), vector, max(CANDIDATES, first), duplicates=True)[:first]
         numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
         neighbours = similarity.neighbours(at)
         similar = np.isin(numbers, neighbours)

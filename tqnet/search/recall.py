@@ -157,10 +157,12 @@ def _representatives(
     stands_for: dict[str, str] = {}
     for hit in (hit for turn in zip_longest(*lists) for hit in turn if hit is not None and hit.id in found):
         content = found[hit.id].row["content"]
-        if content != own:
-            stands_for[hit.id] = hit.id if duplicates else first.setdefault(content, hit.id)
-        elif duplicates and hit.id != query.id:
+        if hit.id == query.id:  # though its figures may have moved since
+            continue
+        if duplicates:
             stands_for[hit.id] = hit.id
+        elif content != own:
+            stands_for[hit.id] = first.setdefault(content, hit.id)
     return stands_for
 
 

@@ -101,8 +101,8 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     )
     async def search(request: Request) -> SearchAnswer:
         """The query is a text, figures, or both; or a question of the index. JSON, or a form if figures are sent."""
-        asked = await read_search(request, settings)
-        with service.room():
+        with service.room():  # before its figures are read, which take memory
+            asked = await read_search(request, settings)
             return await anyio.to_thread.run_sync(service.answer, asked, limiter=as_many_as_wait)
 
     @app.get(

@@ -20,6 +20,9 @@ from tqnet.serving.uploads import Upload
 
 _LISTS = ("filters",)
 
+#: Faults of a request that are told, and fields that are looked at.
+_TOLD, _MOST_FIELDS = 10, 40
+
 
 @dataclass(frozen=True)
 class Search:
@@ -56,7 +59,7 @@ async def read_search(request: Request, settings: Settings) -> Search:
     if kind == "application/json":
         values, figures = await _json(request), []
     elif kind == "multipart/form-data":
-        limits = {"max_files": settings.max_figures, "max_fields": 40, "max_part_size": 2**18}
+        limits = {"max_files": settings.max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
         async with request.form(**limits) as form:
             values, figures = _fields(form), [await _upload(part) for part in form.getlist("figures")]
     else:
@@ -64,7 +67,7 @@ async def read_search(request: Request, settings: Settings) -> Search:
     try:
         body = SearchBody.model_validate(values)
     except ValidationError as error:
-        raise RequestValidationError(error.errors()) from None
+        raise RequestValidationError(error.errors()[:_TOLD]) from None
     if len(body.text or "") > settings.max_text:
         raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
     text = (body.text or "").strip()
@@ -103,9 +106,12 @@ def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
 
 async def _json(request: Request) -> Any:
     try:
-        return await request.json()
+        values = await request.json()
     except (ValueError, RecursionError):
         raise HTTPException(400, "the body is no JSON") from None
+    if isinstance(values, dict) and len(values) > _MOST_FIELDS:
+        raise HTTPException(400, f"the body has {len(values):,} fields")
+    return values
 
 
 def _fields(form: FormData) -> dict[str, Any]:

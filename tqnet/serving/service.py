@@ -52,6 +52,7 @@ class SearchService:
         self._answers: RecentlyUsed[SearchAnswer] = RecentlyUsed(settings.cache)
         self._pictures: RecentlyUsed[bytes] = RecentlyUsed(200)
         self._suggestions: tuple[float, Suggestions] | None = None
+        self._suggesting = threading.Lock()
         self._decoding = threading.Lock()  # one large figure at a time fits into memory
         self._inside = 0
         metrics.queue.set_function(lambda: self._inside)
@@ -150,6 +151,8 @@ class SearchService:
 
     def suggestions(self) -> Suggestions:
         """Values to filter by, as they were a minute ago or later."""
-        if self._suggestions is None or time.monotonic() - self._suggestions[0] > _FRESH:
-            self._suggestions = (time.monotonic(), suggestions(self._searcher.index))
-        return self._suggestions[1]
+        with self._suggesting:  # looking takes long in a large index: once for all who ask
+            if self._suggestions is None or time.monotonic() - self._suggestions[0] > _FRESH:
+                found = suggestions(self._searcher.index)
+                self._suggestions = (time.monotonic(), found)
+            return self._suggestions[1]

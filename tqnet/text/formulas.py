@@ -25,8 +25,9 @@ _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
     rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
-    r"|(?<!\\)\\\((?P<round>(?:\\.|[^\\])+?)\\\)"
-    r"|(?<!\\)\\\[(?P<square>(?:\\.|[^\\])+?)\\\]",
+    # None holds another of its kind: else a text of openings alone would take a time by the square of its length.
+    r"|(?<!\\)\\\((?P<round>(?:\\[^(]|[^\\])+?)\\\)"
+    r"|(?<!\\)\\\[(?P<square>(?:\\[^\[]|[^\\])+?)\\\]",
     re.DOTALL,
 )
 

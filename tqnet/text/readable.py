@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
 from functools import cache
@@ -38,7 +39,7 @@ def _formula(body: str) -> str:
             plain = pattern.sub(replaced, plain)
     try:
         return _reader().latex_to_text(plain.replace("%", r"\%")).strip()
-    except (ValueError, IndexError, RecursionError):  # half a formula stays as it is
+    except Exception:  # of many kinds, for half a formula or a macro without its argument: it stays as it is
         return body
 
 
@@ -49,4 +50,5 @@ def _operand(text: str) -> str:
 
 @cache
 def _reader() -> LatexNodes2Text:
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # a line for every macro without its argument
     return LatexNodes2Text(math_mode="text", strict_latex_spaces=False)
