@@ -100,6 +100,22 @@ def test_the_score_does_not_depend_on_whether_the_query_is_in_the_index(engine: 
     assert typed == again
 
 
+def test_what_is_asked_makes_a_variant_however_long_the_text(engine: SearchEngine) -> None:
+    words = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(70))
+    asked = [
+        Question(id=of, stem=f"{words} what is the largest possible {of} of the field") for of in ("area", "perimeter")
+    ]
+    engine.add(records([perimeter], np.ones((1, 8))))
+    assert [one.question.id for one in Recall(engine)(area, np.ones(8))] == ["perimeter"]
+
+
+def test_a_formula_written_otherwise_makes_a_duplicate(engine: SearchEngine) -> None:
+    query = Question(id="q", stem=r"Find the number $x$ for which $\dfrac12 x + 3 = 9$ holds, and check it.")
+    again = replace(query, id="again", stem=query.stem.replace(r"\dfrac12", r"\frac{1}{2}"))
+    engine.add(records([again], np.ones((1, 8))))
+    assert Recall(engine)(query, np.ones(8)) == []
+
+
 def test_a_word_more_is_a_near_duplicate(engine: SearchEngine) -> None:
     stem = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(60))
     engine.add(

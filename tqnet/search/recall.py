@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import numpy as np
 
 from tqnet.questions import Question
 from tqnet.questions.shingles import shingle_sets
+from tqnet.questions.traits import one_form, same_figures, says_the_same, traits
 from tqnet.search.engine import Hit, SearchEngine
 from tqnet.search.filters import Filter
 from tqnet.search.records import content_key, query_words, question_of, unit
@@ -24,9 +24,7 @@ TEXT_WEIGHT = 2.0
 
 Id = TypeVar("Id", str, int)
 
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-
-#: Least share of three-word runs, numbers as they are, that near duplicates have in common.
+#: Least share of three-word runs, numbers as they are and formulas in one form, that near duplicates have in common.
 NEAR = 0.9
 
 #: How many candidates are recalled, if nothing else is asked for.
@@ -99,9 +97,10 @@ class Recall:
         found = self._records({hit.id for of in hits for hit in of})
         stands_for = _representatives(hits, found, query, duplicates)
         bm25, cosine = (_represented(of, stands_for) for of in hits)
-        merged = merge(list(bm25), list(cosine), n)
+        merged = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as the paper's; what is beyond is spare
         if vector is not None and "vector" in by:
-            cosine |= {id: float(found[id].vector @ unit(vector[None])[0]) for id in merged if id not in cosine}
+            asked = unit(vector[None])[0]
+            cosine |= {id: round(float(found[id].vector @ asked), 6) for id in merged if id not in cosine}
         best = max(bm25.values(), default=0.0) or 1.0
         scores = {id: cosine.get(id, 0.0) + TEXT_WEIGHT * bm25.get(id, 0.0) / best for id in merged}
         ordered = sorted(merged, key=lambda id: (-scores[id], id))
@@ -176,19 +175,26 @@ def _represented(hits: Sequence[Hit], stands_for: dict[str, str]) -> dict[str, f
 
 
 def _without_near(ids: Iterable[str], found: dict[str, _Found], query: Question) -> list[str]:
-    """Those that differ by more than a word or two from the query, or in a number, or show a figure."""
-    if query.images:
-        return list(ids)
-    own = set(query_words(query)["stem"])
-    suspects = [id for id in ids if not found[id].row["images"] and jaccard(own, _words(found[id])) >= NEAR]
-    sets = shingle_sets([query.content, *(found[id].question.content for id in suspects)], fold_numbers=False)
-    numbers = _NUMBER.findall(query.content)
+    """Those that differ from the query by more than a word or two, or in what matters, or by what they show."""
+    ids, own = list(ids), set(query_words(query)["stem"])
+    suspects = [id for id in ids if jaccard(own, _words(found[id])) >= NEAR]
+    questions = [query, *(found[id].question for id in suspects)]
+    sets = shingle_sets([one_form(question.content) for question in questions], fold_numbers=False)
     near = {
         id
-        for place, id in enumerate(suspects, 1)
-        if sets.jaccard(0, place) >= NEAR and _NUMBER.findall(found[id].question.content) == numbers
+        for place, (id, question) in enumerate(zip(suspects, questions[1:], strict=True), 1)
+        if sets.jaccard(0, place) >= NEAR
+        and says_the_same(traits(query), traits(question))
+        and _show_the_same(query, question)
     }
     return [id for id in ids if id not in near]
+
+
+def _show_the_same(one: Question, other: Question) -> bool:
+    try:
+        return same_figures(one.images, other.images)
+    except (OSError, ValueError):  # a figure has gone, or cannot be read: who knows
+        return False
 
 
 def _words(found: _Found) -> set[str]:
