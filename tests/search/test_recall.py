@@ -102,9 +102,8 @@ def test_the_score_does_not_depend_on_whether_the_query_is_in_the_index(engine: 
 
 def test_what_is_asked_makes_a_variant_however_long_the_text(engine: SearchEngine) -> None:
     words = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(70))
-    asked = [
-        Question(id=of, stem=f"{words} what is the largest possible {of} of the field") for of in ("area", "perimeter")
-    ]
+    area = Question(id="area", stem=f"{words} what is the largest possible area of the field")
+    perimeter = replace(area, id="perimeter", stem=area.stem.replace("area", "perimeter"))
     engine.add(records([perimeter], np.ones((1, 8))))
     assert [one.question.id for one in Recall(engine)(area, np.ones(8))] == ["perimeter"]
 
