@@ -67,6 +67,8 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
     }
     if not found["train"]:
         raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train'")
+    if left := len(pairs) - sum(map(len, found.values())):
+        log.info("%d of %d labelled pairs are left out: their ends are of two splits, or of test", left, len(pairs))
     return found
 
 
@@ -78,6 +80,8 @@ def validation(
     if not labelled and not len(valid):
         log.info("no question is of split 'valid': the last state is kept, not the best")
         return None
+    if config.data.pairs and not labelled:
+        log.info("no labelled pair has both ends in split 'valid': made pairs choose the best state")
     pairs = {"valid": labelled or made_pairs(valid, seed=0)}
     if config.checked:
         with session.settings_at_fault():

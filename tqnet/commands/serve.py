@@ -125,6 +125,7 @@ def _listen(host: str, port: int) -> socket.socket:
         if sys.platform != "win32":  # where it would let two listen on one port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
+        listening.listen()  # who comes before the server runs waits, and is not refused
     except OSError as error:
         listening.close()
         raise OSError(f"--host {host} --port {port}: {error.strerror}") from None
