@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.search.samples import WIDTH, make_questions, make_vectors
@@ -161,6 +163,16 @@ def test_export_and_restore(tmp_path: Path) -> None:
     check_whole(tmp_path / "again")
     with pytest.raises(FileExistsError):
         restore(tmp_path / "out", tmp_path / "again")
+
+
+def test_what_was_not_exported_is_not_restored(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    MANIFEST.save(tmp_path / "out")
+    pq.write_table(pa.table({"name": ["a"]}), tmp_path / "out" / "records-00000.parquet")
+    with pytest.raises(EngineError, match=r"records-00000\.parquet: not as tqnet index export writes it"):
+        restore(tmp_path / "out", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+    assert not (tmp_path / "again.building").exists()
 
 
 def test_folders_that_are_no_index(tmp_path: Path) -> None:

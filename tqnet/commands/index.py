@@ -6,8 +6,8 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -187,6 +187,21 @@ def open_index(folder: str) -> Index:
     return Index(Path(folder))
 
 
+@contextmanager
+def _writable(folder: str) -> Iterator[Index]:
+    """The index in a folder, to which no other process writes meanwhile, nor puts another one in its place.
+
+    Raises:
+        IndexFolderError: It is none.
+        EngineError: Another process writes.
+    """
+    from tqnet.search.index import Manifest, writing
+
+    Manifest.load(Path(folder))  # what is no index gets no lock beside it
+    with writing(Path(folder)):
+        yield open_index(folder)
+
+
 def open_model(index: Index, moved: str | None) -> QuestionEncoder:
     """The model that has made the index's vectors, or the same one elsewhere.
 
@@ -275,15 +290,12 @@ def _change(args: argparse.Namespace) -> int:
     from tqnet.libraries import quiet
     from tqnet.search.build import update
     from tqnet.search.engine import DuplicateIdError
-    from tqnet.search.index import writing
 
     quiet()
     if args.verb == "sync" and args.on_error == "skip":
         raise ValueError("--on-error skip: sync would delete the questions whose records are faulty; use update")
-    open_index(args.index)  # what is wrong with it, before a bank is read
-    bank = read_bank(args)
-    with writing(Path(args.index)):
-        index = open_index(args.index)
+    with _writable(args.index) as index:
+        bank = read_bank(args)
         if args.verb == "add" and (known := sorted(set(bank.ids) & index.states().keys())):
             others = f"({len(known):,} such ids)"
             raise DuplicateIdError(f"{known[0]}: is in the index already {others}; use tqnet index update")
@@ -294,11 +306,7 @@ def _change(args: argparse.Namespace) -> int:
 
 
 def _delete(args: argparse.Namespace) -> int:
-    from tqnet.search.index import writing
-
-    open_index(args.index)
-    with writing(Path(args.index)):
-        index = open_index(args.index)
+    with _writable(args.index) as index:
         there = set(index.engine.get(args.ids, ["id"])["id"].to_pylist())
         unknown = [id for id in dict.fromkeys(args.ids) if id not in there]
         gone = index.engine.delete(there)
@@ -315,24 +323,18 @@ def _precompute(args: argparse.Namespace) -> int:
 
 
 def _precompute_all(folder: str, n: int) -> int:
-    from tqnet.search.index import writing
     from tqnet.search.precomputed import precompute
 
-    open_index(folder)
-    with writing(Path(folder)):
-        return precompute(open_index(folder), n)
+    with _writable(folder) as index:
+        return precompute(index, n)
 
 
 def _export(args: argparse.Namespace) -> int:
-    from tqnet.search.index import writing
-
-    open_index(args.index)
     folder = Path(args.folder)
     if folder.exists():
         raise FileExistsError(f"{folder}: is there already")
     work = folder.with_name(f"{folder.name}.exporting")
-    with writing(Path(args.index)):
-        index = open_index(args.index)
+    with _writable(args.index) as index:
         shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
         count = index.engine.export(work)
         index.manifest.save(work)
