@@ -50,6 +50,8 @@ class SimilarConfig(RecipeConfig):
             fits in a small memory, for a second forward pass; 0 encodes a batch at once. Batch norm then takes each
             chunk's statistics; with ``model.visual_norm=frozen|group`` or ``optim.visual_lr=0`` the gradients do not
             depend on it.
+        dimension: Width of a projection that is contrasted in place of the vectors, and left behind (Khosla et al. 2020);
+            0, the paper's, for none.
         concept_level, concept_weight: Adds Eq. 3 over "shares a concept of that level", so weighted; 0 is the
             paper's. Only labels of ``train`` are read.
     """
@@ -65,6 +67,7 @@ class SimilarConfig(RecipeConfig):
     block: int = 1
     block_level: int = 2
     chunk: int = 0
+    dimension: int = 0
     concept_level: int = 3
     concept_weight: float = 0.0
 
@@ -79,7 +82,8 @@ class SimilarConfig(RecipeConfig):
         for name in ("block", "block_level", "concept_level"):
             at_least(1, name, getattr(self, name))
         at_least(0, "concept_weight", self.concept_weight)
-        at_least(0, "chunk", self.chunk)
+        for name in ("chunk", "dimension"):
+            at_least(0, name, getattr(self, name))
         if self.bias is not None:
             within(-math.inf, math.inf, "bias", self.bias, ends="()")
 

@@ -40,7 +40,7 @@ class QuesCoConfig(RecipeConfig):
         temperatures: Of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing; by default
             the paper's, interpolated where the hierarchy has not three levels.
         queue: Keys that are kept; at most half the training questions.
-        momentum, dimension: m and the width of the projection.
+        momentum, dimension: m and the width of the projection; 0 contrasts the vectors themselves.
         bn_splits: On one process, parts of a batch with batch-norm statistics of their own.
     """
 
@@ -61,8 +61,9 @@ class QuesCoConfig(RecipeConfig):
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise ConfigError(f"form: {self.form!r} is none of {', '.join(FORMS)}")
-        for name in ("queue", "dimension", "bn_splits"):
+        for name in ("queue", "bn_splits"):
             at_least(1, name, getattr(self, name))
+        at_least(0, "dimension", self.dimension)
         within(0, 1, "momentum", self.momentum)
         for temperature in self.temperatures or []:
             within(0, math.inf, "temperatures", temperature, ends="()")
@@ -83,7 +84,7 @@ def main(config: QuesCoConfig) -> Path:
         split_batchnorm(model.visual, config.bn_splits)
     encoder = ContrastiveEncoder(model, ("fused",), config.dimension)
     key_encoder = MomentumEncoder(encoder, config.momentum)
-    queue = KeyQueue(config.queue, config.dimension)
+    queue = KeyQueue(config.queue, encoder.dimension)
 
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(

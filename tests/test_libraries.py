@@ -15,13 +15,30 @@ def test_auto_goes_by_the_device_that_is_asked_for(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("ACCELERATE_USE_CPU", raising=False)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
-    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
     assert precision("auto") == precision("auto", "cuda:0") == precision("auto", torch.device("cuda")) == "bf16"
     assert precision("auto", "cpu") == "fp32"
     assert precision("bf16", "cpu") == "bf16"
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     assert precision("auto") == "fp32"
     assert precision("auto", "cuda") == "bf16"
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "expected"),
+    [
+        ({"cpu_name": "Intel(R) Xeon(R)", "avx512_bf16": True, "amx_bf16": True}, "bf16"),
+        ({"cpu_name": "Intel(R) Xeon(R)", "avx512_bf16": True, "amx_bf16": False}, "fp32"),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": True, "amx_bf16": False}, "bf16"),
+        ({"cpu_name": "AMD EPYC", "avx512_bf16": False}, "fp32"),
+        ({"architecture": "aarch64"}, "fp32"),
+    ],
+)
+def test_a_processor_computes_in_bf16_where_that_is_faster(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool | str], expected: str
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert precision("auto", "cpu") == expected
 
 
 def test_another_name_is_refused() -> None:

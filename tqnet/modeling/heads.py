@@ -20,12 +20,17 @@ class Projector(nn.Sequential):
 
 
 class ContrastiveEncoder(nn.Module):
-    """A model with one projector per stream."""
+    """A model with one projector per stream.
+
+    Args:
+        dimension: Width of the projections; 0 for none: the vectors themselves are contrasted.
+    """
 
     def __init__(self, model: QuestionEncoder, streams: tuple[str, ...], dimension: int):
         super().__init__()
-        self.model = model
-        self.projectors = nn.ModuleDict({s: Projector(model.config.hidden_size, dimension) for s in streams})
+        hidden = model.config.hidden_size
+        self.model, self.dimension = model, dimension or hidden
+        self.projectors = nn.ModuleDict({s: Projector(hidden, dimension) if dimension else nn.Identity() for s in streams})
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, dimension] of each stream."""
