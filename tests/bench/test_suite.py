@@ -192,6 +192,16 @@ def test_names_are_unique_and_a_suite_has_rows(write: Any) -> None:
         load_suite(write(SUITE))
 
 
+def test_the_rows_of_another_suite_on_other_questions(write: Any) -> None:
+    path = write(SUITE, a={"name": "a", "stages": ["mlm"]})
+    other = path.parent / "other.yaml"
+    other.write_text("title: Elsewhere\nbank: data/other\nrows_of: table\n")
+    assert [row.name for row in load_suite(other).rows] == [row.name for row in load_suite(path).rows]
+    other.write_text("title: Elsewhere\nbank: data/other\nrows_of: nowhere\n")
+    with pytest.raises(SuiteError, match="no row in .*nowhere/"):
+        load_suite(other)
+
+
 def test_a_file_that_is_a_list(write: Any) -> None:
     path = write(SUITE, a={"name": "a", "stages": ["mlm"]})
     (path.parent / "table" / "a.yaml").write_text("- name")

@@ -143,6 +143,7 @@ class Suite:
         paper_metric: What the rows' ``paper`` is, for the heading of its column.
         compare: Pairs of rows' names, the first to be compared with the second. A row that is in none of them is
             compared with the table's first.
+        rows_of: Name of a suite beside this one, whose rows it has instead of its own: the same on other questions.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
     """
@@ -160,6 +161,7 @@ class Suite:
     questions: dict[str, int] = field(default_factory=dict)
     paper_metric: str = "P@5"
     compare: list[list[str]] = field(default_factory=list)
+    rows_of: str | None = None
     rows: list[Row] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     name: str = ""
@@ -171,7 +173,7 @@ class Suite:
 
 
 def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
-    """The suite at ``path`` with the rows of the folder of its name, and the stages that they name.
+    """The suite at ``path`` with the rows of the folder of its name, or of ``rows_of``, and the stages that they name.
 
     Args:
         only: Names of rows; the others are left out.
@@ -182,9 +184,10 @@ def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
     path = Path(path)
     suite = _read(path, Suite)
     suite.name = path.stem
-    suite.rows += [_read(file, Row) for file in sorted(path.with_suffix("").glob("*.yaml"))]
+    folder = path.parent / (suite.rows_of or path.stem)
+    suite.rows += [_read(file, Row) for file in sorted(folder.glob("*.yaml"))]
     if not suite.rows:
-        raise SuiteError(f"{path}: no row in {path.with_suffix('')}/")
+        raise SuiteError(f"{path}: no row in {folder}/")
     names = [row.name for row in suite.rows]
     if twice := {name for name in names if names.count(name) > 1}:
         raise SuiteError(f"{path}: two rows are called {', '.join(sorted(twice))}")
