@@ -60,6 +60,7 @@ search: $(VENV)/installed
 	$(if $(and $(BANK),$(DATA),$(MODEL)),,$(error usage: make search BANK=NAME DATA=FOLDER MODEL=DIR [SIMILAR=LEVEL]))
 	test -d $(FOUND)/index || $(BIN)/tqnet index $(DATA) --model $(MODEL) --out $(FOUND)/index
 	$(BIN)/tqnet evaluate recall $(FOUND)/index $(LEVEL) --out $(FOUND)/recall
+	$(BIN)/tqnet evaluate recall $(FOUND)/index $(LEVEL) --split valid --text-weights 0.25 0.5 1 2 --out $(FOUND)/weights
 	$(BIN)/tqnet evaluate concepts 'start encoder=encoder:minilm' model=$(MODEL) --bank $(DATA) --out $(FOUND)/concepts
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
@@ -92,7 +93,7 @@ publish: $(VENV)/installed
 # The same of what make search measured: make publish-search BANK=opl
 publish-search: $(VENV)/installed
 	$(if $(BANK),,$(error usage: make publish-search BANK=NAME))
-	for part in recall concepts ranking; do \
+	for part in recall weights concepts ranking; do \
 	  to=docs/results/search/$(BANK)/$$part; rm -rf $$to; mkdir -p $$to; cp $(FOUND)/$$part/* $$to/ || exit 1; \
 	done
 	$(BIN)/python docs/collect.py

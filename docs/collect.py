@@ -62,10 +62,10 @@ SEARCH = """# Search
 FSE's search on banks with groups, or with sections, whose questions are taken for similar: how much of what is similar
 exact text and vectors recall (its Table 1; the table "fse-recall" above compares encoders), whether near concepts lie
 nearer than far ones (its Figure 6; the maps are of the two pairs of each kind with the most questions), and what
-ranking adds to the order of recall (its Table 2). `make search BANK=opl DATA=data/opl MODEL=DIR` measures it from the
-model of a training, `make publish-search BANK=opl` puts it here. Of the paper's contestants OVSM is left out: its
-similarity rests on an ontology of concepts that people made for it, beside a vector space of words, which exact text
-(BM25) and TF-IDF have here.
+ranking adds to the order of recall (its Table 2). How the two sources are merged was chosen on `valid`, under
+"weights". `make search BANK=opl DATA=data/opl MODEL=DIR` measures it from the model of a training, `make publish-search
+BANK=opl` puts it here. Of the paper's contestants OVSM is left out: its similarity rests on an ontology of concepts
+that people made for it, beside a vector space of words, which exact text (BM25) and TF-IDF have here.
 """
 
 SPEED = """# Speed and memory
@@ -161,7 +161,7 @@ def _searched(root: Path) -> list[str]:
     sections = []
     for bank in sorted(path for path in root.iterdir() if path.is_dir()):
         sections.append(f"## Search of {bank.name}\n")
-        for part in ("recall", "concepts", "ranking"):
+        for part in ("recall", "weights", "concepts", "ranking"):
             folder = bank / part
             if not (folder / "results.md").is_file():
                 continue

@@ -20,6 +20,7 @@ from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.heads import Projector
 from tqnet.objectives import draw_pairs, even_odds, pair_logistic, supervised_contrastive
 from tqnet.training import session
 from tqnet.training.concepts import ConceptLabels
@@ -50,8 +51,8 @@ class SimilarConfig(RecipeConfig):
             fits in a small memory, for a second forward pass; 0 encodes a batch at once. Batch norm then takes each
             chunk's statistics; with ``model.visual_norm=frozen|group`` or ``optim.visual_lr=0`` the gradients do not
             depend on it.
-        dimension: Width of a projection that is contrasted in place of the vectors, and left behind (Khosla et al. 2020);
-            0, the paper's, for none.
+        dimension: Width of a projection that is contrasted in place of the vectors, and then left behind (Khosla et al.
+            2020); 0, the paper's, for none.
         concept_level, concept_weight: Adds Eq. 3 over "shares a concept of that level", so weighted; 0 is the
             paper's. Only labels of ``train`` are read.
     """
@@ -89,18 +90,20 @@ class SimilarConfig(RecipeConfig):
 
 
 class SimilarityModel(nn.Module):
-    """The encoder, and the scale and bias that the pair objective learns."""
+    """The encoder, a projection if one is asked for, and the scale and bias that the pair objective learns."""
 
     def __init__(self, model: QuestionEncoder, config: SimilarConfig):
         super().__init__()
         self.model, self.chunk = model, config.chunk
+        hidden = model.config.hidden_size
+        self.projector = Projector(hidden, config.dimension) if config.dimension else nn.Identity()
         if config.objective == "pair":
             self.scale = nn.Parameter(torch.tensor(10.0))
             self.bias = nn.Parameter(torch.tensor(float(config.bias or 0)))
 
     def forward(self, **batch: Tensor) -> Tensor:
-        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h]."""
-        return F.normalize(embed_in_chunks(self.model, batch, self.chunk).float(), dim=-1)
+        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h], or of the projection."""
+        return F.normalize(self.projector(embed_in_chunks(self.model, batch, self.chunk)).float(), dim=-1)
 
     def parts(self, text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
         """Rows that pass together (`tqnet.modeling.encoder.Parts`): of one chunk."""

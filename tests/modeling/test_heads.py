@@ -36,3 +36,13 @@ def test_masked_tokens_are_scored_by_the_word_embedding() -> None:
 def test_a_figure_is_drawn_at_the_size_that_is_asked_for(cells: int, size: int) -> None:
     drawn = FigureDecoder(12, size, width=32)(torch.randn(2, 12, cells, cells))
     assert drawn.shape == (2, 1, size, size)
+
+
+def test_without_a_projection_the_vectors_themselves_are_contrasted(
+    tiny_model: TQNetModel, mixed_questions: list[Question]
+) -> None:
+    encoder = ContrastiveEncoder(tiny_model, ("fused",), 0).eval()
+    with torch.no_grad():
+        batch = tiny_model.processor(mixed_questions)
+        torch.testing.assert_close(encoder(**batch)["fused"], F.normalize(tiny_model(**batch).embedding, dim=-1))
+    assert encoder.dimension == tiny_model.config.hidden_size

@@ -148,8 +148,10 @@ def test_moco(mode: str, streams: set[str], train: Callable[..., Any]) -> None:
         assert torch.equal(queues[f"{stream}.hashes"][:filled], expected)
 
 
-def test_quesco(train: Callable[..., Any]) -> None:
-    run = train("pretrain.quesco", "queue=64", "bn_splits=1", "run.log_every=4", "run.max_steps=8", "run.eval_every=4")
+@pytest.mark.parametrize("dimension", [128, 0])
+def test_quesco(dimension: int, train: Callable[..., Any]) -> None:
+    options = ["queue=64", "bn_splits=1", "run.log_every=4", "run.max_steps=8", "run.eval_every=4"]
+    run = train("pretrain.quesco", f"dimension={dimension}", *options)
     check(run, 8)
     logged = [record for record in run.records if "loss" in record]
     for record in logged:  # the loss is the sum of its ranks, 0 to L
@@ -259,9 +261,10 @@ def test_quesnet_of_texts_alone_and_of_batches_without_figures(train: Callable[.
                 assert not parameter.grad.any(), name
 
 
-@pytest.mark.parametrize(("objective", "chunk"), [("scl", 0), ("scl", 6), ("pair", 0)])
-def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("objective", "chunk", "dimension"), [("scl", 0, 16), ("scl", 6, 0), ("pair", 0, 0)])
+def test_similar(objective: str, chunk: int, dimension: int, train: Callable[..., Any]) -> None:
     options = ["run.max_steps=25", f"objective={objective}", f"chunk={chunk}", "concept_weight=0.1", "block=2"]
+    options += [f"dimension={dimension}"]
     run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
     check(run, 25)
     least = 0.1 if objective == "scl" else 0.05  # pairs begin at even odds, so with little to lose

@@ -145,3 +145,32 @@ def test_without_a_vector_the_text_is_searched(engine: SearchEngine) -> None:
     engine.add(records(QUESTIONS, VECTORS))
     assert {one.cosine for one in Recall(engine)(QUESTIONS[12])} == {None}
     assert Recall(engine)(Question(id="q", stem="of the")) == []
+
+
+@pytest.mark.parametrize(("merging", "expected"), [("score", "abcd"), ("halves", "abxy")])
+def test_half_of_the_places_or_the_best_score(engine: SearchEngine, merging: str, expected: str) -> None:
+    """The text finds x and y alone, by a word of little worth; vectors put a to d before them."""
+    near = {id: Question(id=id, stem=f"A triangle and its {id}{id}{id}") for id in "abcd"}
+    far = {id: Question(id=id, stem=f"How much is the {id}{id}{id} of a parallelogram") for id in "xy"}
+    questions = [*near.values(), *far.values()]
+    angles = np.radians([0, 5, 10, 15, 80, 81])
+    engine.add(records(questions, np.stack([np.cos(angles), np.sin(angles), *np.zeros((6, 6))], 1)))
+    query = Question(id="q", stem="What of the parallelogram")
+    found = Recall(engine, merging)(query, np.eye(8)[0], 4)
+    assert {one.question.id for one in found} == set(expected)
+
+
+def test_a_merging_that_there_is_not(engine: SearchEngine) -> None:
+    with pytest.raises(ValueError, match=r"^merging: 'all' is none of score, halves$"):
+        Recall(engine, "all")
+
+
+def test_many_doubles_of_the_query_leave_room_for_others(engine: SearchEngine) -> None:
+    query = Question(id="q", stem="Find the area of the garden in square metres")
+    copies = [replace(query, id=f"copy{i}") for i in range(60)]
+    others = [replace(query, id=f"other{i}", stem=f"Find the area of garden {'abcdefgh'[i]}") for i in range(8)]
+    vectors = np.ones((68, 8))
+    vectors[60:, 0] = 0  # every copy is nearer
+    engine.add(records([*copies, *others], vectors))
+    assert {one.question.id for one in Recall(engine)(query, np.ones(8), 5)} <= {one.id for one in others}
+    assert len(Recall(engine)(query, np.ones(8), 5)) == 5

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
+from tqnet.commands.ranking import amount
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_similarity_arguments, similarity_of
 
@@ -20,6 +21,14 @@ def add(tasks: Any) -> None:
     parser.add_argument("index", metavar="INDEX", help="that tqnet index has made; its questions are also the queries")
     parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
     parser.add_argument("-n", type=whole_number(5), default=100, help="candidates that are recalled (100)")
+    parser.add_argument(
+        "--text-weights",
+        type=amount,
+        nargs="+",
+        default=[],
+        metavar="W",
+        help="also with what is found by both in the order of the cosine + W times the text, the best text being 1",
+    )
     add_similarity_arguments(parser)
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
     parser.add_argument("--out", metavar="DIR", help="gets results.json and results.md")
@@ -30,13 +39,13 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
-    from tqnet.search.evaluation import KNOWN, WAYS, evaluate_recall, index_bank, recall_table
+    from tqnet.search.evaluation import KNOWN, WAYS, evaluate_recall, index_bank, recall_table, weighted
 
     index = open_index(args.index)
     engine, bank = index.engine, index_bank(index.engine)
     split = None if args.split == "all" else args.split
     # What is similar by its concept would be found by the concept's name.
-    ways = WAYS if args.similar_level else (*WAYS, *KNOWN)
+    ways = (*WAYS, *weighted(args.text_weights), *(() if args.similar_level else KNOWN))
     results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}
     table = recall_table(results, args.n)

@@ -26,7 +26,7 @@ def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--rank-first", type=whole_number(1), default=20, metavar="N", help="so many are ranked (20)")
     group.add_argument(
         "--deadline",
-        type=_amount,
+        type=amount,
         metavar="SECONDS",
         help="past it the order of recall is kept",
     )
@@ -37,7 +37,7 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("re-ranking")
     group.add_argument("--student", choices=("strong", "weak"), help="as hard or harder; as hard or easier")
     group.add_argument("--difficulty", type=float, metavar="D", help="of a query that is typed")
-    group.add_argument("--tolerance", type=_amount, metavar="D", help="difficulties so near are equal (0)")
+    group.add_argument("--tolerance", type=amount, metavar="D", help="difficulties so near are equal (0)")
     group.add_argument(
         "--stage", choices=("practice", "review"), help="nothing beyond the current section; beyond the semester"
     )
@@ -63,7 +63,8 @@ def classify_of(args: argparse.Namespace) -> Classify | None:
     return PairClassifier.from_pretrained(args.pairs_model).to(args.device or accelerator() or "cpu").classify
 
 
-def _amount(text: str) -> float:
+def amount(text: str) -> float:
+    """What argparse takes for a finite number of at least 0."""
     value = float(text)
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not 0 or more")

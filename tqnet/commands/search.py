@@ -59,7 +59,8 @@ _SHOWN = 240
 def run(args: argparse.Namespace) -> int:
     from tqnet.libraries import quiet
     from tqnet.search.filters import read_filter
-    from tqnet.search.searcher import SOURCES, Searcher
+    from tqnet.search.recall import SOURCES
+    from tqnet.search.searcher import Searcher
 
     quiet()
     if sum(map(bool, (args.text or args.image, args.id, args.queries))) != 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, 
 from tqnet.evaluation.table import Table
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
-from tqnet.search.recall import Recall
+from tqnet.search.recall import SOURCES, TEXT_WEIGHT, Recall
 from tqnet.search.records import question_of
 
 #: The first k of the order by which candidates are handed on.
@@ -21,21 +21,33 @@ FIRST = (1, 3, 5)
 
 @dataclass(frozen=True)
 class Way:
-    """One way to recall: by which sources, and whether the concepts of the query are known."""
+    """One way to recall: by which sources, how they are merged, and whether the concepts of the query are known."""
 
     name: str
-    by: tuple[str, ...]
+    by: tuple[str, ...] = SOURCES
     concepts: bool = False
+    merging: str = "score"
+    text_weight: float = TEXT_WEIGHT
 
 
 #: Of a query of which no more is known than what it says and shows.
-WAYS = (Way("exact text", ("text",)), Way("vectors", ("vector",)), Way("both", ("text", "vector")))
+WAYS = (
+    Way("exact text", ("text",)),
+    Way("vectors", ("vector",)),
+    Way("both, in halves", merging="halves"),
+    Way("both, by score"),
+)
 
 #: Beside them, of one whose concepts are known too, where these do not say by themselves what is similar.
 KNOWN = (
     Way("exact text, concepts known", ("text",), concepts=True),
-    Way("both, concepts known", ("text", "vector"), concepts=True),
+    Way("both, concepts known", concepts=True),
 )
+
+
+def weighted(weights: Iterable[float]) -> tuple[Way, ...]:
+    """A way by score for each weight of the text."""
+    return tuple(Way(f"both, text {weight:g}", text_weight=weight) for weight in weights)
 
 
 @dataclass(frozen=True)
@@ -86,12 +98,12 @@ def evaluate_recall(
     asked = similar_queries(bank, similarity, split)
     ids = bank.ids
     place = {id: at for at, id in enumerate(ids)}
-    recall = Recall(engine)
+    recalls = [Recall(engine, way.merging, way.text_weight) for way in ways]
     similar = [set(map(int, similarity.neighbours(at))) - {at} for at in asked]
     hits: dict[str, list[BoolArray]] = {way.name: [] for way in ways}
     for at, relevant in zip(tqdm(asked, unit=" queries", disable=None), similar, strict=True):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        for way in ways:
+        for way, recall in zip(ways, recalls, strict=True):
             query = bank[at] if way.concepts else replace(bank[at], knowledge=())
             found = recall(query, vector, n, by=way.by, duplicates=True)
             row = np.zeros(n, dtype=bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import zip_longest
 from typing import Any, TypeVar
 
@@ -18,9 +18,15 @@ from tqnet.search.engine import Hit, SearchEngine
 from tqnet.search.filters import Filter
 from tqnet.search.records import content_key, query_words, question_of, unit
 
-#: What the best text is worth beside a cosine of 1: chosen on `valid` of opl and openstax with fine-tuned encoders and
-#: queries whose concepts are not known, where 0.25 serves as well and 2 less.
+#: What the best text is worth beside a cosine of 1, for queries whose concepts are not known: chosen with fine-tuned
+#: encoders by ``tqnet evaluate recall INDEX --split valid --text-weights 0.25 0.5 1 2``.
 TEXT_WEIGHT = 0.5
+
+#: What finds candidates.
+SOURCES = ("text", "vector")
+
+#: How candidates are chosen from those of both sources.
+MERGINGS = ("score", "halves")
 
 Id = TypeVar("Id", str, int)
 
@@ -30,8 +36,9 @@ NEAR = 0.9
 #: How many candidates are recalled, if nothing else is asked for.
 CANDIDATES = 100
 
-#: What a source finds beyond the candidates that are wanted, for those that are duplicates.
-_SPARE = 20
+#: What a source finds beyond the candidates that are wanted, for those that are duplicates; it is asked for more, up
+#: to so many, where there are many of them.
+_SPARE, _MOST = 20, 16_000
 
 
 @dataclass(frozen=True)
@@ -39,7 +46,7 @@ class Candidate:
     """A question that may be similar.
 
     Attributes:
-        score: The cosine, and for the text its BM25 by the best one's, `TEXT_WEIGHT` times; more is better.
+        score: The cosine, and for the text its BM25 by the best one's, `Recall.text_weight` times; more is better.
         cosine: With the query; None where the vector was not asked.
         words: BM25 of the words in common; None where the text was not asked or has not found it.
         rank: Probability of being similar by the model of the ranking stage; None where it was not asked.
@@ -66,10 +73,18 @@ class Recall:
 
     Args:
         engine: Where the records are.
+        merging: ``score``, of all that either source finds the best by the score of both; or ``halves``, the paper's
+            rule (:func:`merge`), and only then by score. NOTE: half of the places is much for the weaker source.
+        text_weight: What the best text adds to a cosine.
+
+    Raises:
+        ValueError: There is no such merging.
     """
 
-    def __init__(self, engine: SearchEngine):
-        self.engine = engine
+    def __init__(self, engine: SearchEngine, merging: str = "score", text_weight: float = TEXT_WEIGHT):
+        if merging not in MERGINGS:
+            raise ValueError(f"merging: {merging!r} is none of {', '.join(MERGINGS)}")
+        self.engine, self.merging, self.text_weight = engine, merging, text_weight
         self._threads = ThreadPoolExecutor(2, "recall")
 
     def __call__(
@@ -79,7 +94,7 @@ class Recall:
         n: int = CANDIDATES,
         where: Sequence[Filter] = (),
         *,
-        by: Collection[str] = ("text", "vector"),
+        by: Collection[str] = SOURCES,
         duplicates: bool = False,
     ) -> list[Candidate]:
         """At most ``n`` candidates that meet ``where``, best first; neither the query nor what says the same with the
@@ -87,25 +102,41 @@ class Recall:
 
         Args:
             vector: Of the query, ``[width]``; without one, only its text is searched for.
-            by: The sources that are asked.
+            by: The sources that are asked, of :data:`SOURCES`.
             duplicates: Keep all but the query itself.
         """
         words = query_words(query)
-        text = self._ask("text" in by, lambda: self.engine.by_words(words, n + _SPARE, where))
-        near = self._ask("vector" in by and vector is not None, lambda: self._by_vector(vector, n + _SPARE, where))
-        hits = text(), near()
-        found = self._records({hit.id for of in hits for hit in of})
-        stands_for = _representatives(hits, found, query, duplicates)
+        asked = n + _SPARE
+        while True:
+            text = self._ask("text" in by, partial(self.engine.by_words, words, asked, where))
+            near = self._ask("vector" in by and vector is not None, partial(self._by_vector, vector, asked, where))
+            hits = text(), near()
+            found = self._candidates(query, vector if "vector" in by else None, hits, n, duplicates)
+            if len(found) == n or asked >= _MOST or all(len(of) < asked for of in hits):
+                return found
+            asked = min(4 * asked, _MOST)
+
+    def _candidates(
+        self,
+        query: Question,
+        vector: np.ndarray | None,
+        hits: tuple[list[Hit], list[Hit]],
+        n: int,
+        duplicates: bool,
+    ) -> list[Candidate]:
+        records = self._records({hit.id for of in hits for hit in of})
+        stands_for = _representatives(hits, records, query, duplicates)
         bm25, cosine = (_represented(of, stands_for) for of in hits)
-        merged = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as the paper's; what is beyond is spare
-        if vector is not None and "vector" in by:
+        halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as the paper's; what is beyond is spare
+        if vector is not None:
             asked = unit(vector[None])[0]
-            cosine |= {id: round(float(found[id].vector @ asked), 6) for id in merged if id not in cosine}
+            cosine |= {id: round(float(records[id].vector @ asked), 6) for id in bm25.keys() - cosine.keys()}
         best = max(bm25.values(), default=0.0) or 1.0
-        scores = {id: cosine.get(id, 0.0) + TEXT_WEIGHT * bm25.get(id, 0.0) / best for id in merged}
-        ordered = sorted(merged, key=lambda id: (-scores[id], id))
-        different = ordered if duplicates else _without_near(ordered, found, query)
-        return [Candidate(found[id].question, scores[id], cosine.get(id), bm25.get(id)) for id in different]
+        ids = halves if self.merging == "halves" else bm25.keys() | cosine.keys()
+        scores = {id: cosine.get(id, 0.0) + self.text_weight * bm25.get(id, 0.0) / best for id in ids}
+        ordered = sorted(scores, key=lambda id: (-scores[id], id))
+        different = ordered if duplicates else _without_near(ordered, records, query)
+        return [Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id)) for id in different[:n]]
 
     def _ask(self, wanted: bool, search: Callable[[], list[Hit]]) -> Callable[[], list[Hit]]:
         return self._threads.submit(search).result if wanted else list

@@ -16,12 +16,9 @@ from tqnet.search.filters import Filter
 from tqnet.search.index import Index
 from tqnet.search.precomputed import Precomputed
 from tqnet.search.rank import Rank
-from tqnet.search.recall import CANDIDATES, Candidate, Recall
+from tqnet.search.recall import CANDIDATES, SOURCES, Candidate, Recall
 from tqnet.search.records import question_of, unit
 from tqnet.search.rerank import Rerank
-
-#: What finds candidates.
-SOURCES = ("text", "vector")
 
 #: Id of a query that is no question of the index: none is left out for it.
 TYPED = "(query)"

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from tqnet.search.filters import Filter, read_filter
+from tqnet.search.recall import SOURCES
 from tqnet.search.rerank import Rerank
-from tqnet.search.searcher import SOURCES, QueryError
+from tqnet.search.searcher import QueryError
 from tqnet.serving.models import SearchBody
 from tqnet.serving.settings import Settings
 from tqnet.serving.uploads import Upload
