@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
+from safetensors.torch import load_file
 
 from finetune import similar
 from pretrain import mlm, multitask, quesnet
@@ -261,15 +262,22 @@ def test_quesnet_of_texts_alone_and_of_batches_without_figures(train: Callable[.
                 assert not parameter.grad.any(), name
 
 
-@pytest.mark.parametrize(("objective", "chunk", "dimension"), [("scl", 0, 16), ("scl", 6, 0), ("pair", 0, 0)])
-def test_similar(objective: str, chunk: int, dimension: int, train: Callable[..., Any]) -> None:
+@pytest.mark.parametrize(("objective", "chunk"), [("scl", 0), ("scl", 6), ("pair", 0)])
+def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
     options = ["run.max_steps=25", f"objective={objective}", f"chunk={chunk}", "concept_weight=0.1", "block=2"]
-    options += [f"dimension={dimension}"]
     run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
     check(run, 25)
     least = 0.1 if objective == "scl" else 0.05  # pairs begin at even odds, so with little to lose
     assert run.losses[-1] < run.losses[0] - least
     assert all(record["positives"] >= 4 for record in run.records if "positives" in record)
+
+
+def test_similar_with_a_projection(train: Callable[..., Any]) -> None:
+    """Which changes what is learnt, and is no part of the model."""
+    runs = [train("finetune.similar", "run.max_steps=2", f"dimension={n}", out=f"run{n}") for n in (0, 16)]
+    plain, projected = (load_file(run.out / "model" / "model.safetensors") for run in runs)
+    assert plain.keys() == projected.keys()
+    assert any(not torch.equal(plain[name], projected[name]) for name in plain)
 
 
 def test_rows_that_pass_together_are_of_one_chunk(tiny_model: TQNetModel) -> None:
