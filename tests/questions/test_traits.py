@@ -11,14 +11,14 @@ from tqnet.questions import Question
 from tqnet.questions.figures import same_drawing
 from tqnet.questions.traits import FEATURES, compare, one_form, says_the_same, traits
 
-#: FSE, Table 3.
-E1 = (
+#: FSE, Table 3, E1 and E2.
+SURFACE_CHANGE = (
     "After the price of a commodity is increased by 25%, if you want to restore the original price, you should reduce "
     "the price---",
     "After the price of a commodity is increased by 25% in May 2020, if the original price is to be restored in May "
     "2021, the price shall be reduced---",
 )
-E2 = (
+OTHER_DEGREE = (
     "Given that $x = -1$ is a root of equation $x - 2m = 0$ , the value of M is --",
     "Given that $x = -1$ is a root of equation $x^2 - 2m = 0$ , the value of M is --",
 )
@@ -36,13 +36,13 @@ def numbers(text: str) -> Counter[str]:
 
 def test_table_3() -> None:
     """The years of E1.b are no numbers of it; the square of E2.b is another degree and no other number."""
-    first, second = features(*E1), features(*E2)
+    first, second = features(*SURFACE_CHANGE), features(*OTHER_DEGREE)
     for same in ("same numbers", "same formulas", "same degrees", "same asked"):
         assert first[same] == 1
     assert second["same numbers"] == second["same asked"] == 1
     assert second["same degrees"] == second["same formulas"] == second["same text"] == 0
-    assert not says_the_same(*(traits(Question("q", text)) for text in E2))
-    assert says_the_same(*(traits(Question("q", text)) for text in E1))
+    assert not says_the_same(*(traits(Question("q", text)) for text in OTHER_DEGREE))
+    assert says_the_same(*(traits(Question("q", text)) for text in SURFACE_CHANGE))
 
 
 def test_spelling_is_no_difference() -> None:

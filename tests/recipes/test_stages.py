@@ -17,10 +17,11 @@ from safetensors.torch import load_file
 
 from finetune import similar
 from pretrain import mlm, multitask, quesnet
+from tests.questions.test_traits import OTHER_DEGREE, SURFACE_CHANGE
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier
-from tqnet.questions import QuestionBank
+from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
 from tqnet.training.config import ConfigError, load_config
 from tqnet.training.session import content_hashes
@@ -321,8 +322,8 @@ def test_knowledge_of_one_level(train: Callable[..., Any]) -> None:
 def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
     """A frozen encoder stays as it is to the bit; the head learns, and the folder is a classifier and an encoder."""
     checked = f"checked={ROOT / 'assets' / 'pairs.jsonl'}"
-    run = train("finetune.pairs", checked, "optim.lr=3e-3", "run.log_every=5", "run.max_steps=40", "run.epochs=2")
-    check(run, 40)
+    run = train("finetune.pairs", checked, "optim.lr=3e-3", "run.log_every=5", "run.max_steps=100", "run.epochs=4")
+    check(run, 100)
     assert run.losses[-1] < run.losses[0] - 0.3
     scores = [record for record in run.records if "valid/macro_f1" in record]
     assert scores[-1]["valid/macro_f1"] > scores[0]["valid/macro_f1"] + 0.1
@@ -332,6 +333,9 @@ def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
     assert all(
         torch.equal(weight, known[f"encoder.{name}"]) for name, weight in classifier.encoder.state_dict().items()
     )
+    for (first, second), expected in ((SURFACE_CHANGE, "duplicate"), (OTHER_DEGREE, "variant")):  # FSE, Table 3
+        chances = classifier.classify(Question("a", first), [Question("b", second)])[0]
+        assert RELATIONS[int(chances.argmax())] == expected, dict(zip(RELATIONS, chances, strict=True))
     again = train("finetune.pairs", f"model.start={run.out / 'model'}", "frozen=false", "run.max_steps=2", out="tuned")
     assert not again.same_weights(run)
     words = "encoder.text.embeddings.word_embeddings.weight"
