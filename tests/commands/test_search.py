@@ -157,14 +157,18 @@ def test_servers_that_are_none(
 def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "recall", index, "--split", "all", "-n", "20", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert list(found) == ["exact text", "vectors", "both", "exact text, concepts known", "both, concepts known"]
+    alone = ["exact text", "vectors", "both, in halves", "both, by score"]
+    assert list(found) == [*alone, "exact text, concepts known", "both, concepts known"]
     for numbers in found.values():
         low, high = numbers["interval"]
         assert 0 < low <= numbers["r@20"] <= high <= 1
         assert numbers["queries"] > 100
     assert found["exact text, concepts known"]["r@20"] >= found["exact text"]["r@20"]  # its groups are concepts
-    assert main(["evaluate", "recall", index, "--similar-level", "3", "--json"]) == 0
-    assert list(json.loads(capsys.readouterr().out)) == ["exact text", "vectors", "both"]
+    weights = ["--text-weights", "0", "0.5"]
+    assert main(["evaluate", "recall", index, "--similar-level", "3", *weights, "--json"]) == 0
+    weighted = json.loads(capsys.readouterr().out)
+    assert list(weighted) == [*alone, "both, text 0", "both, text 0.5"]
+    assert weighted["both, text 0.5"] == weighted["both, by score"]  # the default
     assert main(["evaluate", "recall", index, "-n", "20"]) == 0
     assert "R@20 of" in capsys.readouterr().out
     assert main(["evaluate", "recall", index, "--split", "nowhere"]) == 2

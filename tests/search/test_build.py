@@ -109,10 +109,13 @@ def test_a_damaged_plan_is_that_of_another_build(tmp_path: Path) -> None:
     check_whole(tmp_path / "index")
 
 
-def test_what_another_model_has_left_is_not_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("digest", "precision"), [("4567", "fp32"), (MANIFEST.digest, "bf16")])
+def test_what_another_model_or_precision_has_left_is_not_gone_on_with(
+    digest: str, precision: str, tmp_path: Path
+) -> None:
     first, second = Encoder(dies_after=3), Encoder()
     with pytest.raises(KeyboardInterrupt):
-        build(BANK, in_process(first), tmp_path / "index", replace(MANIFEST, digest="4567"))
+        build(BANK, in_process(first), tmp_path / "index", replace(MANIFEST, digest=digest), precision=precision)
     build(BANK, in_process(second), tmp_path / "index", MANIFEST)
     assert second.seen == BANK.ids
     check_whole(tmp_path / "index")
@@ -165,9 +168,22 @@ def test_export_and_restore(tmp_path: Path) -> None:
         restore(tmp_path / "out", tmp_path / "again")
 
 
+def test_half_an_export_is_not_restored(tmp_path: Path) -> None:
+    build(BANK, in_process(Encoder()), tmp_path / "index", MANIFEST)
+    Index(tmp_path / "index").engine.export(tmp_path / "out")
+    MANIFEST.save(tmp_path / "out")
+    next(iter((tmp_path / "out").glob("*.parquet"))).unlink()
+    with pytest.raises(EngineError, match=r"out: \d+ of \d+ records; files are missing or of another export"):
+        restore(tmp_path / "out", tmp_path / "again")
+    assert not (tmp_path / "again").exists()
+
+
 def test_what_was_not_exported_is_not_restored(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     MANIFEST.save(tmp_path / "out")
+    with pytest.raises(EngineError, match=r"records\.json: not as tqnet index export writes it \(.*No such file"):
+        restore(tmp_path / "out", tmp_path / "again")
+    (tmp_path / "out" / "records.json").write_text('{"records": 1}')
     pq.write_table(pa.table({"name": ["a"]}), tmp_path / "out" / "records-00000.parquet")
     with pytest.raises(EngineError, match=r"records-00000\.parquet: not as tqnet index export writes it"):
         restore(tmp_path / "out", tmp_path / "again")

@@ -220,7 +220,7 @@ def open_model(index: Index, moved: str | None) -> QuestionEncoder:
 
 def _build(args: argparse.Namespace) -> int:
     from tqnet.evaluation.sources import open_source, source_digest
-    from tqnet.libraries import quiet
+    from tqnet.libraries import precision, quiet
 
     quiet()
     if args.precompute and args.engine != "lance":
@@ -235,7 +235,8 @@ def _build(args: argparse.Namespace) -> int:
         source = _resolved(args.model)
         manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name, **asdict(place))
         encode_shards = _workers(manifest, args) if args.ray else in_process(encoder_of(model, args))
-        build(bank, encode_shards, Path(args.out), manifest, processes, replace=args.replace)
+        chosen = precision(args.precision, args.device)
+        build(bank, encode_shards, Path(args.out), manifest, processes, replace=args.replace, precision=chosen)
     if processes.rank == 0:
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
         if args.precompute:  # which, once killed, is gone on with by tqnet index precompute

@@ -64,12 +64,14 @@ def build(
     processes: Processes | None = None,
     *,
     replace: bool = False,
+    precision: str = "fp32",
 ) -> None:
     """The index of ``bank`` at ``folder``, which must not be there; every process is to call this.
 
     Args:
         encode_shards: `in_process`, or a cluster's workers (`tqnet.search.cluster`).
         replace: It may be there, if it is an index: once the new one is whole, it is removed.
+        precision: That is encoded in: shards of a killed run in another one are made anew.
 
     Raises:
         FileExistsError: There is something at ``folder``, or the server has a collection of this name.
@@ -78,7 +80,7 @@ def build(
     """
     processes = processes or Processes()
     with writing(folder) if processes.rank == 0 else nullcontext():
-        _build(bank, encode_shards, folder, manifest, processes, replace)
+        _build(bank, encode_shards, folder, manifest, processes, replace, precision)
 
 
 def _build(
@@ -88,6 +90,7 @@ def _build(
     manifest: Manifest,
     processes: Processes,
     replace: bool,
+    precision: str,
 ) -> None:
     work = folder.with_name(f"{folder.name}.building")
     if processes.rank == 0:
@@ -97,7 +100,8 @@ def _build(
         raise FileExistsError(f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync")
     check_free(manifest, Manifest.load(folder) if folder.exists() else None)
     if processes.rank == 0:
-        _prepare(work, {"bank": bank.fingerprint, "model": manifest.digest or manifest.model, "shard": SHARD})
+        model = manifest.digest or manifest.model
+        _prepare(work, {"bank": bank.fingerprint, "model": model, "precision": precision, "shard": SHARD})
     processes.wait()
     shards = [range(start, min(start + SHARD, len(bank))) for start in range(0, len(bank), SHARD)]
     own = [number for number in range(len(shards)) if number % processes.count == processes.rank]

@@ -11,8 +11,10 @@ The contract, which one suite of tests holds every engine to:
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,7 +28,7 @@ from tqnet.search.filters import Filter
 #: How much a word counts by the field that it is found in: chosen on opl's `valid`.
 BOOSTS = {"stem": 1.0, "concepts": 2.0}
 
-_EXPORTED = "records-{:05d}.parquet"
+_EXPORTED, _COUNT = "records-{:05d}.parquet", "records.json"
 
 
 class Hit(NamedTuple):
@@ -117,7 +119,7 @@ class SearchEngine(ABC):
         """Let go of a server."""
 
     def export(self, folder: Path) -> int:
-        """All records as Parquet files of ``folder``, which must be new; how many."""
+        """All records as Parquet files of ``folder``, which must be new, and how many they are; that number."""
         folder.mkdir(parents=True)
         count = 0
         for number, table in enumerate(self.scan()):
@@ -125,26 +127,40 @@ class SearchEngine(ABC):
             count += len(table)
         if not count:
             pq.write_table(self.get([]), folder / _EXPORTED.format(0))
+        (folder / _COUNT).write_text(json.dumps({"records": count}), encoding="utf-8")
         return count
 
     def restore(self, folder: Path) -> int:
         """Add what :meth:`export` wrote; how many records.
 
         Raises:
-            EngineError: There is nothing of that kind in ``folder``.
+            EngineError: There is nothing of that kind in ``folder``, or not all of it.
         """
+        try:
+            expected = int(json.loads((folder / _COUNT).read_text(encoding="utf-8"))["records"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise EngineError(f"{folder / _COUNT}: not as tqnet index export writes it ({first_line(error)})") from None
         files = sorted(folder.glob("records-*.parquet"))
-        if not files:
-            raise EngineError(f"{folder}: no records-*.parquet, as tqnet index export writes them")
-        count = 0
+        present = sum(_rows(file) for file in files)
+        if present != expected:
+            raise EngineError(f"{folder}: {present:,} of {expected:,} records; files are missing or of another export")
         for file in files:
-            try:
-                table = pq.read_table(file)
-                self.add(table)
-            except (KeyError, pa.ArrowInvalid) as error:
-                raise EngineError(f"{file}: not as tqnet index export writes it ({first_line(error)})") from None
-            count += len(table)
-        return count
+            with _as_exported(file):
+                self.add(pq.read_table(file))
+        return expected
+
+
+@contextmanager
+def _as_exported(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, pa.ArrowInvalid) as error:
+        raise EngineError(f"{file}: not as tqnet index export writes it ({first_line(error)})") from None
+
+
+def _rows(file: Path) -> int:
+    with _as_exported(file):
+        return int(pq.read_metadata(file).num_rows)
 
 
 def best(found: Callable[[int], tuple[list[Hit], float | None]], k: int) -> list[Hit]:
