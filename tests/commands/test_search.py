@@ -164,11 +164,11 @@ def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) ->
         assert 0 < low <= numbers["r@20"] <= high <= 1
         assert numbers["queries"] > 100
     assert found["exact text, concepts known"]["r@20"] >= found["exact text"]["r@20"]  # its groups are concepts
-    weights = ["--text-weights", "0", "0.5"]
+    weights = ["--text-weights", "0", "0.25"]
     assert main(["evaluate", "recall", index, "--similar-level", "3", *weights, "--json"]) == 0
     weighted = json.loads(capsys.readouterr().out)
-    assert list(weighted) == [*alone, "both, text 0", "both, text 0.5"]
-    assert weighted["both, text 0.5"] == weighted["both, by score"]  # the default
+    assert list(weighted) == [*alone, "both, text 0", "both, text 0.25"]
+    assert weighted["both, text 0.25"] == weighted["both, by score"]  # the default
     assert main(["evaluate", "recall", index, "-n", "20"]) == 0
     assert "R@20 of" in capsys.readouterr().out
     assert main(["evaluate", "recall", index, "--split", "nowhere"]) == 2

@@ -111,6 +111,15 @@ def test_texts_that_are_too_long(milvus: str, manifest: Manifest) -> None:
     engine.close()
 
 
+def test_more_hits_than_a_server_finds_at_a_time(milvus: str, manifest: Manifest) -> None:
+    engine = MilvusEngine(milvus, manifest.collection, schema(WIDTH))
+    for search in (lambda k: engine.by_vector(VECTORS[0], k), lambda k: engine.by_words({"stem": ["area"]}, k)):
+        assert search(16_384) == []
+        with pytest.raises(EngineError, match="16,385 hits: Milvus finds no more than 16,384 at a time"):
+            search(16_385)
+    engine.close()
+
+
 def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     build(BANK, in_process(encode), folder, manifest)

@@ -96,6 +96,7 @@ class MilvusEngine(SearchEngine):
         return len(there)
 
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+        _affordable(k)
         length = float(np.linalg.norm(vector))
         unit = np.asarray(vector, dtype=np.float32) / (length or 1)
 
@@ -114,6 +115,7 @@ class MilvusEngine(SearchEngine):
         where: Sequence[Filter] = (),
         boosts: Mapping[str, float] = BOOSTS,
     ) -> list[Hit]:
+        _affordable(k)
         asked = {field: _spelled(" ".join(of)) for field, of in words.items() if of and boosts.get(field, 1.0) > 0}
         if not asked:
             return []
@@ -227,6 +229,11 @@ class MilvusEngine(SearchEngine):
             {name: _as_written(row[name]) if name in TEXT_FIELDS else row[name] for name in columns} for row in rows
         ]
         return pa.Table.from_pylist(read, schema=fields)
+
+
+def _affordable(k: int) -> None:
+    if k > MOST_HITS:
+        raise EngineError(f"{k:,} hits: Milvus finds no more than {MOST_HITS:,} at a time")
 
 
 def _fields(columns: pa.Schema) -> Any:
