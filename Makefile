@@ -53,7 +53,7 @@ table: $(VENV)/installed
 
 # FSE's search on a bank with groups, from a model of your own: make search BANK=opl DATA=FOLDER MODEL=runs/opl/scl/model
 # What is similar, where groups do not say it: SIMILAR=3, the level of the hierarchy
-# Of 100 questions and 128 tokens: the four rows see 16 times the pairs of the first, hours on a processor core
+# Of 120 questions, each pair once, and 128 tokens: the four rows see 16 times the pairs of the first, hours on a processor core
 FOUND = runs/search/$(BANK)
 LEVEL = $(if $(SIMILAR),--similar-level $(SIMILAR))
 search: $(VENV)/installed
@@ -65,7 +65,7 @@ search: $(VENV)/installed
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
-	    seeds=100 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
+	    seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
 	$(BIN)/tqnet evaluate ranking $(FOUND)/index $(LEVEL) --queries 500 --out $(FOUND)/ranking \
 	  encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model
