@@ -55,19 +55,19 @@ table: $(VENV)/installed
 # What is similar, where groups do not say it: SIMILAR=3, the level of the hierarchy
 # Of 120 questions, each pair once, and 128 tokens: the four rows see 16 times the pairs of the first, hours on a processor core
 FOUND = runs/search/$(BANK)
-LEVEL = $(if $(SIMILAR),--similar-level $(SIMILAR))
+SIMILARITY = $(if $(SIMILAR),--similar-level $(SIMILAR)) --without-doubles
 search: $(VENV)/installed
 	$(if $(and $(BANK),$(DATA),$(MODEL)),,$(error usage: make search BANK=NAME DATA=FOLDER MODEL=DIR [SIMILAR=LEVEL]))
 	test -d $(FOUND)/index || $(BIN)/tqnet index $(DATA) --model $(MODEL) --out $(FOUND)/index
-	$(BIN)/tqnet evaluate recall $(FOUND)/index $(LEVEL) --out $(FOUND)/recall
-	$(BIN)/tqnet evaluate recall $(FOUND)/index $(LEVEL) --split valid --text-weights 0.25 0.5 1 2 --out $(FOUND)/weights
+	$(BIN)/tqnet evaluate recall $(FOUND)/index $(SIMILARITY) --out $(FOUND)/recall
+	$(BIN)/tqnet evaluate recall $(FOUND)/index $(SIMILARITY) --split valid --text-weights 0.25 0.5 1 2 --out $(FOUND)/weights
 	$(BIN)/tqnet evaluate concepts 'start encoder=encoder:minilm' model=$(MODEL) --bank $(DATA) --out $(FOUND)/concepts
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
 	    seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
-	$(BIN)/tqnet evaluate ranking $(FOUND)/index $(LEVEL) --queries 500 --out $(FOUND)/ranking \
+	$(BIN)/tqnet evaluate ranking $(FOUND)/index $(SIMILARITY) --queries 500 --out $(FOUND)/ranking \
 	  encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model
 
 # QuesCo on Chinese questions, settings by cross-validation first: make chinese DATA=FOLDER (math23k, geometry, tal_zh)

@@ -169,6 +169,8 @@ def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) ->
     weighted = json.loads(capsys.readouterr().out)
     assert list(weighted) == [*alone, "both, text 0", "both, text 0.25"]
     assert weighted["both, text 0.25"] == weighted["both, by score"]  # the default
+    assert main(["evaluate", "recall", index, "-n", "20", "--without-doubles"]) == 0
+    assert "doubles of questions in train left out" in capsys.readouterr().err
     assert main(["evaluate", "recall", index, "-n", "20"]) == 0
     assert "R@20 of" in capsys.readouterr().out
     assert main(["evaluate", "recall", index, "--split", "nowhere"]) == 2

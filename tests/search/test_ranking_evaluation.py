@@ -29,6 +29,8 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     assert len(queries) == 12
     assert all(len(one.candidates) == 30 and one.relevant == 9 for one in queries)
     assert all(one.query not in one.candidates for one in queries)
+    rest = recalled(engine, bank, Similarity.from_groups(bank), without={one.query for one in queries})
+    assert len(rest) == len(bank) - 12
 
     def knows(pairs: Sequence[tuple[Question, Question]]) -> np.ndarray:
         return np.array([float(query.group == candidate.group) for query, candidate in pairs])

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from tqnet.commands import evaluate_concepts, evaluate_pairs, evaluate_ranking, evaluate_recall
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 from tqnet.commands.results import command, write_results
-from tqnet.commands.similarity import add_similarity_arguments, similarity_of
+from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, doubles_of, similarity_of
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
     from tqnet.evaluation import StageResult
     from tqnet.evaluation.stages import Tasks
-    from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
+    from tqnet.questions import KnowledgeHierarchy, QuestionBank, Similarity
     from tqnet.questions.pairs import ScoredPairs
 
 _START = "encoder:minilm"
@@ -104,11 +104,7 @@ def _add_one_model(parser: argparse.ArgumentParser, baselines: str) -> None:
 def _add_bank(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--bank", required=True, help="the corpus: a folder with questions.*, or such a file")
     parser.add_argument("--seed", type=whole_number(0), default=0)
-    parser.add_argument(
-        "--without-doubles",
-        action="store_true",
-        help="leave out questions of valid and test that have a double in train (see tqnet check)",
-    )
+    add_doubles_argument(parser)
     parser.add_argument(
         "--show",
         default="all",
@@ -286,17 +282,7 @@ def _tasks(
     if similarity is not None:
         tasks = replace(tasks, similarity=similarity, k=args.k)
     tasks = tasks.showing(args.show)
-    return tasks.without(_doubles(bank)) if args.without_doubles else tasks
-
-
-def _doubles(bank: QuestionBank) -> Contamination:
-    from tqnet.questions import find_contamination
-
-    if not {"train", "test"} <= set(bank.column("split")):
-        raise ValueError("--without-doubles: the bank has no questions of the splits train and test to compare")
-    doubles = find_contamination(bank)
-    print(f"doubles of questions in train left out: {len(doubles.doubles):,}", file=sys.stderr)
-    return doubles
+    return tasks.without(doubles_of(bank)) if args.without_doubles else tasks
 
 
 def _hierarchy(bank: QuestionBank) -> KnowledgeHierarchy:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
 from tqnet.commands.results import command, write_results
-from tqnet.commands.similarity import add_similarity_arguments, similarity_of
+from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of
 
 if TYPE_CHECKING:
     from tqnet.search.ranking_evaluation import RankingScores
@@ -30,6 +30,7 @@ def add(tasks: Any) -> None:
     parser.add_argument("--queries", type=whole_number(1), metavar="N", help="so many queries, at random (all)")
     parser.add_argument("--seed", type=whole_number(0), default=0)
     add_similarity_arguments(parser)
+    add_doubles_argument(parser, "do not ask")
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
     parser.add_argument("--batch-size", type=whole_number(1), default=32, help="pairs that are read at a time (32)")
     parser.add_argument("--device", help="cpu, cuda, ...; by default the accelerator where there is one")
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
     index = open_index(args.index)
     bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
-    queries = recalled(index.engine, bank, similarity_of(args, bank), split, args.first, args.queries, args.seed)
+    similarity, without = similarity_of(args, bank), rows_left_out(args, bank)
+    queries = recalled(index.engine, bank, similarity, split, args.first, args.queries, args.seed, without)
     rankers = {
         name: partial(
             model.probabilities,

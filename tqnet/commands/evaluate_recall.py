@@ -10,7 +10,7 @@ from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
 from tqnet.commands.ranking import amount
 from tqnet.commands.results import command, write_results
-from tqnet.commands.similarity import add_similarity_arguments, similarity_of
+from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of
 
 if TYPE_CHECKING:
     from tqnet.search.evaluation import RecallScores
@@ -30,6 +30,7 @@ def add(tasks: Any) -> None:
         help="also with what is found by both in the order of the cosine + W times the text, the best text being 1",
     )
     add_similarity_arguments(parser)
+    add_doubles_argument(parser, "do not ask")
     parser.add_argument("--on-error", choices=("stop", "skip"), default="stop", help="what to do with faulty pairs")
     parser.add_argument("--out", metavar="DIR", help="gets results.json and results.md")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -46,7 +47,8 @@ def run(args: argparse.Namespace) -> int:
     split = None if args.split == "all" else args.split
     # What is similar by its concept would be found by the concept's name.
     ways = (*WAYS, *weighted(args.text_weights), *(() if args.similar_level else KNOWN))
-    results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways)
+    without = rows_left_out(args, bank)
+    results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways, without)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}
     table = recall_table(results, args.n)
     if args.out:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -84,6 +84,7 @@ def evaluate_recall(
     split: str | None = "test",
     n: int = 100,
     ways: Sequence[Way] = WAYS,
+    without: Collection[int] = (),
 ) -> dict[str, RecallScores]:
     """Each way's recall of the questions of ``split``, searched in the whole index.
 
@@ -91,11 +92,12 @@ def evaluate_recall(
 
     Args:
         bank: The questions of the index (:func:`index_bank`); ``similarity`` is between them.
+        without: Numbers of questions that are not asked, but may be found.
 
     Raises:
         ValueError: No question of the split is similar to any other.
     """
-    asked = similar_queries(bank, similarity, split)
+    asked = similar_queries(bank, similarity, split, without)
     ids = bank.ids
     place = {id: at for at, id in enumerate(ids)}
     recalls = [Recall(engine, way.merging, way.text_weight) for way in ways]
@@ -114,13 +116,17 @@ def evaluate_recall(
     return {name: _scores(np.stack(rows), relevant_counts, groups) for name, rows in hits.items()}
 
 
-def similar_queries(bank: QuestionBank, similarity: Similarity, split: str | None) -> list[int]:
-    """Numbers of the questions of a split, or of all, that have a similar one.
+def similar_queries(
+    bank: QuestionBank, similarity: Similarity, split: str | None, without: Collection[int] = ()
+) -> list[int]:
+    """Numbers of the questions of a split, or of all, that have a similar one; ``without`` are left out.
 
     Raises:
         ValueError: There are none.
     """
-    asked = [at for at, of in enumerate(bank.column("split")) if split in (None, of) and similarity.has_similar[at]]
+    splits = bank.column("split")
+    chosen = (at for at, of in enumerate(splits) if split in (None, of) and at not in without)
+    asked = [at for at in chosen if similarity.has_similar[at]]
     if not asked:
         who = "no question" if split is None else f"no question of split {split!r}"
         raise ValueError(f"{who} has a similar one; --pairs or --similar-level say which are")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -64,6 +64,7 @@ def recalled(
     first: int = 20,
     limit: int | None = None,
     seed: int = 0,
+    without: Collection[int] = (),
 ) -> list[Recalled]:
     """The candidates of the questions of ``split`` that have five similar ones, by text and vectors.
 
@@ -73,11 +74,13 @@ def recalled(
         bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).
         first: Candidates of each.
         limit: So many of the questions, at random.
+        without: Numbers of questions that are not asked, but may be candidates.
 
     Raises:
         ValueError: No question of the split has five similar ones.
     """
-    asked = [at for at in similar_queries(bank, similarity, split) if len(similarity.neighbours(at)) >= max(FIRST)]
+    queries = similar_queries(bank, similarity, split, without)
+    asked = [at for at in queries if len(similarity.neighbours(at)) >= max(FIRST)]
     if not asked:
         raise ValueError(f"no question of split {split!r} has {max(FIRST)} similar ones")
     chosen = np.sort(np.random.default_rng(seed).permutation(asked)[:limit])
