@@ -115,12 +115,12 @@ class MultiTaskRanker(nn.Module):
             pair, task: Of each row, [r] (:class:`PairViews`).
             batch: The packed rows.
         """
-        rows = self.cross.encoder(**batch).embedding
+        rows, likeness = self.cross.read(**batch)
         pairs = int(pair.max()) + 1
         logits, features, present = [], [], []
         for number, head in enumerate(self.heads):
             own = task == number
-            of_rows, scores = head(rows)
+            of_rows, scores = head(rows, likeness)
             features.append(rows.new_zeros(pairs, rows.shape[1]).index_put((pair[own],), of_rows[own].to(rows.dtype)))
             logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put((pair[own],), scores[own].float()))
             present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[own], True))
@@ -128,6 +128,16 @@ class MultiTaskRanker(nn.Module):
         if self.experts is not None:
             return torch.stack(logits, 1), self.experts(torch.stack(features, 1), has)
         return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
+
+    @torch.no_grad()
+    def centre(self, accelerator: Accelerator, task: Tensor, **batch: Tensor) -> None:
+        """Put the even odds of each task at the mean likeness of its rows in a first batch, of all processes."""
+        self.eval()
+        _, likeness = self.cross.read(**batch)
+        of_task = F.one_hot(task, len(self.heads)).to(likeness.dtype)
+        sums, counts = accelerator.reduce(torch.stack([likeness @ of_task, of_task.sum(0)]))
+        for head, total, count in zip(self.heads, sums, counts, strict=True):
+            head.centre.copy_(total / count if count else head.centre)
 
 
 def main(config: RankerConfig) -> Path:
@@ -301,9 +311,11 @@ def train(
         parts=model.parts,
         evaluate=validation and ValidationOrder(cross, *validation, precision(config.run.precision)),
     )
-    for batch in loop:
-        ranker.train()
+    for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
         pair, task = batch.extras["pair"], batch.extras["task"]
+        if micro == 0:
+            ranker.centre(accelerator, task, **batch.inputs)
+        ranker.train()
         logits, coefficients = loop.trained(pair=pair, task=task, **batch.inputs)
         labels = torch.zeros_like(logits).index_put((pair, task), batch.extras["label"])
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from torch.nn import functional as F
 
 from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.model import TQNetModel
@@ -75,3 +77,22 @@ def test_saved_and_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path
 def test_no_positions_for_so_many_tokens(tiny_model: TQNetModel, length: int) -> None:
     with pytest.raises(ValueError, match=f"pairs of {length} tokens, but the encoder reads 4 to"):
         CrossEncoder(tiny_model, length)
+
+
+def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -> None:
+    processor = cross.encoder.processor
+    texts = ["Find the area of the circle.", "Solve $x + 1 = 2$ for $x$.", "Find the area of the circle."]
+    tokens = processor.tokenize(texts)
+    joined = [processor.join(tokens[a], tokens[b], cross.length) for a, b in ((0, 1), (0, 2), (1, 0))]
+    with torch.no_grad():
+        vectors, likeness = cross.read(**processor.pack_text(joined))
+        ids = torch.tensor(joined[0])[None]
+        words = cross.encoder.text(input_ids=ids).last_hidden_state[0]
+    end = joined[0].index(tokens[0][-1])
+    expected = F.cosine_similarity(words[:end].mean(0), words[end:-1].mean(0), dim=0)
+    assert likeness[0] == pytest.approx(float(expected), abs=1e-4)
+    assert likeness[1] > likeness[0]
+    features, logits = cross.head(vectors, likeness)
+    torch.testing.assert_close(
+        logits, cross.head.score(features).squeeze(-1) + cross.head.scale * (likeness - cross.head.centre)
+    )

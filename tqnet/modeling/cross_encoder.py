@@ -24,17 +24,26 @@ _HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
 
 
 class TaskHead(nn.Module):
-    """What one task makes of a pair: a representation of its own, and a score."""
+    """What one task makes of a pair: a representation of its own, and a score.
+
+    NOTE: FSE scores the pair's vector alone. To it comes the likeness of the two texts, each read beside the other: an
+    encoder that was fine-tuned for search has it from the start, where the vector of a pair means nothing yet.
+
+    Attributes:
+        scale, centre: What a likeness is worth, and that of even odds.
+    """
 
     def __init__(self, width: int):
         super().__init__()
         self.dense = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
+        self.scale = nn.Parameter(torch.tensor(10.0))
+        self.centre = nn.Parameter(torch.tensor(0.5))
 
-    def forward(self, pairs: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors of pairs [p, h] -> features [p, h] and logits [p]."""
+    def forward(self, pairs: Tensor, likeness: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors of pairs [p, h] and cosines of their sides [p] -> features [p, h] and logits [p]."""
         features = F.gelu(self.dense(pairs))
-        return features, self.score(features).squeeze(-1)
+        return features, self.score(features).squeeze(-1) + self.scale * (likeness - self.centre)
 
 
 class CrossEncoder(nn.Module):
@@ -53,6 +62,7 @@ class CrossEncoder(nn.Module):
         if not 3 < length <= positions:
             raise ValueError(f"length: pairs of {length} tokens, but the encoder reads 4 to {positions}")
         self.encoder, self.length = encoder, length
+        self._separator = encoder.processor.tokenizer.sep_token_id
         self.head = TaskHead(encoder.config.hidden_size)
 
     @property
@@ -62,7 +72,17 @@ class CrossEncoder(nn.Module):
 
     def forward(self, **batch: Tensor) -> Tensor:
         """A packed batch of pairs, each as one question -> logits [p]."""
-        return self.head(self.encoder(**batch).embedding)[1]
+        return self.head(*self.read(**batch))[1]
+
+    def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
+        """A packed batch of pairs -> their vectors [p, h] and the cosines of their sides [p]; 0 by a QuesNet."""
+        separators = (batch["input_ids"] == self._separator).cumsum(1)
+        sides = (separators + 1) * (separators < 2) * batch["attention_mask"]
+        output = self.encoder(**batch, sides=sides)
+        if output.side_embeddings is None:
+            return output.embedding, output.embedding.new_zeros(len(separators), dtype=torch.float)
+        first, second = output.side_embeddings.float().unbind(1)
+        return output.embedding, F.cosine_similarity(first, second)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write encoder, head and settings to ``folder``."""

@@ -30,12 +30,14 @@ class TQNetOutput(ModelOutput):
         visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
         figure_embeddings: [b, f, h], mean of each figure in the visual stream, f those of the question that has most;
             zero behind a question's last. A TQNet gives them.
+        side_embeddings: [b, 2, h], means of the words of each of two texts that were read as one; None if nobody asked.
     """
 
     embedding: Tensor | None = None
     text_embedding: Tensor | None = None
     visual_embedding: Tensor | None = None
     figure_embeddings: Tensor | None = None
+    side_embeddings: Tensor | None = None
 
 
 class QuestionEncoder(PreTrainedModel):

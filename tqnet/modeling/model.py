@@ -55,6 +55,7 @@ class TQNetModel(QuestionEncoder):
         pixel_values: Tensor | None = None,
         image_counts: Tensor | None = None,
         image_cells: Tensor | None = None,
+        sides: Tensor | None = None,
         **_: Any,
     ) -> TQNetOutput:
         """Encode a packed batch, as :class:`~tqnet.modeling.processor.TQNetProcessor` makes it.
@@ -65,20 +66,26 @@ class TQNetModel(QuestionEncoder):
             image_counts: [b], images of each question.
             image_cells: [n, c, features] in place of ``pixel_values``, where the images passed the backbone
                 before (:meth:`VisualStream.cells`).
+            sides: [b, t], where two texts are read as one: 1 and 2 at their words, 0 elsewhere.
 
         Shape notation: b questions, t text tokens, n images, v visual tokens, h hidden width.
         """
         mask = attention_mask.bool()
         visual, visual_mask = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
         parts = self.parts(mask.sum(1), visual_mask.sum(1))
-        embeddings = [self._fuse(input_ids[p], mask[p], visual[p], visual_mask[p]) for p in parts]
+        of_sides = [() if sides is None else (sides[p],) for p in parts]
+        embeddings = [
+            self._fuse(input_ids[p], mask[p], visual[p], visual_mask[p], *own)
+            for p, own in zip(parts, of_sides, strict=True)
+        ]
         in_order = torch.cat(parts).argsort()
-        embedding, text_embedding = (torch.cat(of)[in_order] for of in zip(*embeddings, strict=True))
+        embedding, text_embedding, *sided = (torch.cat(of)[in_order] for of in zip(*embeddings, strict=True))
         return TQNetOutput(
             embedding=embedding,
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
             figure_embeddings=self._figure_means(visual, image_counts),
+            side_embeddings=sided[0] if sided else None,
         )
 
     @staticmethod
@@ -102,8 +109,10 @@ class TQNetModel(QuestionEncoder):
         size = on_processor if text.device.type == "cpu" else 64
         return tuple(part for rows in without_and_with if len(rows) for part in rows.split(size))
 
-    def _fuse(self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given."""
+    def _fuse(
+        self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor, sides: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given; of sides also [b, 2, h]."""
         width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
         input_ids, text_mask = input_ids[:, :width], mask[:, :width]
         visual, visual_mask = visual[:, :cells], visual_mask[:, :cells]
@@ -115,7 +124,11 @@ class TQNetModel(QuestionEncoder):
             tokens, joined = self._join(text, text_mask, visual, visual_mask)
             if self.config.fusion == "coordinated":
                 tokens = self.fusion(tokens, joined)
-        return self._pool(tokens, joined, width), masked_mean(text, text_mask)
+        pooled = self._pool(tokens, joined, width), masked_mean(text, text_mask)
+        if sides is None:
+            return pooled
+        words, sides = tokens[:, :width], sides[:, :width]
+        return *pooled, torch.stack([masked_mean(words, sides == side) for side in (1, 2)], 1)
 
     @staticmethod
     def _mask(mask: Tensor) -> Tensor | None:
