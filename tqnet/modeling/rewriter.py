@@ -1,0 +1,98 @@
+"""A small sequence-to-sequence model made of a BERT encoder: it restores corrupted questions, and so rewrites them.
+
+It reconstructs for ParaQD's f_b, and stands in for a translation pair (f1) and for models that lose information (f9,
+f_e) where none is at hand.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+from transformers import (
+    BertLMHeadModel,
+    EncoderDecoderConfig,
+    EncoderDecoderModel,
+    GenerationConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+#: In a model's config.json: it was trained to restore corrupted questions.
+_MARK = "restores_questions"
+
+
+@dataclass(frozen=True)
+class Rewriter:
+    """A model and its tokenizer, saved as an ordinary folder of the transformers library."""
+
+    model: EncoderDecoderModel
+    tokenizer: PreTrainedTokenizerBase
+
+    @property
+    def cells_per_image(self) -> int:
+        """It reads no figures."""
+        return 0
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write what `transformers.AutoModelForSeq2SeqLM` and `transformers.AutoTokenizer` load."""
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+
+def is_rewriter(config: Any) -> bool:
+    """Whether the model of a configuration was trained to restore corrupted questions."""
+    return bool(getattr(config, _MARK, False))
+
+
+def build_rewriter(encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, decoder_layers: int) -> Rewriter:
+    """A decoder behind the encoder, started from its embeddings and some of its layers (Rothe et al. 2020, BERT2BERT).
+
+    NOTE: they take all layers and random weights for cross-attention. Here the layers are few, evenly spaced, and a
+    layer's cross-attention starts from its self-attention: both look for words that go with the one before, so that
+    copying, most of what restoring is, is learnt in fewer steps.
+
+    Raises:
+        ValueError: The encoder is no BERT, or has fewer layers.
+    """
+    shape = encoder.config
+    if shape.model_type != "bert":
+        raise ValueError(f"model.text: a {shape.model_type}; the rewriter is made of a BERT")
+    if not 1 <= decoder_layers <= shape.num_hidden_layers:
+        raise ValueError(f"decoder_layers: {decoder_layers}, but the encoder has {shape.num_hidden_layers}")
+    own = copy.deepcopy(shape)
+    own.update({"num_hidden_layers": decoder_layers, "is_decoder": True, "add_cross_attention": True})
+    decoder = BertLMHeadModel(own)
+    decoder.bert.embeddings.load_state_dict(encoder.embeddings.state_dict())
+    chosen = np.linspace(0, shape.num_hidden_layers - 1, decoder_layers).round().astype(int)
+    for layer, place in zip(decoder.bert.encoder.layer, chosen, strict=True):
+        taken = encoder.encoder.layer[place]
+        for name in ("attention", "intermediate", "output"):
+            getattr(layer, name).load_state_dict(getattr(taken, name).state_dict())
+        layer.crossattention.load_state_dict(taken.attention.state_dict())
+    begin, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
+    ids = {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": padding}
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(shape, own, **ids, **{_MARK: True})
+    model = EncoderDecoderModel(config=config, encoder=encoder, decoder=decoder)
+    model.generation_config = GenerationConfig(**ids)
+    return Rewriter(model, tokenizer)
+
+
+def next_token_logits(model: EncoderDecoderModel, input_ids: Tensor, attention_mask: Tensor, target: Tensor) -> Tensor:
+    """[b, u - 1, vocabulary]: of each token of ``target`` [b, u] but the first, told those before it.
+
+    Args:
+        input_ids, attention_mask: [b, t], the text that is to be rewritten.
+        target: [b, u], with its special tokens, padded.
+    """
+    told = target[:, :-1]
+    return model(
+        input_ids=input_ids,
+        attention_mask=attention_mask,
+        decoder_input_ids=told,
+        decoder_attention_mask=(told != model.config.pad_token_id).long(),
+    ).logits
