@@ -110,9 +110,7 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     return model, processor
 
 
-def build_text_encoder(
-    config: ModelConfig, texts: Iterable[str]
-) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
+def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
     """The tokenizer, as it comes, and the encoder that ``config.text`` names; ``texts`` is read for ``scratch``.
 
     Raises:

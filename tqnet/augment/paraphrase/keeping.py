@@ -53,9 +53,11 @@ def farthest_first(text: str, candidates: Iterable[str]) -> list[str]:
     """
     from spacy.matcher.levenshtein import levenshtein
 
-    distinct = {" ".join(candidate.split()): candidate.strip() for candidate in reversed(list(candidates))}
+    distinct: dict[str, str] = {}
+    for candidate in candidates:
+        distinct.setdefault(" ".join(candidate.split()), candidate.strip())
     distinct.pop(" ".join(text.split()), None)
-    left = [candidate for candidate in reversed(distinct.values()) if any(map(str.isalnum, candidate))]
+    left = [candidate for candidate in distinct.values() if any(map(str.isalnum, candidate))]
     return sorted(left, key=lambda candidate: -levenshtein(text, candidate))
 
 

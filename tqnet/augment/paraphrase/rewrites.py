@@ -142,7 +142,7 @@ def _read(text: bytes) -> Rewritten:
     if not isinstance(record, dict):
         raise FieldError("record", "expected a JSON object with text, operator and rewrites")
     operator, rewrites = record.get("operator"), record.get("rewrites")
-    if operator not in MODEL_OPERATORS:
+    if not isinstance(operator, str) or operator not in MODEL_OPERATORS:
         raise FieldError("operator", f"expected one of {', '.join(MODEL_OPERATORS)}, got {operator!r:.80}")
     if not isinstance(rewrites, list) or not all(isinstance(one, str) and one.strip() for one in rewrites):
         raise FieldError("rewrites", "expected a list of texts")
