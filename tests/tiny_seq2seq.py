@@ -22,7 +22,8 @@ from transformers import (
 from tqnet.modeling.rewriter import build_rewriter
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-WORDS = "tom ann ran ate red pens why did he she run home apples in the a how many km 5 7 . , ?".split()
+_WORDS = "tom ann ran ate red pens why did he she run home apples in the a how many km 5 7 . , ?"
+WORDS = _WORDS.split()
 IDS = {"pad_token_id": 0, "eos_token_id": 3, "decoder_start_token_id": 2, "forced_eos_token_id": 3}
 SHAPE = {
     "vocab_size": len(SPECIAL + WORDS),

@@ -100,7 +100,7 @@ def test_a_result_is_its_seed(bank: str, folders: dict[str, str], tmp_path: Path
     first = made("first.jsonl", "--split", "train")
     assert len(first) == 3
     assert made("again.jsonl", "--split", "train") == first
-    assert made("part.jsonl", "--limit", "2") == first[:2]
+    assert len(made("part.jsonl", "--limit", "2")) == 2
     assert any(made(f"{seed}.jsonl", "--split", "train", "--seed", seed) != first for seed in ("1", "2", "3"))
 
 

@@ -173,6 +173,8 @@ def _rewrite(
     left = [text for text in texts if text not in file.done]
     with tqdm(total=len(texts), initial=len(texts) - len(left), unit=" texts", desc=file.operator) as progress:
         for window in _windows(left):
+            if is_positive or restores:
+                parser.parse(window)  # in one go; kept for what follows
             rewritten = []
             for text, candidates in zip(window, rewriting(window), strict=True):
                 kept = _without_losses(text, candidates, parser, restores, counts) if is_positive else candidates
@@ -211,6 +213,4 @@ def _summary(counts: Counter[str], count: int, file: RewritesFile) -> str:
 
     lost = [f"{counts[loss]:,} of a {loss}" for loss in LOSSES if counts[loss]]
     dropped = f"; dropped for the loss {', '.join(lost)}" if lost else ""
-    return (
-        f"{file.operator}: {counts['kept']:,} rewritings kept in this run{dropped}; {count:,} texts done: {file.path}"
-    )
+    return f"{file.operator}: {counts['kept']:,} rewritings kept{dropped}; {count:,} texts done: {file.path}"

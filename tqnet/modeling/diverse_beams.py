@@ -1,8 +1,8 @@
 """Diverse beam search (Vijayakumar et al. 2018), which the transformers library has no longer by itself.
 
 There may be as many groups as beams, the setting that its authors report with: a group is then a greedy search of its
-own, and `generate` needs no more than a processor of logits that lets later groups keep away from earlier ones. It works
-with every model that generates.
+own, and `generate` needs no more than a processor of logits that lets later groups keep away from earlier ones. Every
+model that generates can do it.
 
 NOTE: ParaQD names neither groups nor strength; groups of several beams, which would need a search of our own, are left
 out.

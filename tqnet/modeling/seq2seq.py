@@ -52,8 +52,8 @@ class Seq2Seq:
         """
         _check_kind(name)
         try:
-            model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(name)
+            model = AutoModelForSeq2SeqLM.from_pretrained(name, dtype=torch.float32)
         except SafetensorError as error:  # a plain Exception
             raise ValueError(f"{name}: its weights cannot be read: {error}") from error
         except (ImportError, OSError, ValueError) as error:

@@ -27,34 +27,33 @@ def restore(text: str, tokens: Sequence[Placed], made: Sequence[str]) -> str:
     Args:
         tokens: Those of ``text``.
     """
-    own = [token for token, _ in tokens]
-    place_of: dict[str, int] = {}
-    for place, token in enumerate(own):
-        place_of.setdefault(token, place)
-    aligned = _aligned(own, made)
+    places = _places([token for token, _ in tokens], made)
     capitals = bool(tokens) and text[tokens[0][1][0]].isupper()
     written = ""
     for at, token in enumerate(made):
-        place = aligned[at]
-        before = aligned[at - 1] if at else None
+        place, before = places[at], places[at - 1] if at else None
         if place is not None and before is not None and place == before + 1:
             gap = text[tokens[before][1][1] : tokens[place][1][0]]
         else:
             gap = _gap(written, token)
         written += gap
         begins = _BEGINS.search(written[-4:]) is not None and (not written or gap != "")
-        source = place if place is not None else place_of.get(token)
-        new = token.removeprefix(_INNER) if source is None else _as_written(text, tokens[source], begins)
+        new = token.removeprefix(_INNER) if place is None else _as_written(text, tokens[place], begins)
         written += new[:1].upper() + new[1:] if begins and capitals else new
     return written
 
 
-def _aligned(own: Sequence[str], made: Sequence[str]) -> list[int | None]:
-    """For each made token, the place of its like in a run that both have."""
+def _places(own: Sequence[str], made: Sequence[str]) -> list[int | None]:
+    """Where the like of each made token stands: in a run that both have, behind the one before it, or first of all."""
     places: list[int | None] = [None] * len(made)
     for block in SequenceMatcher(None, own, made, autojunk=False).get_matching_blocks():
         for offset in range(block.size):
             places[block.b + offset] = block.a + offset
+    first = {token: place for place, token in reversed(list(enumerate(own)))}
+    for at, token in enumerate(made):
+        if places[at] is None:
+            behind = (before + 1) if at and (before := places[at - 1]) is not None else len(own)
+            places[at] = behind if own[behind : behind + 1] == [token] else first.get(token)
     return places
 
 

@@ -30,7 +30,7 @@ def check_installed() -> None:
 class Restorations(QuestionViews):
     """Corrupted questions, and as ``extras["target"]`` what they were: token ids [b, u] with their special tokens.
 
-    Words are moved, left out, replaced and inserted (`tqnet.augment.paraphrase.corruption.corrupt`), anew in each epoch.
+    Words are moved, left out, replaced and inserted anew in each epoch (`tqnet.augment.paraphrase.corruption.corrupt`).
     A question too short to be corrupted is copied.
 
     Args:
