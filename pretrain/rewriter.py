@@ -14,8 +14,8 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
-from tqnet.modeling.build import build_text_encoder, set_dropout
-from tqnet.modeling.rewriter import Rewriter, build_rewriter, next_token_logits
+from tqnet.modeling.build import build_text_encoder
+from tqnet.modeling.rewriter import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
 from tqnet.objectives import masked_token_prediction
 from tqnet.questions import QuestionBank
 from tqnet.training import session
@@ -44,6 +44,8 @@ class RewriterConfig(RecipeConfig):
     def __post_init__(self) -> None:
         within(0, 1 / 3, "share", self.share, ends="(]")
         at_least(1, "decoder_layers", self.decoder_layers)
+        if self.model.dropout is not None:
+            within(0, 1, "model.dropout", self.model.dropout, ends="[)")
 
 
 class Restoration(nn.Module):
@@ -65,8 +67,8 @@ class Restoration(nn.Module):
         return masked_token_prediction(logits[real], guessed[real])
 
 
-def new_rewriter(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
-    """What the settings describe.
+def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
+    """What the settings describe: with ``model.text=scratch`` a new model, else one that starts from the encoder.
 
     Raises:
         ConfigError: They describe none.
@@ -75,10 +77,10 @@ def new_rewriter(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
     with session.settings_at_fault():
         tokenizer, encoder = build_text_encoder(config.model, session.contents(bank))
-        rewriter = build_rewriter(encoder, tokenizer, config.decoder_layers)
-        if config.model.dropout is not None:
-            set_dropout(rewriter.model, config.model.dropout)
-    return rewriter
+        if config.model.text == "scratch":
+            rate = 0.1 if config.model.dropout is None else config.model.dropout
+            return new_rewriter(encoder.config, tokenizer, config.decoder_layers, rate)
+        return rewriter_from_encoder(encoder, tokenizer, config.decoder_layers, config.model.dropout)
 
 
 def restorations(config: RewriterConfig, bank: QuestionBank, rewriter: Rewriter) -> Restorations:
@@ -101,7 +103,7 @@ def main(config: RewriterConfig) -> Path:
     accelerator = session.start(config.run)
     check_installed()
     bank = session.training_questions(config.data, pretraining=True)
-    rewriter = new_rewriter(config, bank)
+    rewriter = build(config, bank)
 
     views = restorations(config, bank, rewriter)
     loop = TrainingLoop(

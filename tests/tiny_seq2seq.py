@@ -19,7 +19,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from tqnet.modeling.rewriter import build_rewriter
+from tqnet.modeling.rewriter import rewriter_from_encoder
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _WORDS = "tom ann ran ate red pens why did he she run home apples in the a how many km 5 7 . , ?"
@@ -65,7 +65,7 @@ def save(kind: str, folder: Path, seed: int = 0) -> str:
             max_position_embeddings=32,
             initializer_range=1.0,
         )
-        rewriter = build_rewriter(BertModel(shape, add_pooling_layer=False), word_pieces(), 1)
+        rewriter = rewriter_from_encoder(BertModel(shape, add_pooling_layer=False), word_pieces(), 1)
         rewriter.model.generation_config.forced_eos_token_id = 3
         rewriter.save_pretrained(folder)
         return str(folder)

@@ -13,7 +13,7 @@ from transformers import BertConfig, BertModel, FSMTConfig, FSMTForConditionalGe
 from tests import tiny_seq2seq
 from tqnet.libraries import quiet
 from tqnet.modeling.diverse_beams import HammingDiversity
-from tqnet.modeling.rewriter import build_rewriter
+from tqnet.modeling.rewriter import rewriter_from_encoder
 from tqnet.modeling.seq2seq import Seq2Seq
 
 TEXTS = ["tom ran home .", "ann ate 5 red apples in the run . why did she ?", "he ran", "why", "tom ate"]
@@ -106,7 +106,7 @@ def test_a_rewriter_starts_from_its_encoder() -> None:
     tokenizer = tiny_seq2seq.word_pieces()
     shape = BertConfig(vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=3, num_attention_heads=2)
     encoder = BertModel(shape, add_pooling_layer=False)
-    model = build_rewriter(encoder, tokenizer, 2).model
+    model = rewriter_from_encoder(encoder, tokenizer, 2).model
     taken = [encoder.encoder.layer[place] for place in (0, 2)]
     for layer, of in zip(model.decoder.bert.encoder.layer, taken, strict=True):
         assert torch.equal(layer.output.dense.weight, of.output.dense.weight)
@@ -116,6 +116,6 @@ def test_a_rewriter_starts_from_its_encoder() -> None:
     assert words.data_ptr() == model.decoder.get_input_embeddings().weight.data_ptr()
     assert words.data_ptr() != encoder.get_input_embeddings().weight.data_ptr()
     with pytest.raises(ValueError, match="decoder_layers: 4, but the encoder has 3"):
-        build_rewriter(encoder, tokenizer, 4)
+        rewriter_from_encoder(encoder, tokenizer, 4)
     with pytest.raises(ValueError, match="a gpt2; the rewriter is made of a BERT"):
-        build_rewriter(GPT2Model(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1)), tokenizer, 1)
+        rewriter_from_encoder(GPT2Model(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1)), tokenizer, 1)

@@ -1,4 +1,4 @@
-"""A small sequence-to-sequence model made of a BERT encoder: it restores corrupted questions, and so rewrites them.
+"""A small sequence-to-sequence model that restores corrupted questions, and so rewrites them: new, or made of a BERT.
 
 It reconstructs for ParaQD's f_b, and stands in for a translation pair (f1) and for models that lose information (f9,
 f_e) where none is at hand.
@@ -14,13 +14,18 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 from transformers import (
+    BertConfig,
     BertLMHeadModel,
     EncoderDecoderConfig,
     EncoderDecoderModel,
     GenerationConfig,
+    MarianConfig,
+    MarianMTModel,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+
+from tqnet.modeling.build import set_dropout
 
 #: In a model's config.json: it was trained to restore corrupted questions.
 _MARK = "restores_questions"
@@ -30,7 +35,7 @@ _MARK = "restores_questions"
 class Rewriter:
     """A model and its tokenizer, saved as an ordinary folder of the transformers library."""
 
-    model: EncoderDecoderModel
+    model: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
 
     @property
@@ -49,15 +54,48 @@ def is_rewriter(config: Any) -> bool:
     return bool(getattr(config, _MARK, False))
 
 
-def build_rewriter(encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, decoder_layers: int) -> Rewriter:
+def new_rewriter(
+    shape: BertConfig, tokenizer: PreTrainedTokenizerBase, decoder_layers: int, dropout: float = 0.1
+) -> Rewriter:
+    """Random weights in the shape of an encoder, with sinusoidal positions and one embedding for all (Marian's).
+
+    Both make copying easy: the place behind another one is the same turn everywhere, and a word that is attended to
+    is already near to its own logit.
+    """
+    heads, width = shape.num_attention_heads, shape.intermediate_size
+    config = MarianConfig(
+        vocab_size=shape.vocab_size,
+        d_model=shape.hidden_size,
+        encoder_layers=shape.num_hidden_layers,
+        decoder_layers=decoder_layers,
+        encoder_attention_heads=heads,
+        decoder_attention_heads=heads,
+        encoder_ffn_dim=width,
+        decoder_ffn_dim=width,
+        max_position_embeddings=shape.max_position_embeddings,
+        dropout=dropout,
+        scale_embedding=True,
+        forced_eos_token_id=None,
+        **_ids(tokenizer),
+        **{_MARK: True},
+    )
+    return _rewriter(MarianMTModel(config), tokenizer)
+
+
+def rewriter_from_encoder(
+    encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, decoder_layers: int, dropout: float | None = None
+) -> Rewriter:
     """A decoder behind the encoder, started from its embeddings and some of its layers (Rothe et al. 2020, BERT2BERT).
 
     NOTE: they take all layers and random weights for cross-attention. Here the layers are few, evenly spaced, and a
     layer's cross-attention starts from its self-attention: both look for words that go with the one before, so that
     copying, most of what restoring is, is learnt in fewer steps.
 
+    Args:
+        dropout: Of all layers in training; None leaves theirs.
+
     Raises:
-        ValueError: The encoder is no BERT, or has fewer layers.
+        ValueError: The encoder is no BERT, or has fewer layers; ``dropout`` is no rate.
     """
     shape = encoder.config
     if shape.model_type != "bert":
@@ -74,15 +112,25 @@ def build_rewriter(encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase,
         for name in ("attention", "intermediate", "output"):
             getattr(layer, name).load_state_dict(getattr(taken, name).state_dict())
         layer.crossattention.load_state_dict(taken.attention.state_dict())
-    begin, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
-    ids = {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": padding}
-    config = EncoderDecoderConfig.from_encoder_decoder_configs(shape, own, **ids, **{_MARK: True})
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(shape, own, **_ids(tokenizer), **{_MARK: True})
     model = EncoderDecoderModel(config=config, encoder=encoder, decoder=decoder)
-    model.generation_config = GenerationConfig(**ids)
+    if dropout is not None:
+        set_dropout(model, dropout)
+    return _rewriter(model, tokenizer)
+
+
+def _ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
+    """A text begins and ends as BERT's do."""
+    begin, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
+    return {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": padding}
+
+
+def _rewriter(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Rewriter:
+    model.generation_config = GenerationConfig(**_ids(tokenizer))
     return Rewriter(model, tokenizer)
 
 
-def next_token_logits(model: EncoderDecoderModel, input_ids: Tensor, attention_mask: Tensor, target: Tensor) -> Tensor:
+def next_token_logits(model: PreTrainedModel, input_ids: Tensor, attention_mask: Tensor, target: Tensor) -> Tensor:
     """[b, u - 1, vocabulary]: of each token of ``target`` [b, u] but the first, told those before it.
 
     Args:
