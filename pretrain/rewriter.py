@@ -79,7 +79,7 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
         tokenizer, encoder = build_text_encoder(config.model, session.contents(bank))
         if config.model.text == "scratch":
             rate = 0.1 if config.model.dropout is None else config.model.dropout
-            return new_rewriter(encoder.config, tokenizer, config.decoder_layers, rate)
+            return new_rewriter(encoder, tokenizer, config.decoder_layers, rate)
         return rewriter_from_encoder(encoder, tokenizer, config.decoder_layers, config.model.dropout)
 
 

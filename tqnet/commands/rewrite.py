@@ -140,10 +140,12 @@ def _rewriting(args: argparse.Namespace, models: Sequence[Seq2Seq], parser: Pars
 
     settings = Settings(args.candidates, args.diversity, args.beams)
     if len(models) == 2:
-        return BackTranslator(*models, settings)
-    if models[0].is_rewriter or args.operator == "reconstruction":
-        return Restorer(models[0], _damage(args, parser), settings)
-    return Paraphraser(models[0], settings, args.prefix)
+        there, back = models
+        return BackTranslator(there, back, settings)
+    (model,) = models
+    if model.is_rewriter or args.operator == "reconstruction":
+        return Restorer(model, _damage(args, parser), settings)
+    return Paraphraser(model, settings, args.prefix)
 
 
 def _damage(args: argparse.Namespace, parser: Parser) -> Callable[[str], str]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 from transformers import (
-    BertConfig,
     BertLMHeadModel,
+    BertModel,
     EncoderDecoderConfig,
     EncoderDecoderModel,
     GenerationConfig,
@@ -55,31 +55,30 @@ def is_rewriter(config: Any) -> bool:
 
 
 def new_rewriter(
-    shape: BertConfig, tokenizer: PreTrainedTokenizerBase, decoder_layers: int, dropout: float = 0.1
+    encoder: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, decoder_layers: int, dropout: float = 0.1
 ) -> Rewriter:
     """Random weights in the shape of an encoder, with sinusoidal positions and one embedding for all (Marian's).
 
     Both make copying easy: the place behind another one is the same turn everywhere, and a word that is attended to
     is already near to its own logit.
     """
-    heads, width = shape.num_attention_heads, shape.intermediate_size
-    config = MarianConfig(
-        vocab_size=shape.vocab_size,
-        d_model=shape.hidden_size,
-        encoder_layers=shape.num_hidden_layers,
-        decoder_layers=decoder_layers,
-        encoder_attention_heads=heads,
-        decoder_attention_heads=heads,
-        encoder_ffn_dim=width,
-        decoder_ffn_dim=width,
-        max_position_embeddings=shape.max_position_embeddings,
-        dropout=dropout,
-        scale_embedding=True,
-        forced_eos_token_id=None,
-        **_ids(tokenizer),
-        **{_MARK: True},
-    )
-    return _rewriter(MarianMTModel(config), tokenizer)
+    shape: Any = encoder.config
+    settings: dict[str, Any] = {
+        "vocab_size": shape.vocab_size,
+        "d_model": shape.hidden_size,
+        "encoder_layers": shape.num_hidden_layers,
+        "decoder_layers": decoder_layers,
+        "encoder_attention_heads": shape.num_attention_heads,
+        "decoder_attention_heads": shape.num_attention_heads,
+        "encoder_ffn_dim": shape.intermediate_size,
+        "decoder_ffn_dim": shape.intermediate_size,
+        "max_position_embeddings": shape.max_position_embeddings,
+        "dropout": dropout,
+        "scale_embedding": True,
+        "forced_eos_token_id": None,
+        _MARK: True,
+    }
+    return _rewriter(MarianMTModel(MarianConfig(**settings | _ids(tokenizer))), tokenizer)
 
 
 def rewriter_from_encoder(
@@ -97,18 +96,18 @@ def rewriter_from_encoder(
     Raises:
         ValueError: The encoder is no BERT, or has fewer layers; ``dropout`` is no rate.
     """
-    shape = encoder.config
-    if shape.model_type != "bert":
-        raise ValueError(f"model.text: a {shape.model_type}; the rewriter is made of a BERT")
+    if not isinstance(encoder, BertModel):
+        raise ValueError(f"model.text: a {encoder.config.model_type}; the rewriter is made of a BERT")
+    shape: Any = encoder.config
     if not 1 <= decoder_layers <= shape.num_hidden_layers:
         raise ValueError(f"decoder_layers: {decoder_layers}, but the encoder has {shape.num_hidden_layers}")
     own = copy.deepcopy(shape)
     own.update({"num_hidden_layers": decoder_layers, "is_decoder": True, "add_cross_attention": True})
-    decoder = BertLMHeadModel(own)
+    decoder: Any = BertLMHeadModel(own)
     decoder.bert.embeddings.load_state_dict(encoder.embeddings.state_dict())
     chosen = np.linspace(0, shape.num_hidden_layers - 1, decoder_layers).round().astype(int)
-    for layer, place in zip(decoder.bert.encoder.layer, chosen, strict=True):
-        taken = encoder.encoder.layer[place]
+    layers: Any = encoder.encoder.layer
+    for layer, taken in zip(decoder.bert.encoder.layer, (layers[place] for place in chosen), strict=True):
         for name in ("attention", "intermediate", "output"):
             getattr(layer, name).load_state_dict(getattr(taken, name).state_dict())
         layer.crossattention.load_state_dict(taken.attention.state_dict())
