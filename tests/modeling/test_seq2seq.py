@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import torch
+from torch.nn import functional as F
 from transformers import BertConfig, BertModel, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2Model
 
 from tests import tiny_seq2seq
 from tqnet.libraries import quiet
 from tqnet.modeling.diverse_beams import HammingDiversity
-from tqnet.modeling.rewriter import rewriter_from_encoder
+from tqnet.modeling.rewriter import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
 from tqnet.modeling.seq2seq import Seq2Seq
 
 TEXTS = ["tom ran home .", "ann ate 5 red apples in the run . why did she ?", "he ran", "why", "tom ate"]
@@ -100,6 +102,33 @@ def test_a_tokenizer_that_lacks_its_package(tmp_path: Path) -> None:
     with pytest.raises(ModuleNotFoundError) as caught:
         Seq2Seq.from_pretrained(str(tmp_path))
     assert caught.value.name == "sacremoses"
+
+
+@pytest.mark.parametrize("make", [new_rewriter, rewriter_from_encoder])
+def test_a_rewriter_writes_what_it_learnt(make: Callable[..., Rewriter], tmp_path: Path) -> None:
+    """Training and generation agree on how a text begins, goes on and ends."""
+    torch.manual_seed(0)
+    tokenizer = tiny_seq2seq.word_pieces()
+    shape = BertConfig(
+        vocab_size=len(tokenizer), hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
+    )
+    rewriter = make(BertModel(shape, add_pooling_layer=False), tokenizer, 1, 0.0)
+    texts = ["Tom ran 5 km in the run.", "Why did Ann run home?"]
+    inputs = dict(tokenizer(texts, padding=True, return_tensors="pt"))
+    del inputs["token_type_ids"]
+    optimizer = torch.optim.AdamW(rewriter.model.parameters(), lr=1e-2)
+    for _ in range(80):
+        logits = next_token_logits(rewriter.model, **inputs, target=inputs["input_ids"])
+        loss = F.cross_entropy(logits.transpose(1, 2), inputs["input_ids"][:, 1:], ignore_index=0)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    rewriter.save_pretrained(tmp_path)
+    model = Seq2Seq.from_pretrained(str(tmp_path), "cpu")
+    assert model.is_rewriter
+    assert model.best(texts) == [[text] for text in texts]
+    found = model.diverse(texts, 2, 0.1)
+    assert [of[0] for of in found] == texts
 
 
 def test_a_rewriter_starts_from_its_encoder() -> None:

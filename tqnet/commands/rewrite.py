@@ -181,6 +181,7 @@ def _rewrite(
             for text, candidates in zip(window, rewriting(window), strict=True):
                 kept = _without_losses(text, candidates, parser, restores, counts) if is_positive else candidates
                 counts["kept"] += len(kept)
+                counts["without"] += not kept
                 rewritten.append((text, kept))
             file.add(rewritten)
             progress.update(len(window))
@@ -215,4 +216,6 @@ def _summary(counts: Counter[str], count: int, file: RewritesFile) -> str:
 
     lost = [f"{counts[loss]:,} of a {loss}" for loss in LOSSES if counts[loss]]
     dropped = f"; dropped for the loss {', '.join(lost)}" if lost else ""
-    return f"{file.operator}: {counts['kept']:,} rewritings kept{dropped}; {count:,} texts done: {file.path}"
+    without = f" ({counts['without']:,} of them now without any)" if counts["without"] else ""
+    kept = f"{file.operator}: {counts['kept']:,} rewritings kept{dropped}"
+    return f"{kept}; {count:,} texts done{without}: {file.path}"
