@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands import augment, bench, check, duplicates, encode, evaluate, index, merge, search, serve
+from tqnet.commands import augment, bench, check, duplicates, encode, evaluate, index, merge, rewrite, search, serve
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -38,6 +38,12 @@ _EXTRAS = {
     "uvicorn": "serve",
     "python_multipart": "serve",
     "prometheus_client": "serve",
+    "num2words": "paraphrase",
+    "pint": "paraphrase",
+    "pytextrank": "paraphrase",
+    "spacy": "paraphrase",
+    "sacremoses": "translate",
+    "sentencepiece": "translate",
 }
 
 COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
@@ -47,6 +53,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     evaluate.add,
     bench.add,
     augment.add,
+    rewrite.add,
     duplicates.add,
     index.add,
     search.add,

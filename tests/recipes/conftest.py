@@ -35,6 +35,7 @@ CONFIGS = {
     "pretrain.disenqnet": "DisenQNetConfig",
     "pretrain.multitask": "MultiTaskConfig",
     "pretrain.quesnet": "QuesNetPretrainingConfig",
+    "pretrain.rewriter": "RewriterConfig",
     "finetune.similar": "SimilarConfig",
     "finetune.knowledge": "KnowledgeConfig",
     "finetune.ranker": "RankerConfig",

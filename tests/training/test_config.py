@@ -211,6 +211,8 @@ def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
         ("pretrain/quesnet.py", "holes=0", r"^holes: 0\.0 is not in \(0, 1\]"),
         ("pretrain/quesnet.py", "figure_weight=-1", r"^figure_weight: -1\.0"),
         ("pretrain/mlm.py", "mask=0", "^mask: 0"),
+        ("pretrain/rewriter.py", "share=0.5", r"^share: 0\.5 is not in \(0, 0\.333"),
+        ("pretrain/rewriter.py", "decoder_layers=0", "^decoder_layers: 0 is less than 1"),
         ("pretrain/autoencoder.py", "target=0", "^target: 0"),
     ],
 )

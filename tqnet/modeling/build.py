@@ -106,8 +106,21 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     if config.visual_start and model.config.reads_images:
         _take_visual_stream(model, processor, config.visual_start)
     if config.dropout is not None:
-        _set_dropout(model, config.dropout)
+        set_dropout(model, config.dropout)
     return model, processor
+
+
+def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
+    """The tokenizer, as it comes, and the encoder that ``config.text`` names; ``texts`` is read for ``scratch``.
+
+    Raises:
+        FileNotFoundError, ImportError, ValueError: As :func:`build_model`.
+    """
+    _check_ranges(config)
+    tokenizer, shape, encoder = _text_encoder(config, list(texts) if config.text == "scratch" else [])
+    if config.max_length > (positions := shape.max_position_embeddings):
+        raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+    return tokenizer, encoder if encoder is not None else AutoModel.from_config(shape, add_pooling_layer=False)
 
 
 #: Setting -> the least that it may be.
@@ -143,7 +156,12 @@ def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:
         raise ValueError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
 
 
-def _set_dropout(model: QuestionEncoder, rate: float) -> None:
+def set_dropout(model: nn.Module, rate: float) -> None:
+    """All layers of ``model`` drop at ``rate`` from now on.
+
+    Raises:
+        ValueError: It is no rate.
+    """
     if not 0 <= rate < 1:
         raise ValueError(f"model.dropout: {rate} is not in [0, 1)")
     for module in model.modules():
