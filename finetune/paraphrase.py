@@ -232,7 +232,10 @@ def operators_of(
         return without_important_phrases(problems, encode, main)
 
     def refills() -> Made:
-        masked = load_masked_lm(str(config.masked_model), to.device)
+        try:
+            masked = load_masked_lm(str(config.masked_model), to.device)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"masked_model: {error}") from error
         return refilled(problems, masked, config.share, config.refills, seed, main)
 
     def once(name: str, make: Made, lacking: str) -> LookUp:
@@ -240,8 +243,7 @@ def operators_of(
         return LookUp(made_once(file, provenance, make, to, config.run.resume), lacking)
 
     if config.method == "ssmba":
-        with session.settings_at_fault():
-            found = once("refills", refills, "the masked language model guessed all words")
+        found = once("refills", refills, "the masked language model guessed all words")
         return [[Operator("masked-words", "ssmba", "positive", found)]]
     if config.method == "uda":
         with session.settings_at_fault():
