@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -208,6 +208,8 @@ def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str]) -> dict[str
     if lacking := [f"{wanted[symbol]} ({symbol})" for symbol, rewrite in found.items() if rewrite is None]:
         source = f"data.rewrites: {path} has none of them" if path else "data.rewrites: not given"
         log.warning("left out: %s; %s", ", ".join(lacking), source)
+    if rewrites and (stand_ins := [name for name in wanted.values() if rewrites.is_stand_in(name)]):
+        log.warning("by a stand-in, not by a model of the paper's kind: %s", ", ".join(stand_ins))
     return {symbol: rewrite for symbol, rewrite in found.items() if rewrite is not None}
 
 
@@ -238,7 +240,7 @@ def operators_of(
             raise ConfigError(f"masked_model: {error}") from error
         return refilled(problems, masked, config.share, config.refills, seed, main)
 
-    def once(name: str, make: Made, lacking: str) -> LookUp:
+    def once(name: str, make: Callable[[], Made], lacking: str) -> LookUp:
         file, provenance = Path(config.run.out) / f"{name}.json", Provenance(config, bank)
         return LookUp(made_once(file, provenance, make, to, config.run.resume), lacking)
 

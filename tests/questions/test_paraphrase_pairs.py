@@ -51,7 +51,7 @@ def test_questions_with_what_operators_made_of_them(tmp_path: Path) -> None:
     file = write(
         tmp_path / "made.jsonl",
         '{"question": "Q 5?", "positive1": "Q five?", "positive2": "Q 5?", "positive3": "", "neg_1": "Q?", '
-        '"neg_2": "Q 5?", "negative3": "5?", "positive": "of no number", "note": 7}',
+        '"neg_2": "Q 5?", "negative3": "5?", "positives": "no field of ours", "note": 7}',
     )
     assert read_pairs(file) == [
         ParaphrasePair("Q 5?", "Q five?", 1, "1-positive1"),
@@ -64,14 +64,14 @@ def test_questions_with_what_operators_made_of_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "record: expected a JSON object"),
-        ('["Why?"]', "record: expected a JSON object"),
+        ("{", "record: not valid JSON"),
+        ('["Why?"]', "record: expected an object, got a list"),
         ('{"paraphrase": "Why?"}', "original: missing"),
         ('{"original": "Why?", "paraphrase": null}', "paraphrase: missing"),
         ('{"original": "Why?", "paraphrase": " "}', "paraphrase: empty"),
         ('{"original": 5, "paraphrase": "Why?"}', "original: expected a string, got a number"),
-        ('{"original": "Why?", "paraphrase": "Who?", "label": 2}', "label: expected 1, 0 or nothing, got 2"),
-        ('{"original": "Why?", "paraphrase": "Who?", "label": "yes"}', "label: expected 1, 0 or nothing, got 'yes'"),
+        ('{"original": "Why?", "paraphrase": "Who?", "label": 2}', "label: expected 0 or 1, got 2"),
+        ('{"original": "Why?", "paraphrase": "Who?", "label": "yes"}', "label: expected 0 or 1, got 'yes'"),
         ('{"original": "Why?", "paraphrase": "Who?", "id": "first"}', "id: 'first' is that of line 1"),
         ('{"question": "", "positive1": "Why?"}', "question: empty"),
         ('{"question": "Why?", "negative1": "Why?", "positive1": ""}', "record: neither a positive1 .. nor"),
@@ -92,9 +92,13 @@ def test_all_faults_are_named(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_kind_or_none(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"pairs\.txt: paraphrases are read from \.csv or \.jsonl"):
+    with pytest.raises(ValueError, match=r"pairs\.txt: pairs are read from \.csv or \.jsonl"):
         read_pairs(write(tmp_path / "pairs.txt", "x"))
     with pytest.raises(BankError, match=r"empty\.jsonl: record: the file holds no pair"):
         read_pairs(write(tmp_path / "empty.jsonl", ""))
     with pytest.raises(FileNotFoundError):
         read_pairs(tmp_path / "missing.csv")
+    for name in ("latin.csv", "latin.jsonl"):
+        (tmp_path / name).write_bytes("original,paraphrase\ncaf\xe9,café\n".encode("latin-1"))
+        with pytest.raises(BankError, match=r"latin\.\w+.*record: not UTF-8"):
+            read_pairs(tmp_path / name)

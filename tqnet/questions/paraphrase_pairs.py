@@ -16,7 +16,9 @@ from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.question import FieldError
 
 #: "positive1", "negative2", "neg_3": fields of a question with what operators have made of it.
-_MADE = re.compile(r"(?P<kind>pos|neg)(?:itive|ative)?_?\d+")
+_MADE = re.compile(r"(?P<kind>positive|negative|pos|neg)_?\d*")
+#: As JSON and CSV have them.
+_LABELS = {"0": 0, "1": 1, "false": 0, "true": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
     for line, record in _records(path):
         try:
             found = _read(record, line)
-            for pair in found:
+            for pair in found:  # of one line they differ by their fields
                 if line_of.setdefault(pair.id, line) != line:
                     raise FieldError("id", f"{pair.id!r:.80} is that of line {line_of[pair.id]}")
             pairs += found
@@ -70,37 +72,45 @@ def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
 
 
 def _records(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line, record, or None where it is no JSON)."""
+    """(line, record), or (line, why there is none)."""
     if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
+        return _csv_records(path)
+    if path.suffix == ".jsonl":
+        return _jsonl_records(path)
+    raise ValueError(f"{path}: pairs are read from .csv or .jsonl")
+
+
+def _csv_records(path: Path) -> Iterator[tuple[int, Any]]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.DictReader(stream)
+        try:
             for row in reader:
-                yield reader.line_num, row | {"label": _number(row.get("label"))}
-    elif path.suffix == ".jsonl":
-        with path.open(encoding="utf-8-sig") as stream:
-            for line, text in enumerate(stream, 1):
+                yield reader.line_num, row
+        except csv.Error as error:
+            yield reader.line_num, FieldError("record", f"not valid CSV: {error}")
+        except UnicodeDecodeError:  # somewhere in what is read at a time
+            yield 0, FieldError("record", "not UTF-8")
+
+
+def _jsonl_records(path: Path) -> Iterator[tuple[int, Any]]:
+    with path.open("rb") as stream:
+        for line, raw in enumerate(stream, 1):
+            try:
+                text = raw.decode("utf-8-sig" if line == 1 else "utf-8")
                 if text.strip():
-                    yield line, _decode(text)
-    else:
-        raise ValueError(f"{path}: paraphrases are read from .csv or .jsonl")
-
-
-def _number(cell: str | None) -> int | str | None:
-    """A label's cell as JSON would have it; text that is none stays text, for the message."""
-    return {"0": 0, "1": 1}.get(cell.strip(), cell) if cell and cell.strip() else None
-
-
-def _decode(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+                    yield line, json.loads(text)
+            except UnicodeDecodeError:
+                yield line, FieldError("record", "not UTF-8")
+            except (ValueError, RecursionError):
+                yield line, FieldError("record", "not valid JSON")
 
 
 def _read(record: Any, line: int) -> list[ParaphrasePair]:
+    if isinstance(record, FieldError):
+        raise record
     if not isinstance(record, dict):
-        raise FieldError("record", "expected a JSON object")
-    name = str(line) if record.get("id") is None else fields.identifier(record["id"], "id")
+        raise FieldError("record", f"expected an object, got {fields.kind(record)}")
+    name = str(line) if record.get("id") in (None, "") else fields.identifier(record["id"], "id")
     if "question" in record and "original" not in record:
         return _made(record, name)
     original, paraphrase = (_text(record, field) for field in ("original", "paraphrase"))
@@ -113,7 +123,7 @@ def _made(record: dict[str, Any], name: str) -> list[ParaphrasePair]:
     for field, value in record.items():
         if not (made := _MADE.fullmatch(field)) or value is None:
             continue
-        label = int(made["kind"] == "pos")
+        label = int(made["kind"].startswith("pos"))
         text = fields.text(value, field)
         if text.strip() and (label or text != question):
             pairs.append(ParaphrasePair(question, text, label, f"{name}-{field}"))
@@ -129,6 +139,9 @@ def _text(record: dict[str, Any], field: str) -> str:
 
 
 def _label(value: Any) -> int | None:
-    if value is None or (isinstance(value, int | float) and value in (0, 1)):  # true and false too
-        return None if value is None else int(value)
-    raise FieldError("label", f"expected 1, 0 or nothing, got {value!r:.80}")
+    if value is None or value == "":
+        return None
+    written = str(value).strip().lower()
+    if isinstance(value, str | int) and written in _LABELS:
+        return _LABELS[written]
+    raise FieldError("label", f"expected 0 or 1, got {value!r:.80}")

@@ -42,7 +42,7 @@ class LookUp:
     def __call__(self, problem: Problem, rng: np.random.Generator) -> str:
         if not (own := self.made.get(problem.text)):
             raise NotApplicable(self.lacking)
-        return own[rng.integers(len(own))]
+        return own[int(rng.integers(len(own)))]
 
 
 def without_important_phrases(problems: Sequence[Problem], encode: Encode, shows_progress: bool) -> Made:
