@@ -161,8 +161,8 @@ class ParaphraseModel(nn.Module):
 
 
 def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionBank:
-    """The questions that the run will see, but for those of which nothing can be made: with a text, and none in another
-    language; no more than its steps have room for.
+    """The questions of which texts can be made: those with a text, and in no other language; drawn at random, where the
+    run is to see fewer than all. Of those that its steps have room for, a quarter more: of some nothing can be made.
 
     Raises:
         ConfigError: There are none.
@@ -174,7 +174,7 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
     if left := len(bank) - len(rows):
         log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
     run = config.run
-    seen = run.max_steps * run.accumulate * run.batch_size if run.max_steps else len(rows)
+    seen = math.ceil(1.25 * run.max_steps * run.accumulate * run.batch_size) if run.max_steps else len(rows)
     count = min(len(rows), seen, config.questions or len(rows))
     drawn = np.random.default_rng(run.seed).permutation(len(rows))[:count]
     return bank.select(np.array(rows)[np.sort(drawn)])
