@@ -40,6 +40,7 @@ CONFIGS = {
     "finetune.knowledge": "KnowledgeConfig",
     "finetune.ranker": "RankerConfig",
     "finetune.pairs": "PairsConfig",
+    "finetune.paraphrase": "ParaphraseConfig",
 }
 
 TINY = [

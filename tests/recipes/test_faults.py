@@ -243,6 +243,7 @@ def scramble(number: int, record: dict[str, Any], splits: tuple[str, ...]) -> di
         ("finetune.similar", ["concept_weight=0.5", "block=2"], ("valid", "test")),
         ("finetune.knowledge", [], ("valid", "test")),
         ("finetune.pairs", [], ("valid", "test")),
+        ("finetune.paraphrase", ["model.visual=null"], ("train", "valid", "test")),
     ],
 )
 def test_no_leak(

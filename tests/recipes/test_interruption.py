@@ -45,6 +45,7 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         ("finetune.knowledge", ["run.precision=fp32", "data.workers=0"]),
         ("finetune.ranker", ["run.precision=fp32", "data.workers=2", "seeds=30", "folds=0", "run.batch_size=4"]),
         ("finetune.pairs", ["run.precision=fp32", "data.workers=2"]),
+        ("finetune.paraphrase", ["run.precision=fp32", "data.workers=2", "model.visual=null"]),
     ],
 )
 def test_killed_and_resumed_is_as_if_never_stopped(

@@ -282,7 +282,10 @@ def _describe(defaults: Any, prefix: str = "") -> str:
 
 
 def _attributes(kind: type) -> dict[str, str]:
-    """Field -> its text under ``Attributes:`` of the docstring; one text may explain several fields."""
-    block = (inspect.getdoc(kind) or "").partition("Attributes:\n")[2]
-    entries = re.findall(r"^    ([a-z_, ]+): (.*(?:\n        .*)*)", block, re.MULTILINE)
-    return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
+    """Field -> its text under ``Attributes:`` of the docstring, or of a base's; one text may explain several fields."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        block = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
+        entries = re.findall(r"^    ([a-z_, ]+): (.*(?:\n        .*)*)", block, re.MULTILINE)
+        found |= {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
+    return found

@@ -38,7 +38,7 @@ _FREE = {"data.bank", "data.workers"} | {
 }
 
 #: Files that are compared by what is in them.
-_BY_CONTENT = ("model.start", "model.visual_start", "model.text", "data.pairs")
+_BY_CONTENT = ("model.start", "model.visual_start", "model.text", "data.pairs", "data.rewrites", "data.valid_pairs")
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,17 @@ def draw_triplet(
     Raises:
         NotApplicable: None does; the message gives each one's reason.
     """
-    positive, positive_by = _first_that_applies(problem, positives, rng)
-    negative, negative_by = _first_that_applies(problem, negatives, rng)
+    positive, positive_by = first_that_applies(problem, positives, rng)
+    negative, negative_by = first_that_applies(problem, negatives, rng)
     return Triplet(problem.text, positive, negative, positive_by, negative_by)
 
 
-def _first_that_applies(problem: Problem, operators: Sequence[Operator], rng: np.random.Generator) -> tuple[str, str]:
+def first_that_applies(problem: Problem, operators: Sequence[Operator], rng: np.random.Generator) -> tuple[str, str]:
+    """The text that an operator gives, drawn among those that apply, and its symbol.
+
+    Raises:
+        NotApplicable: None does; the message gives each one's reason.
+    """
     reasons = []
     for at in rng.permutation(len(operators)):
         operator = operators[at]

@@ -1,0 +1,189 @@
+"""Paraphrase training learns, by each method and objective, goes on where it was stopped, and says what is wrong."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from finetune.paraphrase import ParaphraseConfig
+from tqnet.questions import BankError
+from tqnet.training import paraphrases
+from tqnet.training.config import ConfigError
+
+spacy = pytest.importorskip("spacy")
+
+NAME = "finetune.paraphrase"
+FAST = ["model.visual=null", "optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "model.dropout=0.1"]
+ONE = [*FAST, "run.max_steps=1", "run.batch_size=8"]
+
+#: Problems of our own: who, verb, unit, things.
+PEOPLE = ("Maria", "Tom", "Lena", "Omar", "Ines", "Paul", "Nora", "Felix")
+THINGS = (("pears", "kg"), ("rope", "m"), ("flour", "g"), ("wire", "cm"))
+
+
+@pytest.fixture(scope="module")
+def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """64 word problems of a few patterns, and some that are none in English."""
+    rng = np.random.default_rng(0)
+    stems = [
+        f"{PEOPLE[at % 8]} buys {rng.integers(2, 90)} {unit} of {thing} on Monday, {rng.integers(2, 90)} {unit} later. "
+        f"How much {thing} does {PEOPLE[at % 8]} buy in all?"
+        for at in range(64)
+        for thing, unit in [THINGS[at % 4]]
+    ]
+    records = [{"id": f"q{at}", "stem": stem, "split": "train"} for at, stem in enumerate(stems)]
+    records += [{"id": "zh", "stem": "小明有5个苹果，吃了2个。", "language": "zh", "split": "train"}]
+    file = tmp_path_factory.mktemp("bank") / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    return file
+
+
+@pytest.fixture
+def valid_pairs(tmp_path: Path) -> Path:
+    rows = [
+        {
+            "question": f"{name} buys 7 {unit} of {thing}. How much {thing} is it?",
+            "positive1": f"{name} buys seven {unit} of {thing}. How much {thing} is it?",
+            "negative1": f"{name} buys some {unit} of {thing}. How much {thing} is it?",
+            "negative2": f"{name} buys 7 {unit} of {thing}.",
+        }
+        for name, (thing, unit) in zip(PEOPLE, THINGS * 2, strict=True)
+    ]
+    file = tmp_path / "valid.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+@pytest.fixture
+def rewrites(tmp_path: Path, bank: Path) -> Path:
+    """What models might have written, in place of which the order of the sentences changes."""
+    stems = [json.loads(line)["stem"] for line in bank.read_text(encoding="utf-8").splitlines()[:-1]]
+    rows = [
+        {"text": stem, "operator": operator, "rewrites": [made]}
+        for stem in stems
+        for first, question in [stem.split(". ")]
+        for operator, made in (("back-translation", f"{question} {first}."), ("lossy-paraphrase", f"{first}?"))
+    ]
+    file = tmp_path / "rewrites.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    return file
+
+
+def test_it_learns_to_tell_them_apart(
+    train: Callable[..., Any], bank: Path, valid_pairs: Path, rewrites: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    settings = [f"data.bank={bank}", f"data.valid_pairs={valid_pairs}", f"data.rewrites={rewrites}", "run.epochs=10"]
+    run = train(NAME, *FAST, *settings, "objective=triplet_euclidean", "run.log_every=5")
+    assert all(math.isfinite(value) for record in run.records for value in record.values())
+    assert run.losses[-1] < run.losses[0] - 0.2
+    first, *_, last = [record for record in run.records if "loss" in record]
+    assert last["positive"] - last["negative"] > first["positive"] - first["negative"] + 0.2
+    scored = [record["valid/separation"] for record in run.records if "valid/separation" in record]
+    assert max(scored) > scored[0] + 0.1
+    question, same, other = run.model.encode(
+        [
+            "Ines buys 9 m of rope. How much rope is it?",
+            "Ines buys nine m of rope. How much rope is it?",
+            "Ines buys 9 m of rope.",
+        ],
+        normalize=True,
+    )
+    assert question @ same > question @ other + 0.1
+    assert "1 of 65 questions are left out: without a text, or not in English" in caplog.text
+    assert "left out:" not in caplog.text.replace("left out: without a text", "")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ["objective=triplet"],
+        ["objective=mnr"],
+        ["objective=mnr", "hard_negatives=false"],
+        ["objective=triplet", "margin=0.5", "operators=[f3,f8]"],
+        ["method=uda", "objective=triplet"],
+        ["method=uda", "objective=mnr", "pseudo=true", "pseudo_threshold=0.99"],
+    ],
+    ids=" ".join,
+)
+def test_each_objective_and_method(settings: list[str], train: Callable[..., Any], bank: Path) -> None:
+    run = train(NAME, *FAST, f"data.bank={bank}", *settings, "run.max_steps=2", "run.log_every=1", "questions=32")
+    logged = [record for record in run.records if "loss" in record]
+    assert [record["step"] for record in logged] == [1, 2]
+    assert all(math.isfinite(value) for record in logged for value in record.values())
+    assert {"positive", "negative"} <= logged[0].keys()
+    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == 32
+    labels = run.out / "pseudo_labels.json"
+    assert labels.exists() == ("pseudo=true" in settings)
+    if labels.exists():
+        counts = json.loads(labels.read_text())
+        assert counts["positive"] + counts["negative"] == 32
+        assert counts["positive_percent"] + counts["negative_percent"] == pytest.approx(100, abs=0.02)
+        assert logged[0]["labelled_positive"] <= 1
+
+
+def test_ssmba_by_a_run_of_mlm(train: Callable[..., Any], bank: Path) -> None:
+    mlm = train("pretrain.mlm", f"data.bank={bank}", "model.visual=null", "run.max_steps=1", out="mlm")
+    settings = [f"data.bank={bank}", "method=ssmba", "refills=2", "run.max_steps=2"]
+    run = train(NAME, *FAST, *settings, f"masked_model={mlm.out}", "run.save_every=1", "run.log_every=1")
+    made = json.loads((run.out / "refills.json").read_text())["made"]
+    assert len(made) == 40  # two batches of 16, and a quarter more
+    assert all(text not in of and len(of) <= 2 for text, of in made.items())
+    assert sum(map(len, made.values())) > 40
+    (run.out / "checkpoints" / "step-00000002.pt").unlink()
+    again = train(NAME, *FAST, *settings, f"masked_model={mlm.out}", "run.save_every=1", "run.resume=true")
+    assert again.losses[:2] == run.losses[:2]
+    with pytest.raises(ConfigError, match=r"^masked_model: .*an encoder without its head; the folder of the run"):
+        train(NAME, *FAST, *settings, f"masked_model={mlm.out / 'model'}", out="other")
+
+
+def test_resumed_with_other_workers_it_ends_with_the_same_weights(
+    train: Callable[..., Any], bank: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    settings = [*FAST, f"data.bank={bank}", "run.max_steps=4", "run.save_every=1", "run.batch_size=8"]
+    whole = train(NAME, *settings, out="whole")
+    again = train(NAME, *settings, out="again")
+    assert "left out: back-translation (f1), lossy-paraphrase (f9); data.rewrites: not given" in caplog.text
+    assert "data.valid_pairs: not given, so the last state is kept, not the best" in caplog.text
+    assert json.loads((again.out / "phrases.json").read_text())["made"]
+    for name in ("step-00000003.pt", "step-00000004.pt"):
+        (again.out / "checkpoints" / name).unlink(missing_ok=True)
+    with pytest.raises(ConfigError, match=r"phrases\.json is of an earlier run; run\.resume=true goes on"):
+        train(NAME, *settings, out="again")
+    again = train(NAME, *settings, "run.resume=true", "data.workers=2", out="again")
+    assert again.same_weights(whole)
+
+
+def test_what_a_run_cannot_do_without(train: Callable[..., Any], bank: Path, tmp_path: Path, rewrites: Path) -> None:
+    given = [*ONE, f"data.bank={bank}"]
+    with pytest.raises(ConfigError, match=r"^operators: of f1, f6, no positive is left"):
+        train(NAME, *given, "operators=[f1,f6]")
+    with pytest.raises(ConfigError, match=r"^parser: en_no_such_model: "):
+        train(NAME, *given, "parser=en_no_such_model")
+    with pytest.raises(FileNotFoundError):
+        train(NAME, *given, f"data.rewrites={tmp_path / 'missing.jsonl'}")
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text('{"original": "Why?"}')
+    with pytest.raises(BankError, match=r"broken\.jsonl:1: paraphrase: missing"):
+        train(NAME, *given, f"data.valid_pairs={broken}")
+    chinese = tmp_path / "chinese.jsonl"
+    chinese.write_text('{"id": "1", "stem": "小明有5个苹果。", "language": "zh"}', encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"^data\.bank: .* has no training question in English"):
+        train(NAME, *ONE, f"data.bank={chinese}")
+
+
+def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(paraphrases, "find_spec", lambda name: None if name in ("spacy", "pint") else find_spec(name))
+    with pytest.raises(ImportError) as caught:
+        importlib.import_module(NAME).main(ParaphraseConfig())
+    message = "spacy, pint: missing, and paraphrases are made with it: pip install 'tqnet[paraphrase]'"
+    assert str(caught.value) == message
