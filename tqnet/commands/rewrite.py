@@ -86,7 +86,7 @@ def _strength(text: str) -> float:
 
 
 def _texts(args: argparse.Namespace) -> list[str]:
-    """The distinct contents of the questions that are asked for.
+    """The distinct stems of the questions that are asked for: what ``finetune/paraphrase.py`` looks up.
 
     Raises:
         ValueError: There are none.
@@ -95,7 +95,7 @@ def _texts(args: argparse.Namespace) -> list[str]:
     if args.split:
         bank = bank.split(args.split)
     count = len(bank) if args.limit is None else min(args.limit, len(bank))
-    texts = [text for text in dict.fromkeys(bank[row].content for row in range(count)) if text.strip()]
+    texts = [text for text in dict.fromkeys(bank.column("stem")[:count]) if text.strip()]
     if not texts:
         raise ValueError(f"{args.bank}: no question with a text" + (f" in split {args.split!r}" if args.split else ""))
     return texts
