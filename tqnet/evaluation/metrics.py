@@ -245,13 +245,13 @@ def resampled_sums(
         - groups: ``[n]``
         - output: ``[repeats, k]``; ``[0, k]`` when n is 0
     """
-    of_groups = np.stack([_group_sums(column, groups)[0] for column in values.T], axis=1)
-    if not len(of_groups):
+    of_groups = np.stack([_group_sums(column, groups)[0] for column in values.T])
+    if not len(values):
         return np.zeros((0, values.shape[1]))
-    rng = np.random.default_rng(seed)
+    rng, count = np.random.default_rng(seed), of_groups.shape[1]
     sums = np.empty((repeats, values.shape[1]))
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
-        sums[repeat] = of_groups[rng.integers(len(of_groups), size=len(of_groups))].sum(axis=0)
+        sums[repeat] = of_groups[:, rng.integers(count, size=count)].sum(axis=1)
     return sums
 
 

@@ -122,7 +122,7 @@ def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
     precision, recall = _ratio(right, called), _ratio(right, sizes)
     f1 = _harmonic(precision, recall)
     shares = _ratio(sizes, sizes.sum(-1, keepdims=True))
-    found = {}
+    found: dict[str, FloatArray] = {}
     for name, average in (("macro", np.full(2, 0.5)), ("weighted", shares)):
         p, r = (precision * average).sum(-1), (recall * average).sum(-1)
         found |= {f"{name}_precision": p, f"{name}_recall": r, f"{name}_f1": _harmonic(p, r)}
@@ -151,10 +151,10 @@ def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") 
         *("µ+", "µ-", "µs", "valid called valid", "invalid called invalid"),
     )
     note = (
-        f"Of {len(one.valid):,} pairs of {len(np.unique(one.groups)):,} questions, {one.valid.sum():,} are valid; those "
-        f"with a score above {one.threshold:g} are called so. F1 is the harmonic mean of the averaged precision and "
-        "recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the mean scores of "
-        "valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
+        f"Of {len(one.valid):,} pairs of {len(np.unique(one.groups)):,} questions, {one.valid.sum():,} are valid; "
+        f"those with a score above {one.threshold:g} are called so. F1 is the harmonic mean of the averaged precision "
+        "and recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the mean "
+        "scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
     )
     return Table(title, header, tuple(rows), (note,))
 

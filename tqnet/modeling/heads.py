@@ -30,7 +30,9 @@ class ContrastiveEncoder(nn.Module):
         super().__init__()
         hidden = model.config.hidden_size
         self.model, self.dimension = model, dimension or hidden
-        self.projectors = nn.ModuleDict({s: Projector(hidden, dimension) if dimension else nn.Identity() for s in streams})
+        self.projectors = nn.ModuleDict(
+            {s: Projector(hidden, dimension) if dimension else nn.Identity() for s in streams}
+        )
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, dimension] of each stream."""

@@ -22,8 +22,8 @@ class Part(StrEnum):
 class Change(StrEnum):
     """What became of it.
 
-    ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left somewhere.
-    A question that is ``SHORTENED`` is there, without some of its words.
+    ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left
+    somewhere. A question that is ``SHORTENED`` is there, without some of its words.
     """
 
     LOST = "lost"

@@ -19,7 +19,7 @@ def formula_differences(original: Problem, paraphrase: Problem) -> list[Differen
     fresh = [one for form, one in after.items() if form not in before and not _reads(one, original)]
     lost, new = ([text.text[one.start : one.end] for one in of] for text, of in ((original, gone), (paraphrase, fresh)))
     if len(lost) == len(new) == 1:
-        return [Difference(Part.FORMULA, Change.CHANGED, *lost, *new)]
+        return [Difference(Part.FORMULA, Change.CHANGED, lost[0], new[0])]
     return [
         *(Difference(Part.FORMULA, Change.LOST, before=written) for written in lost),
         *(Difference(Part.FORMULA, Change.NEW, after=written) for written in new),

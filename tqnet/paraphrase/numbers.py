@@ -71,7 +71,9 @@ def _written(problem: Problem, number: Number) -> str:
     return problem.text[slice(*number.outer)].strip()
 
 
-def _pairs(original: Problem, lost: list[Number], paraphrase: Problem, new: list[Number]) -> list[tuple[Number, Number]]:
+def _pairs(
+    original: Problem, lost: list[Number], paraphrase: Problem, new: list[Number]
+) -> list[tuple[Number, Number]]:
     """Lost numbers with the new ones that took their places: of the same thing, or the only ones left."""
     left, pairs = list(new), []
     for number in lost:

@@ -87,4 +87,3 @@ def _part(text: str, name: str, unit: Unit) -> str:
 
 def _written(text: str, unit: Unit) -> str:
     return unit.name if unit.form is Form.AMOUNT else text[unit.start : unit.end].strip()
-
