@@ -28,7 +28,10 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="the original and its paraphrase")
     parser.add_argument(
-        "--model", required=True, metavar="DIR", help="a trained model, or the name of a text encoder (minilm)"
+        "--model",
+        required=True,
+        metavar="DIR",
+        help="a trained model, or a text encoder as it comes: minilm, encoder:NAME",
     )
     parser.add_argument(
         "--pairs",

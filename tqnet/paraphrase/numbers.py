@@ -11,23 +11,26 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.numbers import Number
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.spans import formula_spans
 from tqnet.paraphrase.difference import Change, Difference, Part
 
 _NAMED_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
 _WORD_BEHIND = re.compile(r"[\s-]*([a-z]+)", re.IGNORECASE)
 
 
 def number_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Numbers by their values, as often as they are mentioned; a lost and a new one of the same thing are one change.
 
-    Not looked at are "one", which may be an article, and the second mention of a number that the text goes back to:
-    "The 20 apples" after "20 apples". A number that is mentioned more often than before is not new.
+    Not looked at are "one", which may be an article, the second mention of a number that the text goes back to, "the
+    20 apples" after "20 apples", and numbers that the other text has in a formula. A number that is mentioned more
+    often than before is not new.
     """
     before, after = by_value(original), by_value(paraphrase)
     lost = [number for own in before.values() for number in own[len(after.get(_value(own[0]), ())) :]]
-    lost = [n for n in lost if not (_goes_back(original, n, before) or _may_be_an_article(original, n, paraphrase))]
+    lost = [n for n in lost if not (_goes_back(original, n, before) or _is_otherwise(original, n, paraphrase))]
     new = [own[0] for value, own in after.items() if value not in before]
-    new = [number for number in new if not _may_be_an_article(paraphrase, number, original)]
+    new = [number for number in new if not _is_otherwise(paraphrase, number, original)]
     found = []
     for number, other in _pairs(original, lost, paraphrase, new):
         found.append(Difference(Part.NUMBER, Change.CHANGED, _written(original, number), _written(paraphrase, other)))
@@ -101,6 +104,14 @@ def _goes_back(problem: Problem, number: Number, by: Mapping[Fraction, list[Numb
         and _NAMED_BEFORE.search(problem.text, max(0, number.start - 8), number.outer[0]) is not None
         and _thing(problem, first) == _thing(problem, number)
     )
+
+
+def _is_otherwise(problem: Problem, number: Number, other: Problem) -> bool:
+    """Whether the other text has a number as an article, or in a formula: "x = 3" is in "$x=3$"."""
+    in_formulas = {
+        Fraction(digits) for span in formula_spans(other.text) for digits in _DIGITS.findall(other.text, *span)
+    }
+    return _may_be_an_article(problem, number, other) or abs(number.value) in in_formulas
 
 
 def _may_be_an_article(problem: Problem, number: Number, other: Problem) -> bool:

@@ -66,7 +66,7 @@ class ParaphraseScorer:
     """Tells whether a rewritten question asks the same.
 
     Args:
-        model: A trained folder, the name of a text encoder as it comes (``minilm``, or one on the hub), or a model.
+        model: A trained folder; a text encoder as it comes, ``minilm`` or ``encoder:OWNER/NAME``; or a model.
         explain: Whether to say what was lost or changed. Without the extra ``paraphrase``, scores come without.
         language_model: spaCy's for the explanation: the name of an installed one, or its folder; by default that of
             the extra.
@@ -125,9 +125,9 @@ class ParaphraseScorer:
 
 
 def _source(model: str) -> str:
-    """A folder as it is; a name as that of a text encoder."""
-    is_folder = model.startswith((ENCODER, ".", "/")) or Path(model).is_dir()
-    return model if is_folder else f"{ENCODER}{model}"
+    """``minilm`` as ``encoder:minilm``; what has a slash is a folder, which is not looked for on a hub if misspelt."""
+    is_name = "/" not in model and ":" not in model and not Path(model).is_dir()
+    return f"{ENCODER}{model}" if is_name else model
 
 
 def _explainer(language_model: str | None) -> Explainer | None:
