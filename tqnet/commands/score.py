@@ -66,6 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
     quiet()
     pairs = _pairs(args)
+    if args.out:  # where it cannot be, before anything is scored
+        Path(args.out).parent.mkdir(parents=True, exist_ok=True)
     scorer = ParaphraseScorer(
         args.model,
         explain=not args.no_explain,

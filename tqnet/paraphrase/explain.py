@@ -14,6 +14,9 @@ from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
 from tqnet.paraphrase.units import unit_differences
 
+#: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
+_KEPT = 2000
+
 _FOREIGN = "not in English: only numbers in digits are compared"
 _LONG = f"more than {LONGEST:,} characters: only numbers in digits are compared"
 
@@ -37,7 +40,7 @@ class Explainer:
     """
 
     def __init__(self, model: str = DEFAULT_MODEL):
-        self._parse = Parser(model)
+        self._parse = Parser(model, size=_KEPT)
 
     def explain(self, pairs: Sequence[tuple[str, str]]) -> list[Explanation]:
         """Of each (original, paraphrase)."""

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.processor import as_question
+from tqnet.questions import Question
+from tqnet.questions.question import FieldError
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,13 @@ class TextVectors:
 
     @classmethod
     def encode(cls, model: QuestionEncoder, texts: Iterable[str], **options: Any) -> TextVectors:
-        """With the options of :func:`tqnet.modeling.encode.encode`."""
+        """With the options of :func:`tqnet.modeling.encode.encode`.
+
+        Raises:
+            ValueError: A text that is no question: HTML that holds no text.
+        """
         rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        return cls(rows, model.encode(list(rows), normalize=True, **options))
+        return cls(rows, model.encode([_question(text) for text in rows], normalize=True, **options))
 
     def of(self, texts: Iterable[str]) -> np.ndarray:
         """float32 ``[n, width]``, in their order."""
@@ -37,3 +44,10 @@ class TextVectors:
         """float64 ``[n]``, from -1 to 1: the score of ParaQD, Section 3.4."""
         first, second = (self.of(pair[end] for pair in pairs).astype(np.float64) for end in (0, 1))
         return np.clip(np.einsum("nw,nw->n", first, second), -1.0, 1.0)
+
+
+def _question(text: str) -> Question:
+    try:
+        return as_question(text)
+    except FieldError as error:
+        raise ValueError(f"{text!r:.80}: {error.message}") from error
