@@ -50,6 +50,11 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "A crate of 40 oranges is shared by 8 teachers. How many oranges?",
             "words that the question lost: teacher",
         ),
+        (
+            "A cat makes 3 jumps for 4 of a dog. Compare their heights.",
+            "A cat makes 3 jumps for 4 of a dog.",
+            "lost sentence: Compare their heights.",
+        ),
         (WALK, "She walked 12 km in 3 hours. How many metres did she walk in an hour?", "lost entity: Nora"),
         (
             "Karim bought 9 stamps. A clerk then sold him 4 more envelopes. How many stamps are left?",
@@ -108,6 +113,8 @@ def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named:
         ),
         ("Let $x=3$. Find $x + 1$.", "If x = 3, what is $x+1$?"),
         ("A pen costs $5.25. What do 4 cost?", "A pen is five dollars and twenty-five cents. What do 4 cost?"),
+        ("A shirt is Rs. 80. How much are 3?", "A shirt is Rupees 80. How much are 3?"),
+        ("Which of {1, 2} is chosen more often?", "Which of { 1, 2 } is chosen more often?"),
         ("Why?", "Why not?"),
     ],
 )

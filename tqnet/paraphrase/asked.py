@@ -12,7 +12,7 @@ from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import by_value
 
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.
-_WORDS, _SHARE = 3, 1 / 3
+_WORDS, _SHARE = 2, 1 / 3
 
 
 def question_differences(original: Problem, paraphrase: Problem, renamed: Mapping[str, str]) -> list[Difference]:
@@ -47,8 +47,8 @@ def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
         return False
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):
         return True
-    asked = [token.lower_ for token in _words(paraphrase, paraphrase.question)]
-    return all([token.lower_ for token in _words(original, span)] != asked for span in told)
+    asked = list(map(_plain, _words(paraphrase, paraphrase.question)))
+    return all(list(map(_plain, _words(original, span))) != asked for span in told)
 
 
 def _left_out(before: Sequence[Token], after: Sequence[Token]) -> list[Token]:
@@ -56,11 +56,16 @@ def _left_out(before: Sequence[Token], after: Sequence[Token]) -> list[Token]:
     lost, rest = [], iter(after)
     expected = next(rest, None)
     for token in before:
-        if expected is not None and token.lower_ == expected.lower_:
+        if expected is not None and _plain(token) == _plain(expected):
             expected = next(rest, None)
         elif not token.is_stop:
             lost.append(token)
     return lost if expected is None else []
+
+
+def _plain(token: Token) -> str:
+    """Without the marks that a tokenizer leaves at a word: "{1" is "1"."""
+    return "".join(filter(str.isalnum, token.lower_))
 
 
 def _words(problem: Problem, span: Span | None) -> list[Token]:

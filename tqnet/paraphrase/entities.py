@@ -13,6 +13,7 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.spans import within
+from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import by_value, counted_noun
 
@@ -50,9 +51,13 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 
 def _names(problem: Problem) -> dict[str, str]:
-    """Name -> label; what is a unit too, "Rupees", is left to the units."""
+    """Name -> label; what is a unit, "Rupees", is left to the units."""
     units = [(unit.start, unit.end) for unit in problem.units]
-    return {entity.name: entity.label for entity in problem.entities if not within(entity.start, units)}
+    return {
+        entity.name: entity.label
+        for entity in problem.entities
+        if not within(entity.start, units) and entity.name.lower() not in spellings()
+    }
 
 
 def _mentions(name: str, text: str) -> int:

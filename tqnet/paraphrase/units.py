@@ -6,7 +6,7 @@ import re
 from collections import defaultdict
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.units import Form, Unit
+from tqnet.augment.paraphrase.units import Form, Unit, in_words
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import by_value
 
@@ -20,8 +20,8 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
     """
     changed = _of_numbers(original, paraphrase)
     before, after = _parts(original), _parts(paraphrase)
-    gone = {name: unit for name, unit in before.items() if name not in after}
-    fresh = {name: unit for name, unit in after.items() if name not in before}
+    gone = {name: unit for name, unit in before.items() if not (name in after or _reads(name, paraphrase.text))}
+    fresh = {name: unit for name, unit in after.items() if not (name in before or _reads(name, original.text))}
     for old, new in changed:
         gone.pop(_head(old), None)
         fresh.pop(_head(new), None)
@@ -74,6 +74,12 @@ def _measures(problem: Problem, unit: Unit) -> bool:
     """Whether it is more than a word of the story: "One day, ..."."""
     bare = unit.form is Form.WORD and not unit.plural and unit.number is None
     return not bare or _PER_BEFORE.search(problem.text, 0, unit.start) is not None
+
+
+def _reads(name: str, text: str) -> bool:
+    """Whether a text has a unit in words where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
+    words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
+    return re.search(rf"\b(?:{'|'.join(words)})\b", text, re.IGNORECASE) is not None
 
 
 def _head(unit: Unit) -> str:
