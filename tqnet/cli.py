@@ -14,7 +14,20 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands import augment, bench, check, duplicates, encode, evaluate, index, merge, rewrite, search, serve
+from tqnet.commands import (
+    augment,
+    bench,
+    check,
+    duplicates,
+    encode,
+    evaluate,
+    index,
+    merge,
+    rewrite,
+    score,
+    search,
+    serve,
+)
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
@@ -57,6 +70,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     duplicates.add,
     index.add,
     search.add,
+    score.add,
     serve.add,
 )
 

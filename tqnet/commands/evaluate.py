@@ -8,7 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands import evaluate_concepts, evaluate_pairs, evaluate_ranking, evaluate_recall
+from tqnet.commands import (
+    evaluate_concepts,
+    evaluate_pairs,
+    evaluate_paraphrase,
+    evaluate_ranking,
+    evaluate_recall,
+)
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, doubles_of, similarity_of
@@ -36,6 +42,7 @@ def add(subparsers: Subparsers) -> None:
     evaluate_recall.add(tasks)
     evaluate_ranking.add(tasks)
     evaluate_pairs.add(tasks)
+    evaluate_paraphrase.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:

@@ -231,16 +231,28 @@ def resampled_ratio(
         - numerators, denominators, groups: ``[n]``
         - output: ``[repeats]``; empty when n is 0
     """
-    above, _ = _group_sums(numerators, groups)
-    below, _ = _group_sums(denominators, groups)
-    if not len(above):
-        return np.zeros(0)
-    rng = np.random.default_rng(seed)
-    ratios = np.empty(repeats)
+    sums = resampled_sums(np.stack([numerators, denominators], axis=1), groups, repeats=repeats, seed=seed)
+    return sums[:, 0] / np.maximum(sums[:, 1], 1e-12)
+
+
+def resampled_sums(
+    values: npt.NDArray[Any], groups: Sequence[Any] | npt.NDArray[Any], *, repeats: int = 2000, seed: int = 0
+) -> FloatArray:
+    """Column sums of bootstrap draws by group, for whatever is a function of sums (see ``resampled_ratio``).
+
+    Shape:
+        - values: ``[n, k]``
+        - groups: ``[n]``
+        - output: ``[repeats, k]``; ``[0, k]`` when n is 0
+    """
+    of_groups = np.stack([_group_sums(column, groups)[0] for column in values.T])
+    if not len(values):
+        return np.zeros((0, values.shape[1]))
+    rng, count = np.random.default_rng(seed), of_groups.shape[1]
+    sums = np.empty((repeats, values.shape[1]))
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
-        drawn = rng.integers(len(above), size=len(above))
-        ratios[repeat] = above[drawn].sum() / max(below[drawn].sum(), 1e-12)
-    return ratios
+        sums[repeat] = of_groups[:, rng.integers(count, size=count)].sum(axis=1)
+    return sums
 
 
 def percentiles(draws: FloatArray, level: float = 0.95) -> Interval:

@@ -49,9 +49,11 @@ def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
         BankError: A text that is missing or empty, another label, an id that comes twice, no pair at all; each fault
             with file, line and field.
         ValueError: Neither .csv nor .jsonl.
-        OSError: It cannot be read.
+        OSError: It is not there, or cannot be read.
     """
     path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file")
     pairs: list[ParaphrasePair] = []
     faults: list[Fault] = []
     line_of: dict[str, int] = {}

@@ -1,0 +1,194 @@
+"""What is named of a paraphrase, in the manner of ParaQD's Table 3, on sentences of our own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("spacy")
+
+from tqnet.paraphrase import Change, Difference, Part, readable
+from tqnet.paraphrase.language import is_english
+
+if TYPE_CHECKING:
+    from tqnet.paraphrase.explain import Explainer
+
+Explain = Callable[[str, str], str]
+
+WALK = "Nora walked 12 km in 3 hours. How many metres did she walk in an hour?"
+CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does each teacher get?"
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "named"),
+    [
+        (WALK, "Nora walked some km in 3 hours. How many metres did she walk in an hour?", "lost number: 12"),
+        (WALK, "Nora walked in 3 hours. How many metres did she walk in an hour?", "lost number: 12; lost unit: km"),
+        (WALK, "Nora walked 14 km in 3 hours. How many metres did she walk in an hour?", "changed number: 12 -> 14"),
+        (
+            WALK,
+            "In 5 hours Nora walked 14 km. How many metres did she walk in an hour?",
+            "changed numbers: 12 -> 14, 3 -> 5",
+        ),
+        (WALK, "Nora walked 12 miles in 3 hours. How many metres in an hour is that?", "changed unit: km -> miles"),
+        (WALK, "Nora walked 12 km in 3 hours. How many feet did she walk in an hour?", "changed unit: metres -> feet"),
+        (
+            "A plank is 25 inches long, a rod 4 feet. How long are both?",
+            "A plank is 25 feet long, a rod 4 inches. How long are both?",
+            "changed units: inches -> feet, feet -> inches",
+        ),
+        (
+            "Ben has 6 pens and Ida has 6 rulers. How many things have they?",
+            "Ben has 6 pens and Ida has some rulers. How many things have they?",
+            "lost number: 6 (1 of 2 mentions)",
+        ),
+        (WALK, "Nora walked 12 km in 3 hours.", "lost unit: metres; the question is missing"),
+        (
+            CRATE,
+            "A crate of 40 oranges is shared by 8 teachers. How many oranges?",
+            "words that the question lost: teacher",
+        ),
+        (
+            "A cat makes 3 jumps for 4 of a dog. Compare their heights.",
+            "A cat makes 3 jumps for 4 of a dog.",
+            "lost sentence: Compare their heights.",
+        ),
+        (WALK, "She walked 12 km in 3 hours. How many metres did she walk in an hour?", "lost entity: Nora"),
+        (
+            "Karim bought 9 stamps. A clerk then sold him 4 more envelopes. How many stamps are left?",
+            "Karim bought 9 stamps. How many stamps are left?",
+            "lost number: 4; lost sentence: A clerk then sold him 4 more envelopes.",
+        ),
+        (
+            "Solve $x^2 + 3x = 10$ for $x$.",
+            "Find $x$ such that $x^2+3x=12$.",
+            "changed formula: $x^2 + 3x = 10$ -> $x^2+3x=12$",
+        ),
+        (
+            CRATE,
+            "40 lemons in a crate are shared by 8 teachers. How many oranges does each teacher get?",
+            "inconsistent entity: oranges -> lemons, but not everywhere",
+        ),
+        (
+            "Nadia has 3 cats. Each cat of Nadia eats 2 fish. How many fish does Nadia buy?",
+            "Nadia has 3 cats. Each cat of Fatima eats 2 fish. How many fish does Nadia buy?",
+            "inconsistent entity: Nadia -> Fatima, but not everywhere",
+        ),
+        (
+            "A bus takes 25% of 80 people. How many are they?",
+            "A bus takes 25 of 80 people. How many are they?",
+            "changed number: 25% -> 25",
+        ),
+        (
+            "A car costs $900. How much are two cars?",
+            "A car costs €900. How much are two cars?",
+            "changed unit: $ -> €",
+        ),
+    ],
+)
+def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named: str, explain: Explain) -> None:
+    assert explain(original, paraphrase) == named
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase"),
+    [
+        (WALK, "Nora walked twelve kilometres in three hrs. How many meters did she walk in one hour?"),
+        (WALK, "nora walked 12 km in 3 hours. how many metres did she walk in an hour?"),
+        (WALK, "In 3 hours, Nora has walked 12 km. Find the metres that she walked per hour."),
+        (CRATE, "8 teachers share a crate of 40 oranges. How many oranges does each of the teachers get?"),
+        (
+            "A tank holds 1,500 litres. Half of it is used. How much is left?",
+            "50% of a 1500 L tank is used. How much is left?",
+        ),
+        (
+            "A train runs at 60 km/h for 2 hours. How far?",
+            "For two hours, a train runs at 60 kilometres an hour. How far?",
+        ),
+        (
+            "She eats 5 of 20 figs. What share of the 20 figs is that?",
+            "Of 20 figs she eats 5. Which part of them is that?",
+        ),
+        ("Let $x=3$. Find $x + 1$.", "If x = 3, what is $x+1$?"),
+        ("A pen costs $5.25. What do 4 cost?", "A pen is five dollars and twenty-five cents. What do 4 cost?"),
+        ("A shirt is Rs. 80. How much are 3?", "A shirt is Rupees 80. How much are 3?"),
+        ("Which of {1, 2} is chosen more often?", "Which of { 1, 2 } is chosen more often?"),
+        ("Why?", "Why not?"),
+    ],
+)
+def test_what_is_written_otherwise_is_not_lost(original: str, paraphrase: str, explain: Explain) -> None:
+    assert explain(original, paraphrase) == ""
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "named"),
+    [
+        (
+            WALK,
+            "Olga walked 12 km in 3 hours. How many metres did Olga walk in an hour?",
+            "renamed entity: Nora -> Olga",
+        ),
+        (
+            CRATE,
+            "40 lemons in a crate are shared by 8 teachers. How many lemons does each teacher get?",
+            "renamed entity: oranges -> lemons",
+        ),
+        (
+            "Maya drives from Paris to Rome in 14 hours. How long does Maya drive in a day?",
+            "Elena drives from Madrid to Rome in 14 hours. How long does Elena drive in a day?",
+            "renamed entities: Maya -> Elena, Paris -> Madrid",
+        ),
+    ],
+)
+def test_a_name_that_is_another_one_everywhere_is_no_loss(
+    original: str, paraphrase: str, named: str, explainer: Explainer
+) -> None:
+    differences = explainer.explain([(original, paraphrase)])[0].differences
+    assert readable(differences) == named
+    assert all(one.is_harmless for one in differences)
+
+
+def test_differences_as_data(explainer: Explainer) -> None:
+    (found,) = explainer.explain([(WALK, "Nora walked 12 miles in hours. How many metres did she walk in an hour?")])
+    assert found.differences == (
+        Difference(Part.NUMBER, Change.LOST, before="3"),
+        Difference(Part.UNIT, Change.CHANGED, before="km", after="miles"),
+    )
+    assert found.differences[1].to_dict() == {"part": "unit", "change": "changed", "before": "km", "after": "miles"}
+    assert found.note == ""
+
+
+def test_other_languages_are_compared_by_digits(explainer: Explainer) -> None:
+    pairs = [
+        ("小明有15个苹果，吃了3个，还剩几个？", "小明有１５个苹果，吃了几个，还剩几个？"),
+        (
+            "Anna hat 1.200 Murmeln und bekommt noch 30 dazu. Wie viele hat sie?",
+            "Anna besitzt 1200 Murmeln und bekommt 35.",
+        ),
+        ("It is 5 o'clock. What is the time?", "现在是5点。几点了？"),
+    ]
+    found = explainer.explain(pairs)
+    assert [readable(one.differences) for one in found] == ["lost number: 3", "lost number: 30; new number: 35", ""]
+    assert {one.note for one in found} == {"not in English: only numbers in digits are compared"}
+
+
+def test_a_text_too_long_to_parse_is_compared_by_digits(explainer: Explainer) -> None:
+    (found,) = explainer.explain([("a 5 " * 20_000, "a 5 " * 19_999)])
+    assert readable(found.differences) == "lost number: 5 (1 of 20000 mentions)"
+    assert found.note.startswith("more than 50,000 characters")
+
+
+@pytest.mark.parametrize(
+    ("text", "english"),
+    [
+        (WALK, True),
+        ("Why?", True),
+        (r"Simplify $\cos^2 x + \cos^2 (x + y) - 2 \cos x \cos y \cos (x + y) + \sin x \sin y$.", True),
+        ("Juan tiene 5 manzanas y compra 3 más. ¿Cuántas manzanas tiene ahora en total?", False),
+        ("У Маши 5 яблок.", False),
+    ],
+)
+def test_english_is_told(text: str, english: bool) -> None:
+    assert is_english(text) is english

@@ -1,0 +1,134 @@
+"""``tqnet evaluate paraphrase``: how well scores tell valid paraphrases from invalid ones, with pictures."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.commands.encode import add_model_arguments, whole_number
+from tqnet.commands.results import command, write_results
+
+if TYPE_CHECKING:
+    from tqnet.evaluation.paraphrase import ParaphraseMetrics
+    from tqnet.paraphrase.vectors import TextVectors
+    from tqnet.questions.paraphrase_pairs import ParaphrasePair
+
+
+def add(tasks: Any) -> None:
+    parser = tasks.add_parser(
+        "paraphrase", help="precision, recall, F1 and separation of labelled paraphrases' scores (ParaQD)"
+    )
+    parser.add_argument(
+        "stages",
+        nargs="+",
+        metavar="NAME=SOURCE",
+        help="SOURCE: a model folder, or encoder:NAME for a text encoder as it comes",
+    )
+    parser.add_argument(
+        "--pairs", nargs="+", required=True, metavar="FILE", help="original, paraphrase and label; .jsonl or .csv"
+    )
+    parser.add_argument("--out", required=True, metavar="DIR", help="gets results.json, results.md and the pictures")
+    parser.add_argument("--seed", type=whole_number(0), default=0, help="of the maps")
+    add_model_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tqnet.evaluation.paraphrase import paraphrase_table
+    from tqnet.evaluation.sources import open_source, shortest_length, source_digest
+    from tqnet.evaluation.stages import LEXICAL, parse_stages
+    from tqnet.files import content_digest
+    from tqnet.libraries import precision, quiet
+    from tqnet.paraphrase.vectors import TextVectors
+
+    quiet()
+    stages, out = parse_stages(args.stages), Path(args.out)
+    if words := sorted(LEXICAL.keys() & stages.values()):
+        raise ValueError(f"{words[0]}: has no vectors; give a model folder or encoder:NAME")
+    sets = _read(args.pairs)
+    out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
+    length = shortest_length(stages.values())
+    texts = [text for pairs in sets.values() for pair in pairs for text in (pair.original, pair.paraphrase)]
+    options = {
+        "batch_size": args.batch_size,
+        "device": args.device,
+        "precision": precision(args.precision, args.device),
+        "show_progress": True,
+    }
+    vectors = {name: TextVectors.encode(open_source(of, length), texts, **options) for name, of in stages.items()}
+    results = {name: {stage: _measure(own, pairs) for stage, own in vectors.items()} for name, pairs in sets.items()}
+    tables = [paraphrase_table(found, name) for name, found in results.items()]
+    digests = {name: source_digest(source) for name, source in stages.items()}
+    facts = {
+        "command": command(args),
+        "pairs": "; ".join(f"{Path(file).name}: {content_digest(Path(file))}" for file in args.pairs),
+        "models": "; ".join(f"{name}: files {digest}" for name, digest in digests.items() if digest),
+        "precision": str(options["precision"]),
+    }
+    numbers = {name: {stage: own.to_dict() for stage, own in found.items()} for name, found in results.items()}
+    markdown = "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
+    write_results(out, facts, {"paraphrase": numbers}, markdown)
+    pictures = [file for name, pairs in sets.items() for file in _draw(out, name, pairs, results[name], vectors, args)]
+    print("\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables))
+    print("\n".join(f"picture: {file}" for file in pictures))
+    return 0
+
+
+def _read(files: Sequence[str]) -> dict[str, list[ParaphrasePair]]:
+    """Name of a file, without its ending -> its pairs.
+
+    Raises:
+        ValueError: Two files of one name, pairs without a label, or none of a label.
+    """
+    from tqnet.questions.paraphrase_pairs import read_pairs
+
+    sets: dict[str, list[ParaphrasePair]] = {}
+    for file in files:
+        name, pairs = Path(file).stem, read_pairs(file)
+        if name in sets:
+            raise ValueError(f"{file}: a second file of the name {name}")
+        unlabelled = [pair.id for pair in pairs if pair.label is None]
+        if unlabelled:
+            raise ValueError(f"{file}: pair {unlabelled[0]}: label: missing ({len(unlabelled):,} pairs without one)")
+        if len({pair.label for pair in pairs}) < 2:
+            raise ValueError(f"{file}: all pairs have the label {pairs[0].label}; valid and invalid ones are needed")
+        sets[name] = pairs
+    return sets
+
+
+def _measure(vectors: TextVectors, pairs: Sequence[ParaphrasePair]) -> ParaphraseMetrics:
+    from tqnet.evaluation.paraphrase import ParaphraseMetrics
+
+    scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
+    return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
+
+
+def _draw(
+    out: Path,
+    name: str,
+    pairs: Sequence[ParaphrasePair],
+    results: Mapping[str, ParaphraseMetrics],
+    vectors: Mapping[str, TextVectors],
+    args: argparse.Namespace,
+) -> list[Path]:
+    """Histograms of a file's scores, and maps of its triplets where it has any."""
+    from tqnet.evaluation.paraphrase_plots import score_histograms, triplet_maps, triplets
+    from tqnet.evaluation.plots import sample, tsne
+    from tqnet.files import atomic
+
+    pictures = {"scores": score_histograms(results)}
+    found = triplets(pairs)
+    if len(found) > 1:
+        drawn = [found[at] for at in sample(len(found), 500, args.seed)]
+        texts = [text for triplet in drawn for text in triplet]
+        pictures["triplets"] = triplet_maps(
+            {stage: tsne(own.of(texts), seed=args.seed) for stage, own in vectors.items()}
+        )
+    files = []
+    for of, picture in pictures.items():
+        files.append(out / f"{of}-{name}.png")
+        with atomic(files[-1]) as temporary:
+            temporary.write_bytes(picture)
+    return files

@@ -1,0 +1,181 @@
+"""How well scores tell valid paraphrases from invalid ones (ParaQD, Section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
+from tqnet.evaluation.table import Table
+
+#: Of a pair that is called valid, the score is above this one: the paper's tau.
+THRESHOLD = 0.5
+
+#: In the order of the paper's tables.
+METRICS = (
+    "macro_precision",
+    "macro_recall",
+    "macro_f1",
+    "weighted_precision",
+    "weighted_recall",
+    "weighted_f1",
+    "mean_f1",
+    "weighted_mean_f1",
+    "mu_valid",
+    "mu_invalid",
+    "separation",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ParaphraseMetrics:
+    """Scores of labelled pairs, and all that is made of them.
+
+    Attributes:
+        valid: bool ``[n]``, what the annotators said.
+        scores: ``[n]``.
+        groups: ``[n]``, pairs of one original have one, for the bootstrap.
+    """
+
+    valid: BoolArray
+    scores: FloatArray
+    groups: IntArray
+    threshold: float = THRESHOLD
+
+    @classmethod
+    def of(
+        cls, labels: Sequence[int], scores: FloatArray, originals: Sequence[str], threshold: float = THRESHOLD
+    ) -> ParaphraseMetrics:
+        """Raises ValueError without a pair of each label."""
+        if set(labels) != {0, 1}:
+            raise ValueError("valid and invalid pairs are needed, at least one of each")
+        groups = np.unique(np.asarray(originals), return_inverse=True)[1].astype(np.int64)
+        return cls(np.asarray(labels) == 1, np.asarray(scores, dtype=np.float64), groups, threshold)
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        """``[n, 6]``; every metric is a function of the column sums."""
+        called, valid, invalid = self.scores > self.threshold, self.valid, ~self.valid
+        counts = (invalid & ~called, invalid & called, valid & ~called, valid & called)
+        return np.stack([*counts, np.where(invalid, self.scores, 0.0), np.where(valid, self.scores, 0.0)], axis=1)
+
+    @property
+    def confusion(self) -> IntArray:
+        """int64 ``[2, 2]``: how many invalid (row 0) and valid pairs were called invalid (column 0) and valid."""
+        return self._sums[:, :4].sum(0).astype(np.int64).reshape(2, 2)
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Each of METRICS."""
+        return {name: float(value) for name, value in metrics_of_sums(self._sums.sum(0)).items()}
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval]:
+        """95 % of each metric, by a bootstrap of the originals with all their pairs.
+
+        Draws without a pair of one label, which has no mean score, are left out.
+        """
+        draws = resampled_sums(self._sums, self.groups)
+        both = (draws[:, :2].sum(1) > 0) & (draws[:, 2:4].sum(1) > 0)
+        return {name: percentiles(values) for name, values in metrics_of_sums(draws[both]).items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        return {
+            "pairs": len(self.valid),
+            "threshold": self.threshold,
+            **self.values,
+            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "confusion": {
+                of: dict(zip(("called_invalid", "called_valid"), row, strict=True))
+                for of, row in zip(("invalid", "valid"), self.confusion.tolist(), strict=True)
+            },
+        }
+
+
+def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
+    r"""METRICS of counts and sums of scores.
+
+    With precision :math:`P_c`, recall :math:`R_c` and share :math:`w_c` of each class c, valid and invalid::
+
+        macro P = mean_c P_c            weighted P = sum_c w_c P_c            and so for R
+        F1 = 2 P R / (P + R)            of macro (weighted) P and R
+        mean F1 = mean_c F1_c           weighted mean F1 = sum_c w_c F1_c
+        mu_l = E[score | label l]       separation = mu_valid - mu_invalid
+
+    NOTE: the paper does not say which F1 it reports; its tables have the harmonic mean of averaged precision and
+    recall, so that is ``macro_f1`` and ``weighted_f1`` here. scikit-learn's, the average of the classes' F1, are the
+    means. Where nothing is called a class, its precision is 0, as in the paper's row of SAWP.
+
+    Shape:
+        - sums: ``[..., 6]``: invalid called invalid, invalid called valid, valid called invalid, valid called valid,
+          sum of the scores of invalid pairs, of valid ones
+        - output: ``[...]`` each
+    """
+    confusion = sums[..., :4].reshape(*sums.shape[:-1], 2, 2)
+    right = np.diagonal(confusion, axis1=-2, axis2=-1)
+    sizes, called = confusion.sum(-1), confusion.sum(-2)
+    precision, recall = _ratio(right, called), _ratio(right, sizes)
+    f1 = _harmonic(precision, recall)
+    shares = _ratio(sizes, sizes.sum(-1, keepdims=True))
+    found: dict[str, FloatArray] = {}
+    for name, average in (("macro", np.full(2, 0.5)), ("weighted", shares)):
+        p, r = (precision * average).sum(-1), (recall * average).sum(-1)
+        found |= {f"{name}_precision": p, f"{name}_recall": r, f"{name}_f1": _harmonic(p, r)}
+    found |= {"mean_f1": f1.mean(-1), "weighted_mean_f1": (f1 * shares).sum(-1)}
+    mu = _ratio(sums[..., 4:], sizes)
+    return found | {"mu_invalid": mu[..., 0], "mu_valid": mu[..., 1], "separation": mu[..., 1] - mu[..., 0]}
+
+
+def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") -> Table:
+    """The columns of ParaQD's Table 1, the usual means of F1, and the confusion; intervals of F1 and separation.
+
+    The last row is of a scorer that calls every pair valid.
+    """
+    rows = [_row(name, found) for name, found in results.items()]
+    one = next(iter(results.values()))
+    every = ParaphraseMetrics(one.valid, np.full(len(one.valid), np.inf), one.groups, one.threshold)
+    counts = every._sums.sum(0)
+    counts[4:] = 0.0  # it has no scores
+    values = {name: float(value) for name, value in metrics_of_sums(counts).items()}
+    rows.append(
+        ("(every pair valid)", *(f"{values[name]:.3f}" for name in METRICS[:8]), "", "", "", *_cells(every.confusion))
+    )
+    header = (
+        "stage",
+        *("macro P", "R", "F1", "weighted P", "R", "F1", "mean of F1", "weighted mean"),
+        *("µ+", "µ-", "µs", "valid called valid", "invalid called invalid"),
+    )
+    note = (
+        f"Of {len(one.valid):,} pairs of {len(np.unique(one.groups)):,} questions, {one.valid.sum():,} are valid; "
+        f"those with a score above {one.threshold:g} are called so. F1 is the harmonic mean of the averaged precision "
+        "and recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the mean "
+        "scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
+    )
+    return Table(title, header, tuple(rows), (note,))
+
+
+def _row(name: str, found: ParaphraseMetrics) -> tuple[str, ...]:
+    cells = []
+    for metric in METRICS:
+        low, high = found.intervals[metric]
+        interval = f" ({low:.3f}–{high:.3f})" if metric in ("macro_f1", "weighted_f1", "separation") else ""
+        cells.append(f"{found.values[metric]:.3f}{interval}")
+    return (name, *cells, *_cells(found.confusion))
+
+
+def _cells(confusion: IntArray) -> tuple[str, str]:
+    return tuple(f"{confusion[c, c]} of {confusion[c].sum()}" for c in (1, 0))  # type: ignore[return-value]
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """0 where nothing stands below."""
+    return above / np.where(below > 0, below, 1.0)
+
+
+def _harmonic(a: FloatArray, b: FloatArray) -> FloatArray:
+    return _ratio(2 * a * b, a + b)

@@ -1,0 +1,91 @@
+"""What a paraphrase lost or changed of a question."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Part(StrEnum):
+    """Of a question."""
+
+    NUMBER = "number"
+    UNIT = "unit"
+    ENTITY = "entity"
+    FORMULA = "formula"
+    SENTENCE = "sentence"
+    QUESTION = "question"
+
+
+class Change(StrEnum):
+    """What became of it.
+
+    ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left
+    somewhere. A question that is ``SHORTENED`` is there, without some of its words.
+    """
+
+    LOST = "lost"
+    NEW = "new"
+    CHANGED = "changed"
+    INCONSISTENT = "inconsistent"
+    SHORTENED = "shortened"
+    RENAMED = "renamed"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that is not as it was.
+
+    Attributes:
+        before: As the original writes it; empty where it is new.
+        after: As the paraphrase writes it; empty where it was lost.
+        mentions: How often the original and the paraphrase have a number of which some mentions are left; else None.
+    """
+
+    part: Part
+    change: Change
+    before: str = ""
+    after: str = ""
+    mentions: tuple[int, int] | None = None
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether the question is still the same for all that."""
+        return self.change is Change.RENAMED
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        known = asdict(self)
+        if self.mentions is None:
+            del known["mentions"]
+        return known
+
+
+def readable(differences: Sequence[Difference]) -> str:
+    """One line: "lost numbers: 15, 4; changed unit: miles -> km; the question is missing". Empty without any."""
+    heads: dict[str, list[str]] = {}
+    for one in differences:
+        if one.part is Part.QUESTION:
+            missing = one.change is Change.LOST
+            heads["the question is missing" if missing else f"words that the question lost: {one.before}"] = []
+        else:
+            heads.setdefault(f"{one.change} {one.part}", []).append(_item(one))
+    return "; ".join(_line(head, items) for head, items in heads.items())
+
+
+def _item(one: Difference) -> str:
+    if one.mentions:
+        before, after = one.mentions
+        return f"{one.before} ({before - after} of {before} mentions)"
+    if one.change is Change.INCONSISTENT:
+        return f"{one.before} -> {one.after}, but not everywhere"
+    return f"{one.before} -> {one.after}" if one.before and one.after else one.before or one.after
+
+
+def _line(head: str, items: Sequence[str]) -> str:
+    if not items:
+        return head
+    plural = f"{head[:-1]}ies" if head.endswith("y") else f"{head}s"
+    return f"{head if len(items) == 1 else plural}: {', '.join(items)}"

@@ -1,0 +1,109 @@
+"""Entities that a paraphrase lost or renamed: names, and the things that numbers count ("20 apples").
+
+A name that is another one wherever it stands is the same question. What two names do is not looked at: "Ann gave Ben"
+and "Ben gave Ann" are alike here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from spacy.tokens import Token
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.spans import within
+from tqnet.augment.paraphrase.units.names import spellings
+from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.numbers import by_value, counted_noun
+
+#: Labels of one kind: the model takes one for another, and names of one kind stand for each other.
+_PLACES = frozenset(("GPE", "LOC", "FAC"))
+_TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
+
+
+def entity_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Lost, new and renamed entities, and those of which one mention has another name than the rest."""
+    return [*_of_names(original, paraphrase), *_of_things(original, paraphrase)]
+
+
+def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
+    before, after = _names(original), _names(paraphrase)
+    gone = [name for name in before if not _mentions(name, paraphrase.text)]
+    fresh = [name for name in after if not _mentions(name, original.text)]
+    found = []
+    for name in list(gone):
+        other = next((own for own in fresh if _kind(after[own]) == _kind(before[name])), None)
+        if other is not None:
+            found.append(Difference(Part.ENTITY, Change.RENAMED, name, other))
+            gone.remove(name)
+            fresh.remove(other)
+    for name in before.keys() - {one.before for one in found} - set(gone):
+        other = next((own for own in fresh if _kind(after[own]) == _kind(before[name])), None)
+        if other is not None and _mentions(name, paraphrase.text) < _mentions(name, original.text):
+            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, other))
+            fresh.remove(other)
+    return [
+        *found,
+        *(Difference(Part.ENTITY, Change.LOST, before=name) for name in gone),
+        *(Difference(Part.ENTITY, Change.NEW, after=name) for name in fresh),
+    ]
+
+
+def _names(problem: Problem) -> dict[str, str]:
+    """Name -> label; what is a unit, "Rupees", is left to the units."""
+    units = [(unit.start, unit.end) for unit in problem.units]
+    return {
+        entity.name: entity.label
+        for entity in problem.entities
+        if not within(entity.start, units) and entity.name.lower() not in spellings()
+    }
+
+
+def _mentions(name: str, text: str) -> int:
+    """How often a text has the name or a part of it, "Ann" of "Ann Lee", in whatever case."""
+    parts = [part for part in name.split() if len(part) > 2 and part.lower() != "the"] or [name]
+    return max(len(re.findall(rf"(?<!\w){re.escape(part)}(?:s?(?!\w))", text, re.IGNORECASE)) for part in parts)
+
+
+def _kind(label: str) -> str:
+    return "place" if label in _PLACES else "time" if label in _TIMES else "somebody"
+
+
+def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Nouns that one number counts in the original and another one counts in the paraphrase."""
+    before, after = _counted(original), _counted(paraphrase)
+    lemmas, others = _lemmas(original), _lemmas(paraphrase)
+    found: dict[tuple[str, str], Difference] = {}
+    for value in (value for value in before if value in after):
+        old = [noun for lemma, noun in before[value].items() if lemma not in after[value]]
+        new = [noun for lemma, noun in after[value].items() if lemma not in before[value]]
+        if len(old) != 1 or len(new) != 1:
+            continue
+        (one,), (other,) = old, new
+        known = _lemma(other) in lemmas  # "15 pieces of chalk" and "15 chalks"
+        if known or _lemma(one) in _lemmas(other.subtree) or _lemma(other) in _lemmas(one.subtree):
+            continue
+        left, had = others.count(_lemma(one)), lemmas.count(_lemma(one))
+        if left < had:
+            change = Change.INCONSISTENT if left else Change.RENAMED
+            found[_lemma(one), _lemma(other)] = Difference(Part.ENTITY, change, one.text, other.text)
+    return list(found.values())
+
+
+def _counted(problem: Problem) -> dict[object, dict[str, Token]]:
+    """Value -> what it counts, by lemma; units are no things."""
+    measured = {unit.number for unit in problem.units}
+    found: dict[object, dict[str, Token]] = {}
+    for value, numbers in by_value(problem).items():
+        nouns = [counted_noun(problem, number) for number in numbers if number not in measured]
+        found[value] = {_lemma(noun): noun for noun in nouns if noun is not None and noun.pos_ == "NOUN"}
+    return found
+
+
+def _lemma(token: Token) -> str:
+    return token.lemma_.lower()
+
+
+def _lemmas(tokens: Problem | Iterable[Token]) -> list[str]:
+    return [_lemma(token) for token in (tokens.doc if isinstance(tokens, Problem) else tokens)]

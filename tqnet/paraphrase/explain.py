@@ -1,0 +1,75 @@
+"""What was lost or changed in a paraphrase, by what ParaQD's operators see in both texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
+from tqnet.paraphrase.asked import question_differences
+from tqnet.paraphrase.difference import Change, Difference
+from tqnet.paraphrase.entities import entity_differences
+from tqnet.paraphrase.formulas import formula_differences
+from tqnet.paraphrase.language import digit_differences, is_english
+from tqnet.paraphrase.numbers import number_differences
+from tqnet.paraphrase.units import unit_differences
+
+#: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
+_KEPT = 2000
+
+_FOREIGN = "not in English: only numbers in digits are compared"
+_LONG = f"more than {LONGEST:,} characters: only numbers in digits are compared"
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The differences of two texts, and what a reader of them has to know."""
+
+    differences: tuple[Difference, ...]
+    note: str = ""
+
+
+class Explainer:
+    """Compares texts with a spaCy model of English.
+
+    Args:
+        model: The name of an installed model, or its folder.
+
+    Raises:
+        OSError: There is no such model.
+    """
+
+    def __init__(self, model: str = DEFAULT_MODEL):
+        self._parse = Parser(model, size=_KEPT)
+
+    def explain(self, pairs: Sequence[tuple[str, str]]) -> list[Explanation]:
+        """Of each (original, paraphrase)."""
+        notes = [_note(pair) for pair in pairs]
+        compared = [pair for pair, note in zip(pairs, notes, strict=True) if not note and pair[0] != pair[1]]
+        texts = list(dict.fromkeys(text for pair in compared for text in pair))
+        problems = dict(zip(texts, self._parse.parse(texts), strict=True))
+        return [
+            Explanation(tuple(digit_differences(*pair)), note)
+            if note
+            else Explanation(tuple(compare(*(problems[text] for text in pair))) if pair[0] != pair[1] else ())
+            for pair, note in zip(pairs, notes, strict=True)
+        ]
+
+
+def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """What became of numbers, units, entities, formulas, sentences and the question."""
+    entities = entity_differences(original, paraphrase)
+    renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
+    return [
+        *number_differences(original, paraphrase),
+        *unit_differences(original, paraphrase),
+        *entities,
+        *formula_differences(original, paraphrase),
+        *question_differences(original, paraphrase, renamed),
+    ]
+
+
+def _note(pair: tuple[str, str]) -> str:
+    if max(map(len, pair)) > LONGEST:
+        return _LONG
+    return "" if all(map(is_english, pair)) else _FOREIGN
