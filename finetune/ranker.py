@@ -15,6 +15,7 @@ import json
 import logging
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -137,7 +138,8 @@ class MultiTaskRanker(nn.Module):
         of_task = F.one_hot(task, len(self.heads)).to(likeness.dtype)
         sums, counts = accelerator.reduce(torch.stack([likeness @ of_task, of_task.sum(0)]))
         for head, total, count in zip(self.heads, sums, counts, strict=True):
-            head.centre.copy_(total / count if count else head.centre)
+            if count:
+                cast(TaskHead, head).centre.copy_(total / count)
 
 
 def main(config: RankerConfig) -> Path:
