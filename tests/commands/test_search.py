@@ -167,8 +167,8 @@ def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) ->
     weights = ["--text-weights", "0", "0.25"]
     assert main(["evaluate", "recall", index, "--similar-level", "3", *weights, "--json"]) == 0
     weighted = json.loads(capsys.readouterr().out)
-    assert list(weighted) == [*alone, "both, text 0", "both, text 0.25"]
-    assert weighted["both, text 0.25"] == weighted["both, by score"]  # the default
+    assert list(weighted) == [*alone, "both, by score, text 0", "both, by score, text 0.25"]
+    assert weighted["both, by score, text 0.25"] == weighted["both, by score"]  # the default
     assert main(["evaluate", "recall", index, "-n", "20", "--without-doubles"]) == 0
     assert "doubles of questions in train left out" in capsys.readouterr().err
     assert main(["evaluate", "recall", index, "-n", "20"]) == 0

@@ -45,8 +45,9 @@ def run(args: argparse.Namespace) -> int:
     index = open_index(args.index)
     engine, bank = index.engine, index_bank(index.engine)
     split = None if args.split == "all" else args.split
-    # What is similar by its concept would be found by the concept's name.
-    ways = (*WAYS, *weighted(args.text_weights), *(() if args.similar_level else KNOWN))
+    ways = (*WAYS, *weighted(args.text_weights))
+    if not args.similar_level:  # else what is similar by its concept would be found by the concept's name
+        ways += (*KNOWN, *weighted(args.text_weights, KNOWN))
     without = rows_left_out(args, bank)
     results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways, without)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}

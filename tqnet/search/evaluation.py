@@ -12,7 +12,7 @@ from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, 
 from tqnet.evaluation.table import Table
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
-from tqnet.search.recall import SOURCES, TEXT_WEIGHT, Recall
+from tqnet.search.recall import SOURCES, Recall
 from tqnet.search.records import question_of
 
 #: The first k of the order by which candidates are handed on.
@@ -27,7 +27,7 @@ class Way:
     by: tuple[str, ...] = SOURCES
     concepts: bool = False
     merging: str = "score"
-    text_weight: float = TEXT_WEIGHT
+    text_weight: float | None = None
 
 
 #: Of a query of which no more is known than what it says and shows.
@@ -45,9 +45,9 @@ KNOWN = (
 )
 
 
-def weighted(weights: Iterable[float]) -> tuple[Way, ...]:
-    """A way by score for each weight of the text."""
-    return tuple(Way(f"both, text {weight:g}", text_weight=weight) for weight in weights)
+def weighted(weights: Iterable[float], ways: Sequence[Way] = WAYS) -> tuple[Way, ...]:
+    """The last of ``ways`` with each of these weights of the text."""
+    return tuple(replace(ways[-1], name=f"{ways[-1].name}, text {weight:g}", text_weight=weight) for weight in weights)
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from tqnet.search.engine import Hit, SearchEngine
 from tqnet.search.filters import Filter
 from tqnet.search.records import content_key, query_words, question_of, unit
 
-#: What the best text is worth beside a cosine of 1, for queries whose concepts are not known: chosen with fine-tuned
-#: encoders by ``tqnet evaluate recall INDEX --split valid --text-weights 0.25 0.5 1 2``.
-TEXT_WEIGHT = 0.25
+#: What the best text is worth beside a cosine of 1, for queries without and with concepts, which are words of the text:
+#: chosen with fine-tuned encoders by ``tqnet evaluate recall INDEX --split valid --text-weights 0.25 0.5 1 2``.
+TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 1.0
 
 #: What finds candidates.
 SOURCES = ("text", "vector")
@@ -46,7 +46,7 @@ class Candidate:
     """A question that may be similar.
 
     Attributes:
-        score: The cosine, and for the text its BM25 by the best one's, `Recall.text_weight` times; more is better.
+        score: The cosine, and for the text its BM25 by the best one's, `TEXT_WEIGHT` times; more is better.
         cosine: With the query; None where the vector was not asked.
         words: BM25 of the words in common; None where the text was not asked or has not found it.
         rank: Probability of being similar by the model of the ranking stage; None where it was not asked.
@@ -75,13 +75,13 @@ class Recall:
         engine: Where the records are.
         merging: ``score``, of all that either source finds the best by the score of both; or ``halves``, the paper's
             rule (:func:`merge`), and only then by score. NOTE: half of the places is much for the weaker source.
-        text_weight: What the best text adds to a cosine.
+        text_weight: What the best text adds to a cosine; by default more where the query has concepts.
 
     Raises:
         ValueError: There is no such merging.
     """
 
-    def __init__(self, engine: SearchEngine, merging: str = "score", text_weight: float = TEXT_WEIGHT):
+    def __init__(self, engine: SearchEngine, merging: str = "score", text_weight: float | None = None):
         if merging not in MERGINGS:
             raise ValueError(f"merging: {merging!r} is none of {', '.join(MERGINGS)}")
         self.engine, self.merging, self.text_weight = engine, merging, text_weight
@@ -132,8 +132,11 @@ class Recall:
             asked = unit(vector[None])[0]
             cosine |= {id: round(float(records[id].vector @ asked), 6) for id in bm25.keys() - cosine.keys()}
         best = max(bm25.values(), default=0.0) or 1.0
+        weight = self.text_weight
+        if weight is None:
+            weight = KNOWN_WEIGHT if query.knowledge else TEXT_WEIGHT
         ids = halves if self.merging == "halves" else bm25.keys() | cosine.keys()
-        scores = {id: cosine.get(id, 0.0) + self.text_weight * bm25.get(id, 0.0) / best for id in ids}
+        scores = {id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best for id in ids}
         ordered = sorted(scores, key=lambda id: (-scores[id], id))
         different = ordered if duplicates else _without_near(ordered, records, query)
         return [Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id)) for id in different[:n]]
