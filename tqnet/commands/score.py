@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tqnet.paraphrase import ParaphraseScore
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
-#: As `tqnet.paraphrase.scorer` has it, which is too heavy for --help.
+#: As `tqnet.evaluation.paraphrase` has it, which is too heavy for --help.
 _THRESHOLD = 0.5
 
 

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: A paraphrase is valid if its score is above this one (ParaQD, Section 5).
-THRESHOLD = 0.5
-
 #: Pairs that are explained at a time: those that the parser keeps by far.
 _AT_A_TIME = 1000
 
