@@ -20,7 +20,7 @@ from tqnet.search.records import content_key, query_words, question_of, unit
 
 #: What the best text is worth beside a cosine of 1, for queries without and with concepts, which are words of the text:
 #: chosen with fine-tuned encoders by ``tqnet evaluate recall INDEX --split valid --text-weights 0.25 0.5 1 2``.
-TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 1.0
+TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 2.0
 
 #: What finds candidates.
 SOURCES = ("text", "vector")
