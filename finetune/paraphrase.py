@@ -29,6 +29,8 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.masked_lm import load_masked_lm
 from tqnet.objectives import cosine_triplet, euclidean_triplet, multiple_negatives_ranking
 from tqnet.questions import QuestionBank
+from tqnet.questions.paraphrase_pairs import read_pairs
+from tqnet.questions.shingles import folded_tokens
 from tqnet.training import session
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.distributed import gather_with_own_gradient
@@ -161,23 +163,42 @@ class ParaphraseModel(nn.Module):
 
 
 def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionBank:
-    """The questions of which texts can be made: those with a text, and in no other language; drawn at random, where the
-    run is to see fewer than all. Of those that its steps have room for, a quarter more: of some nothing can be made.
+    """The questions of which texts can be made: those with a text, in no other language, and not among those by which
+    the best state is chosen.
+
+    They are drawn at random where the run is to see fewer than all. Of those that its steps have room for, a quarter
+    more: of some nothing can be made.
 
     Raises:
         ConfigError: There are none.
     """
+    from tqnet.paraphrase.language import is_english
+
     told = zip(bank.column("stem"), bank.column("language"), strict=True)
-    rows = [row for row, (stem, language) in enumerate(told) if stem.strip() and language in (None, "en")]
-    if not rows:
-        raise ConfigError(f"data.bank: {config.data.bank} has no training question in English")
+    in_english = [stem.strip() and (language == "en" if language else is_english(stem)) for stem, language in told]
+    rows = [row for row, found in enumerate(in_english) if found]
     if left := len(bank) - len(rows):
         log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
+    if config.data.valid_pairs:
+        with session.settings_at_fault():
+            judged = {words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
+        stems = bank.column("stem")
+        own = [row for row in rows if words_of(stems[row]) not in judged]
+        if left := len(rows) - len(own):
+            log.info("%d questions are left out: data.valid_pairs has them, by which the best state is chosen", left)
+        rows = own
+    if not rows:
+        raise ConfigError(f"data.bank: {config.data.bank} has no training question in English")
     run = config.run
     seen = math.ceil(1.25 * run.max_steps * run.accumulate * run.batch_size) if run.max_steps else len(rows)
     count = min(len(rows), seen, config.questions or len(rows))
     drawn = np.random.default_rng(run.seed).permutation(len(rows))[:count]
     return bank.select(np.array(rows)[np.sort(drawn)])
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """What makes two texts one question, whatever their case, spaces and stops."""
+    return tuple(token for token in folded_tokens(text, fold_numbers=False) if any(map(str.isalnum, token)))
 
 
 def parse(bank: QuestionBank, parser: str | None) -> list[Problem]:
@@ -197,8 +218,11 @@ def parse(bank: QuestionBank, parser: str | None) -> list[Problem]:
         return of_english.parse(bank.column("stem"))
 
 
-def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str]) -> dict[str, Rewrite]:
-    """Symbol -> operator of ``data.rewrites``, of those ``wanted`` by symbol and name; a line says what is left out."""
+def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str], stems: Sequence[str]) -> dict[str, Rewrite]:
+    """Symbol -> operator of ``data.rewrites``, of those ``wanted`` by symbol and name.
+
+    Lines say what is left out, and how many of the questions the others have rewritings of.
+    """
     from tqnet.augment.paraphrase.rewrites import Rewrites
 
     path = config.data.rewrites
@@ -208,6 +232,9 @@ def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str]) -> dict[str
     if lacking := [f"{wanted[symbol]} ({symbol})" for symbol, rewrite in found.items() if rewrite is None]:
         source = f"data.rewrites: {path} has none of them" if path else "data.rewrites: not given"
         log.warning("left out: %s; %s", ", ".join(lacking), source)
+    if rewrites:
+        for symbol, name in wanted.items():
+            log.info("%s: rewritings of %d of %d questions", symbol, rewrites.count(name, stems), len(stems))
     if rewrites and (stand_ins := [name for name in wanted.values() if rewrites.is_stand_in(name)]):
         log.warning("by a stand-in, not by a model of the paper's kind: %s", ", ".join(stand_ins))
     return {symbol: rewrite for symbol, rewrite in found.items() if rewrite is not None}
@@ -250,12 +277,13 @@ def operators_of(
     if config.method == "uda":
         with session.settings_at_fault():
             light = LightWords.fit([problem.text for problem in problems], config.share)
-        given = given_rewrites(config, {"f1": "back-translation"})
+        given = given_rewrites(config, {"f1": "back-translation"}, bank.column("stem"))
         translated = [Operator("back-translation", "f1", "positive", rewrite) for rewrite in given.values()]
         return [[Operator("light-words", "uda", "positive", light), *translated]]
 
     models = {"f1": "back-translation", "f9": "lossy-paraphrase"}
-    given = given_rewrites(config, {symbol: name for symbol, name in models.items() if symbol in config.operators})
+    asked = {symbol: name for symbol, name in models.items() if symbol in config.operators}
+    given = given_rewrites(config, asked, bank.column("stem"))
     chosen = [o for o in training_operators(encode, given.get("f1"), given.get("f9")) if o.symbol in config.operators]
     if "f5" in config.operators:
         known = once("phrases", phrases, "there are no phrases besides what they are part of")

@@ -85,6 +85,14 @@ def test_a_fault_has_its_file_line_and_field(line: str, message: str, tmp_path: 
     assert str(caught.value).startswith(f"{file}:2: {message}")
 
 
+def test_what_spreadsheets_make_of_labels_and_cells(tmp_path: Path) -> None:
+    file = write(tmp_path / "pairs.csv", "original,paraphrase,label", "Why?,Who?,1.0", "Why?,Whose?,0.0")
+    assert [pair.label for pair in read_pairs(file)] == [1, 0]
+    file = write(tmp_path / "made.csv", "question,positive1", "Why?,Who?", "Why, me?,Who?")
+    with pytest.raises(BankError, match=r"made\.csv:3: record: more cells than columns"):
+        read_pairs(file)
+
+
 def test_all_faults_are_named(tmp_path: Path) -> None:
     file = write(tmp_path / "pairs.csv", "original,paraphrase,label", ",Why?,1", "Why?,Who?,maybe", "Why?,Who?,1")
     with pytest.raises(BankError, match=r"pairs\.csv:2: original: empty\n.*pairs\.csv:3: label: .*'maybe'"):

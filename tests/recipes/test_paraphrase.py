@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from finetune.paraphrase import ParaphraseConfig
-from tqnet.questions import BankError
+from finetune.paraphrase import ParaphraseConfig, english_questions
+from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.paraphrase_pairs import read_pairs
 from tqnet.training import paraphrases
-from tqnet.training.config import ConfigError
+from tqnet.training.config import ConfigError, load_config
 
 spacy = pytest.importorskip("spacy")
 
@@ -75,6 +75,24 @@ def rewrites(tmp_path: Path, bank: Path) -> Path:
     file = tmp_path / "rewrites.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
     return file
+
+
+def test_questions_by_which_a_state_is_chosen_are_not_trained_on(
+    bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In whatever case and spacing; nor are those in another language of which nobody said so."""
+    caplog.set_level("INFO")
+    mine = QuestionBank.load(bank)
+    stems = mine.column("stem")
+    pairs = tmp_path / "valid.jsonl"
+    made = {"original": stems[0].upper().replace(" ", "  "), "paraphrase": "Why?", "label": 0}
+    pairs.write_text(json.dumps(made), encoding="utf-8")
+    foreign = [Question("de", "Tom hat fünf Äpfel und isst zwei davon. Wie viele Äpfel bleiben ihm nun noch übrig?")]
+    config = load_config(ParaphraseConfig, [], [f"data.bank={bank}", f"data.valid_pairs={pairs}", "run.out=out"])
+    found = english_questions(QuestionBank.from_questions([*mine, *foreign]), config)
+    assert set(found.ids) == {id for id, stem in zip(mine.ids, stems, strict=True) if stem != stems[0]} - {"zh"}
+    assert "2 of 66 questions are left out: without a text, or not in English" in caplog.text
+    assert "questions are left out: data.valid_pairs has them" in caplog.text
 
 
 def test_it_learns_to_tell_them_apart(

@@ -38,7 +38,8 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
             found.append(Difference(Part.ENTITY, Change.RENAMED, name, other))
             gone.remove(name)
             fresh.remove(other)
-    for name in before.keys() - {one.before for one in found} - set(gone):
+    settled = {one.before for one in found} | set(gone)
+    for name in (name for name in before if name not in settled):
         other = next((own for own in fresh if _kind(after[own]) == _kind(before[name])), None)
         if other is not None and _mentions(name, paraphrase.text) < _mentions(name, original.text):
             found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, other))

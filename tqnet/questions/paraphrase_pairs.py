@@ -18,7 +18,7 @@ from tqnet.questions.question import FieldError
 #: "positive1", "negative2", "neg_3": fields of a question with what operators have made of it.
 _MADE = re.compile(r"(?P<kind>positive|negative|pos|neg)_?\d*")
 #: As JSON and CSV have them.
-_LABELS = {"0": 0, "1": 1, "false": 0, "true": 1}
+_LABELS = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def _csv_records(path: Path) -> Iterator[tuple[int, Any]]:
         reader = csv.DictReader(stream)
         try:
             for row in reader:
-                yield reader.line_num, row
+                more = None in row  # under no name: csv's way to say so
+                yield reader.line_num, FieldError("record", "more cells than columns") if more else row
         except csv.Error as error:
             yield reader.line_num, FieldError("record", f"not valid CSV: {error}")
         except UnicodeDecodeError:  # somewhere in what is read at a time

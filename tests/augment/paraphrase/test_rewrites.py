@@ -50,7 +50,9 @@ def test_operators_of_a_file(tmp_path: Path, parse: Parser) -> None:
     assert rewrites.operator("reconstruction") is rewrites.operator("paraphrase") is None
     assert rewrites.is_stand_in("back-translation")
     assert not rewrites.is_stand_in("lossy-paraphrase")
-    assert [rewrites.count(name) for name in ("back-translation", "paraphrase")] == [1, 0]
+    assert [
+        rewrites.count(name, ["Tom ran.", "Ann ran.", "He ran."]) for name in ("back-translation", "paraphrase")
+    ] == [1, 0]
     symbols = [one.symbol for one in training_operators(translate=translate, lose=lose)]
     assert {"f1", "f9"} <= set(symbols)
     with pytest.raises(ValueError, match="operator: 'translation' is none of back-translation, lossy-paraphrase"):
@@ -78,6 +80,22 @@ def test_a_wrong_line_is_named(tmp_path: Path, line: str, message: str) -> None:
         Rewrites.load(file)
     assert message in str(caught.value)
     assert len(caught.value.faults) == 1
+
+
+def test_a_last_line_without_an_end_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "made.jsonl"
+    path.write_text(json.dumps(row("a", "paraphrase", "A")), encoding="utf-8")  # as editors leave it
+    RewritesFile(path, "lossy-paraphrase").add([("b", ["B"])])
+    assert [json.loads(line)["text"] for line in path.read_text(encoding="utf-8").splitlines()] == ["a", "b"]
+
+
+def test_a_file_of_another_kind_stays_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "questions.jsonl"
+    for content in ('{"id": "q1", "stem": "Why?"}\n{"id": "q2", "stem": "Who?"}', '{"id": "q1", "stem": "Why?"}\n{"id'):
+        path.write_text(content, encoding="utf-8")
+        with pytest.raises(BankError, match=r"questions.jsonl:1: operator: expected one of"):
+            RewritesFile(path, "paraphrase")
+        assert path.read_text(encoding="utf-8") == content
 
 
 def test_a_run_after_another(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -15,7 +16,7 @@ LOSSES = ("number", "unit", "name", "question")
 
 
 def loss_of(problem: Problem, text: str, in_order: bool = False) -> str | None:
-    """The first of LOSSES that ``text`` has lost, changed or added against a question; None where it has none.
+    """The first of LOSSES that ``text`` has lost or changed against a question; None where it has none.
 
     Numbers are compared by value, units by name, in whatever way either is written; names as they are written. Of the
     question it is only seen that there still is one.
@@ -29,7 +30,7 @@ def loss_of(problem: Problem, text: str, in_order: bool = False) -> str | None:
         return "number"
     if _names(problem.units, in_order) != _names(find_units(text, numbers), in_order):
         return "unit"
-    if any(entity.name not in text for entity in problem.entities):
+    if not all(re.search(rf"(?<!\w){re.escape(entity.name)}(?!\w)", text) for entity in problem.entities):
         return "name"
     if problem.question is not None and asked_question(text) is None:
         return "question"

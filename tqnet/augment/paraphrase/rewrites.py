@@ -94,9 +94,10 @@ class Rewrites:
         """Whether a stand-in made what the file has of an operator, or some of it."""
         return name in self._stand_ins
 
-    def count(self, name: str) -> int:
-        """Texts that an operator has rewritings of."""
-        return sum(map(bool, self._made.get(name, {}).values()))
+    def count(self, name: str, texts: Iterable[str]) -> int:
+        """Of how many of ``texts`` an operator has rewritings."""
+        made = self._made.get(name, {})
+        return sum(bool(made.get(text)) for text in texts)
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,8 @@ class RewritesFile:
             self._take_up()
 
     def _take_up(self) -> None:
-        _cut_unfinished_line(self.path)
+        whole, tail = _last_line(self.path)
+        unfinished = not _is_json(tail)
         faults: list[Fault] = []
         for line, row in read_rows(self.path, faults):
             if row.operator != self.operator:
@@ -190,8 +192,15 @@ class RewritesFile:
             if row.made_by != self.made_by:
                 message = f"{self.operator} by other models or settings; the same ones go on, others need another file"
                 faults.append(Fault(str(self.path), line, "made_by", message))
+        if unfinished:
+            faults = [fault for fault in faults if fault.line <= whole.count(b"\n")]
         if faults:
             raise BankError(faults)
+        if unfinished:
+            os.truncate(self.path, len(whole))
+        elif tail:
+            with self.path.open("ab") as stream:
+                stream.write(b"\n")
 
     def add(self, rewrites: Sequence[tuple[str, Sequence[str]]]) -> None:
         """Texts, each with its rewritings, best first; those that are done are left out.
@@ -208,8 +217,15 @@ class RewritesFile:
             os.fsync(stream.fileno())
 
 
-def _cut_unfinished_line(path: Path) -> None:
-    with path.open("rb+") as stream:
-        content = stream.read()
-        if content and not content.endswith(b"\n"):
-            stream.truncate(content.rfind(b"\n") + 1)
+def _last_line(path: Path) -> tuple[bytes, bytes]:
+    """A file up to its last end of a line, and what stands behind it."""
+    whole, end, tail = path.read_bytes().rpartition(b"\n")
+    return whole + end, tail
+
+
+def _is_json(line: bytes) -> bool:
+    """Whether a last line without an end is whole all the same, as editors leave it; an empty one is."""
+    try:
+        return not line.strip() or bool(json.loads(line))
+    except (ValueError, RecursionError):
+        return False
