@@ -53,15 +53,19 @@ def add(subparsers: Subparsers) -> None:
         "--prefix", default="", metavar="TEXT", help='what a paraphraser expects first ("paraphrase: ")'
     )
     parser.add_argument("--seed", type=whole_number(0), default=0, help="of what is drawn before a model restores (0)")
+    parser.add_argument(
+        "--language-model", metavar="NAME", help="spaCy's model of English, a name or a folder; by default the extra's"
+    )
     add_model_arguments(parser)
     add_error_arguments(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.augment.paraphrase.problem import Parser
+    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser
     from tqnet.augment.paraphrase.rewrites import RewritesFile
     from tqnet.libraries import quiet
+    from tqnet.training.paraphrases import check_installed
 
     quiet()
     out = Path(args.out)
@@ -69,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
         raise FileNotFoundError(f"--out: {out.parent}: no such folder")
     texts = _texts(args)
     models = _models(args)
-    parser = Parser()
+    check_installed(args.language_model)
+    parser = Parser(args.language_model or DEFAULT_MODEL)
     stand_in = models[0].is_rewriter and args.operator != "reconstruction"
     file = RewritesFile(out, args.operator, stand_in, _made_by(args))
     if stand_in:

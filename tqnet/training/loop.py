@@ -91,6 +91,8 @@ class TrainingLoop:
         micro = run.epochs * len(plan)
         self.steps = micro // run.accumulate
         if run.max_steps:
+            if self.steps < run.max_steps:
+                log.warning("run.max_steps: %d, but run.epochs=%d are %d steps", run.max_steps, run.epochs, self.steps)
             self.steps = min(self.steps, run.max_steps)
         if not self.steps:
             raise ConfigError(f"run.batch_size: {run.batch_size} x accumulate {run.accumulate} leaves no step")

@@ -101,3 +101,7 @@ def test_dates_and_times(text: str, kind: Kind, values: list[int | Fraction]) ->
     numbers = find_numbers(text)
     assert {number.kind for number in numbers} == {kind}
     assert [number.value for number in numbers] == values
+
+
+def test_a_row_of_digits_without_end_is_no_number() -> None:
+    assert [number.value for number in find_numbers(f"Take 3 of {'7' * 5000} and {'7' * 5000}/2.")] == [3]

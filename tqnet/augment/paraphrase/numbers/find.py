@@ -30,6 +30,9 @@ _NUMBER = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _CURRENCY = {"rs": "₹", "usd": "$"}
+#: Characters of a number; what is longer means none, and Python refuses to read one of some thousands.
+_LONGEST = 300
+
 _MONEY_BEFORE = re.compile(r"(?P<sign>[$£€¥₹]|\b(?:rs|usd)\b)(?:\s?\.)?\s?$", re.IGNORECASE)
 _MONEY_AFTER = re.compile(r"\s?(?P<sign>[£€¢₹]|\$(?!\s?\d))")
 _PERCENT = re.compile(r"\s?%|[\s-]+per\s?cent(?:age)?\b", re.IGNORECASE)
@@ -58,7 +61,7 @@ def _candidates(text: str) -> Iterator[Number]:
     yield from find_clock_times(text)
     yield from find_dates(text)
     for match in _NUMBER.finditer(text):
-        number = _of_digits(match)
+        number = _of_digits(match) if len(match[0]) <= _LONGEST else None
         if number is not None:
             yield number
     yield from find_spelled(text)
