@@ -70,8 +70,8 @@ that people made for it, beside a vector space of words, which exact text (BM25)
 
 SPEED = """# Speed and memory
 
-On two processor cores, the contestants of a comparison by turns in one run. With AMX, bf16 is the default; without it,
-fp32.
+On two processor cores, the contestants of a comparison by turns in one run. bf16 is the default with AMX, and with
+AVX512-BF16 on AMD's processors; elsewhere it is fp32.
 """
 
 #: File -> what it says, the command that makes it, and what to know about it.
