@@ -52,8 +52,12 @@ def words() -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=backend, **names)
 
 
-def save(kind: str, folder: Path, seed: int = 0) -> str:
-    """A ``bart``, a ``marian`` or a ``rewriter``; every text comes to its end, at the latest where it is cut."""
+def save(kind: str, folder: Path, seed: int = 0, ends: bool = True) -> str:
+    """A ``bart``, a ``marian`` or a ``rewriter``; every text comes to its end, which is likelier the longer it is.
+
+    Args:
+        ends: Else no text does, but where it is cut.
+    """
     torch.manual_seed(seed)
     if kind == "rewriter":
         shape = BertConfig(
@@ -66,7 +70,7 @@ def save(kind: str, folder: Path, seed: int = 0) -> str:
             initializer_range=1.0,
         )
         rewriter = rewriter_from_encoder(BertModel(shape, add_pooling_layer=False), word_pieces(), 1)
-        rewriter.model.generation_config.forced_eos_token_id = 3
+        _end(rewriter.model, ends)
         rewriter.save_pretrained(folder)
         return str(folder)
     model: PreTrainedModel
@@ -75,6 +79,15 @@ def save(kind: str, folder: Path, seed: int = 0) -> str:
         model, tokenizer = BartForConditionalGeneration(BartConfig(**SHAPE, **IDS, bos_token_id=2)), words()
     else:
         model, tokenizer = MarianMTModel(MarianConfig(**SHAPE, **IDS)), word_pieces()
+    _end(model, ends)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return str(folder)
+
+
+def _end(model: PreTrainedModel, ends: bool) -> None:
+    if ends:
+        model.generation_config.exponential_decay_length_penalty = (3, 2.0)
+    else:
+        model.generation_config.min_new_tokens = 1000
+        model.generation_config.forced_eos_token_id = 3

@@ -49,6 +49,13 @@ def test_texts_of_a_model(folders: dict[str, str], kind: str) -> None:
     assert model.diverse(["tom " * 40, "tom"])[1]
 
 
+@pytest.mark.parametrize("kind", ["bart", "marian", "rewriter"])
+def test_what_is_cut_has_not_come_to_its_end(kind: str, tmp_path: Path) -> None:
+    """Though the model is told to end there."""
+    model = Seq2Seq.from_pretrained(tiny_seq2seq.save(kind, tmp_path / kind, ends=False), "cpu")
+    assert model.diverse(TEXTS, 2) == model.best(TEXTS) == [[] for _ in TEXTS]
+
+
 def test_groups_keep_away_from_each_other() -> None:
     scores = torch.tensor([[3.0, 2.5, 0.0]]).repeat(6, 1)  # two texts, three groups
     begun = torch.tensor([[1, 0], [1, 0], [1, 0], [1, 2], [1, 0], [1, 0]])  # the first of the second has ended with 2

@@ -44,14 +44,12 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.concept_pairs import concept_table, draw_concept_pairs, measure_concept_pairs, to_numbers
     from tqnet.evaluation.plots import concept_maps
     from tqnet.evaluation.sources import Encoding, shortest_length, source_digest, source_vectors
-    from tqnet.evaluation.stages import LEXICAL, parse_stages
+    from tqnet.evaluation.stages import parse_stages
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
 
     quiet()
-    stages, out = parse_stages(args.stages), Path(args.out)
-    if words := sorted(LEXICAL.keys() & stages.values()):
-        raise ValueError(f"{words[0]}: has no vectors; give a model folder or encoder:NAME")
+    stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
     bank = read_bank(args)
     split = None if args.split == "all" else args.split
     pairs = draw_concept_pairs(bank, split, level=args.level, pairs=args.pairs, seed=args.seed)

@@ -38,15 +38,13 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.paraphrase import paraphrase_table
     from tqnet.evaluation.sources import open_source, shortest_length, source_digest
-    from tqnet.evaluation.stages import LEXICAL, parse_stages
+    from tqnet.evaluation.stages import parse_stages
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
     from tqnet.paraphrase.vectors import TextVectors
 
     quiet()
-    stages, out = parse_stages(args.stages), Path(args.out)
-    if words := sorted(LEXICAL.keys() & stages.values()):
-        raise ValueError(f"{words[0]}: has no vectors; give a model folder or encoder:NAME")
+    stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
     sets = _read(args.pairs)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     length = shortest_length(stages.values())

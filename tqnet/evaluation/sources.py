@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tqnet.errors import first_line
 from tqnet.files import atomic, content_digest, model_files
 from tqnet.modeling.build import ModelConfig, build_model, load_model
 from tqnet.modeling.encoder import QuestionEncoder
@@ -60,7 +61,7 @@ def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
         return build_model(plain, [])[0]
     # What comes out of transformers where a name is unknown, the network is down or the model is no BERT.
     except (ImportError, OSError, ValueError, TypeError, RuntimeError) as error:
-        raise SourceError(f"{source}: cannot be loaded: {_first_line(error)}") from error
+        raise SourceError(f"{source}: cannot be loaded: {first_line(error)}") from error
 
 
 def shortest_length(sources: Iterable[str]) -> int | None:
@@ -119,7 +120,3 @@ def vectors_key(source: str, bank: QuestionBank, encoding: Encoding) -> str:
     length = encoding.max_length if is_encoder else None
     key = json.dumps([source, states, length, bank.fingerprint, encoding.precision, __version__])
     return hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

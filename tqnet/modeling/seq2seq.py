@@ -13,8 +13,10 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModelForSeq2SeqLM, AutoTokenizer, LogitsProcessorList
 from transformers.models.auto.modeling_auto import MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING
 
+from tqnet.errors import first_line
 from tqnet.modeling.diverse_beams import HammingDiversity
 from tqnet.modeling.encode import accelerator
+from tqnet.modeling.pretrained import check_folder
 from tqnet.modeling.rewriter import is_rewriter
 from tqnet.text.restoring import restore
 
@@ -35,6 +37,8 @@ class Seq2Seq:
 
     def __init__(self, model: Any, tokenizer: Any, batch_size: int = 32, precision: str = "fp32"):
         self.model, self.tokenizer, self.batch_size, self.precision = model.eval(), tokenizer, batch_size, precision
+        # Many a model is told to end where it is cut, which would pass for an end of its own.
+        self.model.generation_config.forced_eos_token_id = None
 
     @classmethod
     def from_pretrained(cls, name: str, device: str | torch.device | None = None, **options: Any) -> Seq2Seq:
@@ -60,7 +64,7 @@ class Seq2Seq:
             for package in _OF_TOKENIZERS:
                 if isinstance(error, ImportError) and package in str(error).lower():
                     raise ModuleNotFoundError(f"{name}: its tokenizer needs {package}", name=package) from error
-            raise ValueError(f"{name}: {_first_line(error)}") from error
+            raise ValueError(f"{name}: {first_line(error)}") from error
         return cls(model.to(device or accelerator() or "cpu"), tokenizer, **options)
 
     @property
@@ -144,15 +148,10 @@ def _check_kind(name: str) -> None:
     folder = Path(name)
     if folder.is_dir() and not (folder / "config.json").is_file():
         raise FileNotFoundError(f"{name}: no model here (config.json is missing)")
-    if not folder.is_dir() and (name.startswith((".", "/")) or name.count("/") > 1):
-        raise FileNotFoundError(f"{name}: no such folder")
+    check_folder(name)
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise OSError(f"{name}: {_first_line(error)}") from error
+        raise OSError(f"{name}: {first_line(error)}") from error
     if type(config) not in MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING:
         raise ValueError(f"{name}: a {config.model_type}, no sequence-to-sequence model of the transformers library")
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]

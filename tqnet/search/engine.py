@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from tqnet.errors import first_line
 from tqnet.search.filters import Filter
 
 #: How much a word counts by the field that it is found in: chosen on opl's `valid`.
@@ -213,8 +214,3 @@ def portions(ids: Sequence[str], size: int = 1000) -> Iterator[tuple[str, ...]]:
     """As many ids at a time as a condition may name."""
     for start in range(0, len(ids), size):
         yield tuple(ids[start : start + size])
-
-
-def first_line(error: object) -> str:
-    """What an error says, in short."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)

@@ -15,13 +15,13 @@ import pyarrow as pa
 from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
 from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
 
+from tqnet.errors import first_line
 from tqnet.search.engine import (
     BOOSTS,
     EngineError,
     Hit,
     SearchEngine,
     best,
-    first_line,
     portions,
     refuse_known,
     refuse_twice,

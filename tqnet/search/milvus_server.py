@@ -11,7 +11,8 @@ from typing import Any
 import grpc
 from pymilvus import MilvusClient, MilvusException
 
-from tqnet.search.engine import EngineError, first_line
+from tqnet.errors import first_line
+from tqnet.search.engine import EngineError
 
 #: Environment variable with what the server lets one in for, ``USER:PASSWORD`` or an API key.
 TOKEN = "MILVUS_TOKEN"
