@@ -36,7 +36,7 @@ from tqnet.questions.pairs import read_pairs
 from tqnet.training import session
 from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, made_pairs
+from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, Sources, made_pairs
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
@@ -109,19 +109,19 @@ class MultiTaskRanker(nn.Module):
         self.experts = TaskExperts(width, len(self.heads), config.entropy_floor) if config.experts and others else None
         self.register_buffer("fixed", torch.tensor(config.coefficients[: len(self.heads)]), persistent=False)
 
-    def forward(self, pair: Tensor, task: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, pair: Tensor, task: Tensor, evidence: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
         """Logits and coefficients of the tasks of each pair, both [p, tasks]; 0 where a pair has not that task.
 
         Args:
-            pair, task: Of each row, [r] (:class:`PairViews`).
+            pair, task, evidence: Of each row, [r] and [r, 2] (:class:`PairViews`).
             batch: The packed rows.
         """
-        rows, likeness = self.cross.read(**batch)
+        rows, cosines = self.cross.read(**batch)
         pairs = int(pair.max()) + 1
         logits, features, present = [], [], []
         for number, head in enumerate(self.heads):
             own = task == number
-            of_rows, scores = head(rows, likeness)
+            of_rows, scores = head(rows, cosines, evidence)
             features.append(rows.new_zeros(pairs, rows.shape[1]).index_put((pair[own],), of_rows[own].to(rows.dtype)))
             logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put((pair[own],), scores[own].float()))
             present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[own], True))
@@ -131,15 +131,17 @@ class MultiTaskRanker(nn.Module):
         return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
 
     @torch.no_grad()
-    def centre(self, accelerator: Accelerator, task: Tensor, **batch: Tensor) -> None:
+    def centre(self, accelerator: Accelerator, task: Tensor, evidence: Tensor, **batch: Tensor) -> None:
         """Put the even odds of each task at the mean likeness of its rows in a first batch, of all processes."""
         self.eval()
-        _, likeness = self.cross.read(**batch)
-        of_task = F.one_hot(task, len(self.heads)).to(likeness.dtype)
-        sums, counts = accelerator.reduce(torch.stack([likeness @ of_task, of_task.sum(0)]))
-        for head, total, count in zip(self.heads, sums, counts, strict=True):
+        _, cosines = self.cross.read(**batch)
+        heads = [cast(TaskHead, head) for head in self.heads]
+        likeness = torch.stack([head.likeness(cosines, evidence) for head in heads])
+        of_task = F.one_hot(task, len(heads)).T.to(likeness.dtype)
+        sums, counts = accelerator.reduce(torch.stack([(likeness * of_task).sum(1), of_task.sum(1)]))
+        for head, total, count in zip(heads, sums, counts, strict=True):
             if count:
-                cast(TaskHead, head).centre.copy_(total / count)
+                head.centre.copy_(total / count)
 
 
 def main(config: RankerConfig) -> Path:
@@ -192,17 +194,18 @@ def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity) 
     Raises:
         ConfigError: They are all of one kind.
     """
+    sources = start_sources(config, bank)
     if config.data.pairs:
-        pairs = judged_pairs(config, bank)
+        pairs = judged_pairs(config, bank, sources)
     else:
         queries = drawn_queries(np.flatnonzero(similarity.has_similar), config.seeds, config.run.seed)
-        pairs = made_pairs(bank, similarity, start_vectors(config, bank), queries, config.counts, config.run.seed)
+        pairs = made_pairs(bank, similarity, sources, queries, config.counts, config.run.seed)
     if not pairs.similar.any() or pairs.similar.all():
         raise ConfigError("data.bank: no pairs of both kinds, similar and not; they come from group or data.pairs")
     return pairs.with_noise(config.label_noise, config.run.seed)
 
 
-def judged_pairs(config: RankerConfig, bank: QuestionBank) -> ExercisePairs:
+def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> ExercisePairs:
     """Pairs of ``data.pairs`` among the questions of ``bank``; the query is the one that comes first in the bank."""
     assert config.data.pairs
     whole = config.data.load()
@@ -210,7 +213,8 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank) -> ExercisePairs:
     with session.settings_at_fault():
         judged = read_pairs(config.data.pairs, whole, 0.5, config.data.error_policy)
     own = judged.select([row[name] for name in bank.ids])
-    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own))
+    evidence = sources.evidence(own.first, own.second)
+    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), evidence)
 
 
 def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -224,10 +228,10 @@ def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncod
     return session.build(config, bank)
 
 
-def start_vectors(config: RankerConfig, bank: QuestionBank) -> np.ndarray:
-    """Of the model that is started from: what recall searches by."""
+def start_sources(config: RankerConfig, bank: QuestionBank) -> Sources:
+    """What recall searches by: texts, and vectors of the model that is started from."""
     model, _ = start_model(config, bank)
-    return model.encode(bank, precision=precision(config.run.precision), show_progress=True)
+    return Sources.of(bank, model.encode(bank, precision=precision(config.run.precision), show_progress=True))
 
 
 def validation_pairs(config: RankerConfig) -> tuple[QuestionBank, ExercisePairs] | None:
@@ -242,8 +246,7 @@ def validation_pairs(config: RankerConfig) -> tuple[QuestionBank, ExercisePairs]
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None
-    vectors = start_vectors(config, bank)
-    return bank, made_pairs(bank, similarity, vectors, queries, config.counts, config.run.seed)
+    return bank, made_pairs(bank, similarity, start_sources(config, bank), queries, config.counts, config.run.seed)
 
 
 def out_of_fold(
@@ -274,8 +277,10 @@ def score(
     """[p], that each pair is similar; every process takes its share."""
     cross = CrossEncoder.from_pretrained(folder, accelerator.device)
     shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
-    own = [(bank[int(pairs.query[i])], bank[int(pairs.candidate[i])]) for i in shares[accelerator.process_index]]
-    found = cross.probabilities(own, precision=precision, show_progress=accelerator.is_main_process)
+    own = pairs.select(shares[accelerator.process_index])
+    found = cross.probabilities(
+        own.questions(bank), own.evidence, precision=precision, show_progress=accelerator.is_main_process
+    )
     return np.array(gather_object(found.tolist()))
 
 
@@ -314,11 +319,11 @@ def train(
         evaluate=validation and ValidationOrder(cross, *validation, precision(config.run.precision)),
     )
     for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
-        pair, task = batch.extras["pair"], batch.extras["task"]
+        pair, task, evidence = (batch.extras[name] for name in ("pair", "task", "evidence"))
         if micro == 0:
-            ranker.centre(accelerator, task, **batch.inputs)
+            ranker.centre(accelerator, task, evidence, **batch.inputs)
         ranker.train()
-        logits, coefficients = loop.trained(pair=pair, task=task, **batch.inputs)
+        logits, coefficients = loop.trained(pair=pair, task=task, evidence=evidence, **batch.inputs)
         labels = torch.zeros_like(logits).index_put((pair, task), batch.extras["label"])
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
@@ -348,11 +353,10 @@ class ValidationOrder:
 
     def __init__(self, cross: CrossEncoder, bank: QuestionBank, pairs: ExercisePairs, precision: str):
         self.cross, self.pairs, self.precision = cross, pairs, precision
-        ends = zip(pairs.query.tolist(), pairs.candidate.tolist(), strict=True)
-        self.questions = [(bank[query], bank[candidate]) for query, candidate in ends]
+        self.questions = pairs.questions(bank)
 
     def __call__(self) -> dict[str, float]:
-        found = self.cross.probabilities(self.questions, precision=self.precision)
+        found = self.cross.probabilities(self.questions, self.pairs.evidence, precision=self.precision)
         return {"valid/map": mean_average_precision(self.pairs.query, self.pairs.similar, found)}
 
 

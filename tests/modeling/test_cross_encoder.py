@@ -39,14 +39,15 @@ def test_two_texts_as_one(tiny_model: TQNetModel) -> None:
 
 def test_a_pair_scores_the_same_in_any_batch(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
     pairs = [(tiny_bank[i], tiny_bank[-1 - i % 7]) for i in range(20)]
-    found = cross.probabilities(pairs)
+    evidence = np.random.default_rng(0).random((20, 2))
+    found = cross.probabilities(pairs, evidence)
     assert found.dtype == np.float32
     assert ((found > 0) & (found < 1)).all()
     assert len(set(found.round(6).tolist())) > 10
     for size in (1, 3):
-        np.testing.assert_allclose(cross.probabilities(pairs, batch_size=size), found, atol=1e-5)
-    np.testing.assert_allclose(cross.probabilities(pairs[::-1])[::-1], found, atol=1e-5)
-    assert cross.probabilities([]).shape == (0,)
+        np.testing.assert_allclose(cross.probabilities(pairs, evidence, batch_size=size), found, atol=1e-5)
+    np.testing.assert_allclose(cross.probabilities(pairs[::-1], evidence[::-1])[::-1], found, atol=1e-5)
+    assert cross.probabilities([], np.empty((0, 2))).shape == (0,)
 
 
 def test_figures_of_both_count(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
@@ -54,7 +55,8 @@ def test_figures_of_both_count(cross: CrossEncoder, tiny_bank: QuestionBank) -> 
 
     pictured = next(question for question in tiny_bank if question.images)
     plain = replace(pictured, images=())
-    scores = cross.probabilities([(plain, plain), (pictured, plain), (plain, pictured), (pictured, pictured)])
+    pairs = [(plain, plain), (pictured, plain), (plain, pictured), (pictured, pictured)]
+    scores = cross.probabilities(pairs, np.zeros((4, 2)))
     assert len(set(scores.round(6).tolist())) >= 3
 
 
@@ -64,7 +66,8 @@ def test_saved_and_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path
     loaded = CrossEncoder.from_pretrained(tmp_path / "ranker", "cpu")
     assert loaded.length == 120
     assert not loaded.training
-    np.testing.assert_allclose(loaded.probabilities(pairs), cross.probabilities(pairs), atol=1e-6)
+    evidence = np.array([[0.5, 0.0], [0.7, 1.0]])
+    np.testing.assert_allclose(loaded.probabilities(pairs, evidence), cross.probabilities(pairs, evidence), atol=1e-6)
     (tmp_path / "ranker" / "cross_encoder.json").write_text("{}")
     with pytest.raises(ValueError, match=r"cross_encoder.json: not as finetune/ranker.py writes it"):
         CrossEncoder.from_pretrained(str(tmp_path / "ranker"))
@@ -85,14 +88,14 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
     tokens = processor.tokenize(texts)
     joined = [processor.join(tokens[a], tokens[b], cross.length) for a, b in ((0, 1), (0, 2), (1, 0))]
     with torch.no_grad():
-        vectors, likeness = cross.read(**processor.pack_text(joined))
+        vectors, cosines = cross.read(**processor.pack_text(joined))
         ids = torch.tensor(joined[0])[None]
         words = cross.encoder.text(input_ids=ids).last_hidden_state[0]
     end = joined[0].index(tokens[0][-1])
     expected = F.cosine_similarity(words[:end].mean(0), words[end:-1].mean(0), dim=0)
-    assert likeness[0] == pytest.approx(float(expected), abs=1e-4)
-    assert likeness[1] > likeness[0]
-    features, logits = cross.head(vectors, likeness)
-    torch.testing.assert_close(
-        logits, cross.head.score(features).squeeze(-1) + cross.head.scale * (likeness - cross.head.centre)
-    )
+    assert cosines[0] == pytest.approx(float(expected), abs=1e-4)
+    assert cosines[1] > cosines[0]
+    evidence = torch.tensor([[0.9, 0.0], [0.2, 1.0], [0.2, 0.0]])
+    features, logits = cross.head(vectors, cosines, evidence)
+    likeness = cosines + evidence[:, 0] + 0.25 * evidence[:, 1]
+    torch.testing.assert_close(logits, cross.head.score(features).squeeze(-1) + 10 * (likeness - cross.head.centre))

@@ -36,7 +36,7 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     sample = QuestionBank.load(ROOT / "assets" / "sample")
     cross = CrossEncoder.from_pretrained(run.out / "model", "cpu")
     assert cross.length == 64
-    assert cross.probabilities([(sample[0], sample[1])]).shape == (1,)
+    assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 2))).shape == (1,)
 
     bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
     assert main(["index", bank, "--model", str(run.out / "folds" / "0" / "model"), "--out", index]) == 0

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from tests.search.samples import make_questions
 from tqnet.questions import Question
 from tqnet.search import rank
 from tqnet.search.rank import Rank
-from tqnet.search.recall import Candidate
+from tqnet.search.recall import Candidate, evidence
 
 QUERY = Question(id="query", stem="Find the area.")
 
@@ -19,7 +20,7 @@ def candidates(count: int = 30) -> list[Candidate]:
     return [Candidate(question, 1 - at / count) for at, question in enumerate(make_questions(count))]
 
 
-def last_is_best(query: Question, questions: Sequence[Question]) -> np.ndarray:
+def last_is_best(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
     return np.array([int(question.id[1:]) / 100 for question in questions], dtype=np.float32)
 
 
@@ -37,10 +38,10 @@ def test_the_first_candidates_are_ranked_and_the_others_stay_behind() -> None:
 def test_one_query_is_ranked_at_a_time() -> None:
     here, go = threading.Event(), threading.Event()
 
-    def wait(query: Question, questions: Sequence[Question]) -> np.ndarray:
+    def wait(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
         here.set()
         go.wait(60)
-        return last_is_best(query, questions)
+        return last_is_best(query, questions, evidence)
 
     ranking = Rank(wait, first=8, deadline=0.05)
     first = threading.Thread(target=ranking, args=(QUERY, candidates()))
@@ -54,7 +55,7 @@ def test_one_query_is_ranked_at_a_time() -> None:
 
 
 def test_equal_scores_keep_the_order_of_recall() -> None:
-    found = Rank(lambda query, questions: np.full(len(questions), 0.5))(QUERY, candidates(5))
+    found = Rank(lambda query, questions, evidence: np.full(len(questions), 0.5))(QUERY, candidates(5))
     assert [one.question.id for one in found.candidates] == [f"q{at:03d}" for at in range(5)]
 
 
@@ -63,9 +64,9 @@ def test_when_time_is_up_the_order_of_recall_is_returned(slow_from: int, monkeyp
     clock = [0.0]
     monkeypatch.setattr(rank.time, "monotonic", lambda: clock[0])
 
-    def slowly(query: Question, questions: Sequence[Question]) -> np.ndarray:
+    def slowly(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
         clock[0] += 1.0 if int(questions[0].id[1:]) >= slow_from else 0.0
-        return last_is_best(query, questions)
+        return last_is_best(query, questions, evidence)
 
     given = candidates()
     found = Rank(slowly, deadline=0.5)(QUERY, given)
@@ -76,3 +77,20 @@ def test_when_time_is_up_the_order_of_recall_is_returned(slow_from: int, monkeyp
 
 def test_no_candidate() -> None:
     assert Rank(last_is_best)(QUERY, []).candidates == []
+
+
+def test_what_recall_found_candidates_by_is_handed_on() -> None:
+    words = {3: 8.0, 20: 16.0}
+    given = [replace(one, cosine=one.score, words=words.get(at)) for at, one in enumerate(candidates())]
+    seen = []
+
+    def by_evidence(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
+        seen.append(evidence)
+        return evidence.sum(1)
+
+    found = Rank(by_evidence, first=20)(QUERY, given)
+    expected = np.array([(one.score, words.get(at, 0.0) / 16) for at, one in enumerate(given[:20])])
+    np.testing.assert_allclose(np.concatenate(seen), expected, atol=1e-6)
+    assert found.candidates[0].question.id == "q003"
+    assert evidence([]).shape == (0, 2)
+    assert not evidence(candidates()).any()  # neither source was asked

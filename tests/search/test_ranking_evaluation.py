@@ -12,6 +12,7 @@ from tqnet.questions import Question, Similarity
 from tqnet.search.evaluation import index_bank
 from tqnet.search.lance import LanceEngine
 from tqnet.search.ranking_evaluation import RECALL, evaluate_ranking, ranking_table, recalled
+from tqnet.search.recall import TEXT_WEIGHT
 from tqnet.search.records import records, schema
 
 
@@ -32,11 +33,15 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     rest = recalled(engine, bank, Similarity.from_groups(bank), without={one.query for one in queries})
     assert len(rest) == len(bank) - 12
 
-    def knows(pairs: Sequence[tuple[Question, Question]]) -> np.ndarray:
+    def knows(pairs: Sequence[tuple[Question, Question]], evidence: np.ndarray) -> np.ndarray:
         return np.array([float(query.group == candidate.group) for query, candidate in pairs])
 
-    results = evaluate_ranking(queries, bank, {"right": knows, "wrong": lambda pairs: -knows(pairs)})
-    assert list(results) == [RECALL, "right", "wrong"]
+    def likeness(pairs: Sequence[tuple[Question, Question]], evidence: np.ndarray) -> np.ndarray:
+        return evidence @ [1, TEXT_WEIGHT]
+
+    results = evaluate_ranking(queries, bank, {"right": knows, "wrong": lambda *of: -knows(*of), "same": likeness})
+    assert list(results) == [RECALL, "right", "wrong", "same"]
+    np.testing.assert_allclose(results["same"].precision[5], results[RECALL].precision[5])
     found = np.array([min(5, int(one.similar.sum())) / 5 for one in queries])
     np.testing.assert_allclose(results["right"].precision[5], found)
     assert results["wrong"].precision[5].max() == 0

@@ -142,7 +142,7 @@ def test_at_the_end_what_waits_is_encoded_and_no_more_is_taken(encode: Encode, t
 def test_a_late_ranking_is_not_kept(index_folder: Path, bank: QuestionBank) -> None:
     asked = []
 
-    def score(query: Question, candidates: Sequence[Question]) -> np.ndarray:
+    def score(query: Question, candidates: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
         asked.append(query.id)
         return np.linspace(0, 1, len(candidates))
 

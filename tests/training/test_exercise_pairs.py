@@ -9,7 +9,7 @@ import pytest
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.confident import confident
-from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, made_pairs
+from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, Sources, made_pairs
 
 COUNTS = {"similar": 3, "recalled": 6, "concept": 2, "random": 2}
 
@@ -18,7 +18,8 @@ COUNTS = {"similar": 3, "recalled": 6, "concept": 2, "random": 2}
 def pairs(sample_bank: QuestionBank) -> ExercisePairs:
     similarity = Similarity.from_groups(sample_bank)
     vectors = np.random.default_rng(0).normal(size=(len(sample_bank), 8))
-    return made_pairs(sample_bank, similarity, vectors, np.flatnonzero(similarity.has_similar)[:25], COUNTS, seed=0)
+    sources = Sources.of(sample_bank, vectors)
+    return made_pairs(sample_bank, similarity, sources, np.flatnonzero(similarity.has_similar)[:25], COUNTS, seed=0)
 
 
 def test_pairs_of_every_kind(pairs: ExercisePairs, sample_bank: QuestionBank) -> None:
@@ -46,8 +47,19 @@ def test_saved_and_loaded(pairs: ExercisePairs, sample_bank: QuestionBank, tmp_p
     pairs.save(tmp_path / "pairs.jsonl", sample_bank)
     loaded = ExercisePairs.load(tmp_path / "pairs.jsonl", sample_bank)
     assert loaded.kind == pairs.kind
-    for name in ("query", "candidate", "similar"):
+    for name in ("query", "candidate", "similar", "evidence"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(pairs, name))
+
+
+def test_evidence_is_what_recall_would_find(pairs: ExercisePairs, sample_bank: QuestionBank) -> None:
+    cosines, text = pairs.evidence.T
+    vectors = np.random.default_rng(0).normal(size=(len(sample_bank), 8))
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.testing.assert_allclose(cosines, (unit[pairs.query] * unit[pairs.candidate]).sum(1), atol=1e-5)
+    assert ((text >= 0) & (text <= 1)).all()
+    recalled, random = (text[np.array(pairs.kind) == kind] for kind in ("recalled", "random"))
+    assert recalled.max() == 1  # the best of some query
+    assert recalled.mean() > random.mean() + 0.2
 
 
 def test_folds_part_queries(pairs: ExercisePairs) -> None:
@@ -85,7 +97,7 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
     query = np.repeat(np.arange(0, 40), 5)
     candidate = (query + np.tile([1, 2, 3, 8, 16], 40)) % 40
     similar = np.array([bool(similarity.matrix([q, c])[0, 1]) for q, c in zip(query, candidate, strict=True)])
-    pairs = ExercisePairs(query, candidate, similar, ("judged",) * len(query))
+    pairs = ExercisePairs(query, candidate, similar, ("judged",) * len(query), np.ones((len(query), 2)))
     views = PairViews(pairs, bank, similarity, tiny_model.processor, seed=0, length=100)
     seen = set()
     for number in range(len(pairs)):
@@ -119,13 +131,15 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
 def test_batches_of_pairs(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
     similarity = Similarity.from_groups(tiny_bank)
     query, candidate = np.arange(0, 8), np.arange(30, 38)
-    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8)
+    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(16.0).reshape(8, 2))
     views = PairViews(pairs, tiny_bank, similarity, tiny_model.processor, seed=0, length=64)
     batch = views.collate([views[0, number, 0] for number in (3, 1, 5)])
     assert batch.index.tolist() == [3, 1, 5]
     rows = len(batch.inputs["input_ids"])
     assert all(len(batch.extras[name]) == rows for name in ("pair", "task", "label"))
     firsts = batch.extras["task"] == TASKS.index("questions")
+    assert batch.extras["evidence"][firsts].tolist() == [[6, 7], [2, 3], [10, 11]]
+    assert not batch.extras["evidence"][~firsts].any()
     assert batch.extras["pair"][firsts].tolist() == [0, 1, 2]
     figures = [len(tiny_bank[int(query[n])].images) + len(tiny_bank[int(candidate[n])].images) for n in (3, 1, 5)]
     assert batch.inputs["image_counts"][firsts].tolist() == figures

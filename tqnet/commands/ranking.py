@@ -82,8 +82,8 @@ def rank_of(args: argparse.Namespace) -> Rank | None:
     cross = CrossEncoder.from_pretrained(Path(args.ranker), args.device)
     chosen = precision(args.precision, args.device)
 
-    def score(query: Question, candidates: Sequence[Question]) -> np.ndarray:
-        return cross.probabilities([(query, one) for one in candidates], args.batch_size, chosen)
+    def score(query: Question, candidates: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
+        return cross.probabilities([(query, one) for one in candidates], evidence, args.batch_size, chosen)
 
     return Rank(score, args.rank_first, args.deadline)
 

@@ -23,27 +23,38 @@ from tqnet.questions import Question
 _HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
 
 
+#: Logits for a likeness of 1 beyond that of even odds.
+_SCALE = 10.0
+
+
 class TaskHead(nn.Module):
     """What one task makes of a pair: a representation of its own, and a score.
 
-    NOTE: FSE scores the pair's vector alone. To it comes the likeness of the two texts, each read beside the other: an
-    encoder that was fine-tuned for search has it from the start, where the vector of a pair means nothing yet.
+    NOTE: FSE scores the pair's vector alone, which means nothing before it is trained. To it comes how alike the two
+    are: the cosine of their texts, each read beside the other, and what recall found them by. So training starts from
+    the order of recall, and learns what to change.
 
     Attributes:
-        scale, centre: What a likeness is worth, and that of even odds.
+        weights: Of the cosine, and of recall's evidence.
+        centre: The likeness of even odds.
     """
 
     def __init__(self, width: int):
         super().__init__()
         self.dense = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
-        self.scale = nn.Parameter(torch.tensor(10.0))
+        self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 0.25]))  # the last two as recall weighs them
         self.centre = nn.Parameter(torch.tensor(0.5))
 
-    def forward(self, pairs: Tensor, likeness: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors of pairs [p, h] and cosines of their sides [p] -> features [p, h] and logits [p]."""
+    def likeness(self, cosines: Tensor, evidence: Tensor) -> Tensor:
+        """Cosines of the sides [p] and recall's evidence [p, 2] -> how alike the sides are [p]."""
+        return torch.cat([cosines[:, None], evidence], 1) @ self.weights
+
+    def forward(self, pairs: Tensor, cosines: Tensor, evidence: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors of pairs [p, h], and what :meth:`likeness` takes -> features [p, h] and logits [p]."""
         features = F.gelu(self.dense(pairs))
-        return features, self.score(features).squeeze(-1) + self.scale * (likeness - self.centre)
+        likeness = self.likeness(cosines, evidence)
+        return features, self.score(features).squeeze(-1) + _SCALE * (likeness - self.centre)
 
 
 class CrossEncoder(nn.Module):
@@ -70,9 +81,9 @@ class CrossEncoder(nn.Module):
         """As :attr:`QuestionEncoder.cells_per_image`."""
         return self.encoder.cells_per_image
 
-    def forward(self, **batch: Tensor) -> Tensor:
-        """A packed batch of pairs, each as one question -> logits [p]."""
-        return self.head(*self.read(**batch))[1]
+    def forward(self, evidence: Tensor, **batch: Tensor) -> Tensor:
+        """Recall's evidence [p, 2] and a packed batch of pairs, each as one question -> logits [p]."""
+        return self.head(*self.read(**batch), evidence)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
         """A packed batch of pairs -> their vectors [p, h] and the cosines of their sides [p]; 0 by a QuesNet."""
@@ -118,11 +129,16 @@ class CrossEncoder(nn.Module):
     def probabilities(
         self,
         pairs: Sequence[tuple[Question, Question]],
+        evidence: np.ndarray,
         batch_size: int = 32,
         precision: str = "fp32",
         show_progress: bool = False,
     ) -> np.ndarray:
-        """That the questions of each pair, query and candidate, are similar: float32 [pairs]."""
+        """That the questions of each pair, query and candidate, are similar: float32 [pairs].
+
+        Args:
+            evidence: What recall found each candidate by, [pairs, 2] (:func:`tqnet.search.recall.evidence`).
+        """
         encoder, processor = self.encoder, self.encoder.processor
         was_training = self.training
         self.eval()
@@ -143,6 +159,7 @@ class CrossEncoder(nn.Module):
                 if cells is not None and any(images[i] for i in chosen):
                     inputs["image_cells"] = cells([path for i in chosen for path in images[i]])
                     inputs["image_counts"] = torch.tensor([len(images[i]) for i in chosen])
+                inputs["evidence"] = torch.from_numpy(np.asarray(evidence[chosen], dtype=np.float32))
                 logits = self(**{name: value.to(encoder.device) for name, value in inputs.items()})
                 found[chosen] = logits.float().sigmoid().cpu().numpy()
                 progress.update(len(chosen))

@@ -13,13 +13,14 @@ from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
 from tqnet.search.evaluation import FIRST, similar_queries
-from tqnet.search.recall import CANDIDATES, Recall
+from tqnet.search.recall import CANDIDATES, Recall, evidence
 
 #: Name of the order that is there before any model ranks.
 RECALL = "order of recall"
 
-#: Pairs of query and candidate -> the probability that each is similar, ``[pairs]``.
-ScorePairs = Callable[[Sequence[tuple[Question, Question]]], np.ndarray]
+#: Pairs of query and candidate, and what recall found them by, ``[pairs, 2]`` -> the probability that each is similar,
+#: ``[pairs]``.
+ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Recalled:
     Attributes:
         query: Number of the question in the bank; ``group`` is its.
         candidates: Numbers of the questions, and in ``similar`` which of them are similar to it.
+        evidence: What recall found them by, ``[candidates, 2]``.
         relevant: How many of the whole bank are.
     """
 
@@ -36,6 +38,7 @@ class Recalled:
     group: int
     candidates: IntArray
     similar: BoolArray
+    evidence: np.ndarray
     relevant: int
 
 
@@ -90,11 +93,12 @@ def recalled(
     found = []
     for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        candidates = recall(replace(bank[at], knowledge=()), vector, max(CANDIDATES, first), duplicates=True)[:first]
-        numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
+        candidates = recall(replace(bank[at], knowledge=()), vector, max(CANDIDATES, first), duplicates=True)
+        numbers = np.array([place[one.question.id] for one in candidates[:first]], dtype=np.int64)
         neighbours = similarity.neighbours(at)
         similar = np.isin(numbers, neighbours)
-        found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, len(neighbours)))
+        found_by = evidence(candidates)[:first]
+        found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, found_by, len(neighbours)))
     return found
 
 
@@ -109,10 +113,11 @@ def evaluate_ranking(
     if RECALL in rankers:
         raise ValueError(f"{RECALL!r} is the name of what rankers are compared with")
     pairs = [(bank[one.query], bank[int(at)]) for one in queries for at in one.candidates]
+    found_by = np.concatenate([one.evidence for one in queries])
     ends = np.cumsum([len(one.candidates) for one in queries])[:-1]
     results = {RECALL: _scores(queries, [np.arange(len(one.candidates)) for one in queries])}
     for name, score in rankers.items():
-        of_queries = np.split(score(pairs), ends)
+        of_queries = np.split(score(pairs, found_by), ends)
         results[name] = _scores(queries, [np.argsort(-scores, kind="stable") for scores in of_queries])
     return results
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import torch
 
 from tqnet.evaluation.baselines import Bm25Ranker
-from tqnet.evaluation.ranking import NOBODY, VectorRanker
+from tqnet.evaluation.ranking import NOBODY, Ranker, VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.images import fit_square, open_figure
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.search.recall import merge
+from tqnet.search.recall import EVIDENCE, merge
 from tqnet.training.data import Batch, Item, QuestionViews
 
 #: Of a pair: are the questions similar (stems and options), do their analyses match, is an analysis that of a stem?
@@ -32,12 +32,14 @@ class ExercisePairs:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
         kind: How each pair was found: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
+        evidence: What recall would find each candidate by, float32 ``[p, 2]`` (`tqnet.search.recall.EVIDENCE`).
     """
 
     query: np.ndarray
     candidate: np.ndarray
     similar: np.ndarray
     kind: tuple[str, ...]
+    evidence: np.ndarray
 
     def __len__(self) -> int:
         return len(self.query)
@@ -45,7 +47,12 @@ class ExercisePairs:
     def select(self, rows: np.ndarray) -> ExercisePairs:
         """Those at ``rows``, numbers or a mask."""
         kind = tuple(np.asarray(self.kind, dtype=object)[rows])
-        return ExercisePairs(self.query[rows], self.candidate[rows], self.similar[rows], kind)
+        return ExercisePairs(self.query[rows], self.candidate[rows], self.similar[rows], kind, self.evidence[rows])
+
+    def questions(self, bank: QuestionBank) -> list[tuple[Question, Question]]:
+        """Query and candidate of each pair."""
+        ends = zip(self.query.tolist(), self.candidate.tolist(), strict=True)
+        return [(bank[query], bank[candidate]) for query, candidate in ends]
 
     def with_noise(self, share: float, seed: int) -> ExercisePairs:
         """With a share of the labels turned round, drawn at random."""
@@ -61,13 +68,13 @@ class ExercisePairs:
         return (np.random.default_rng(seed).permutation(len(queries)) % count)[place]
 
     def save(self, path: Path, bank: QuestionBank) -> None:
-        """As lines of JSON with the ids ``a`` of the query and ``b`` of the candidate, ``similar``, and ``kind``."""
+        """As lines of JSON: the ids ``a`` of the query and ``b`` of the candidate, ``similar``, ``kind``, evidence."""
         ids = bank.ids
+        rows = zip(self.query, self.candidate, self.similar, self.kind, self.evidence.tolist(), strict=True)
         with atomic(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-            for query, candidate, similar, kind in zip(
-                self.query, self.candidate, self.similar, self.kind, strict=True
-            ):
+            for query, candidate, similar, kind, evidence in rows:
                 record = {"a": ids[query], "b": ids[candidate], "similar": int(similar), "kind": kind}
+                record |= dict(zip(EVIDENCE, evidence, strict=True))
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     @classmethod
@@ -78,13 +85,42 @@ class ExercisePairs:
             rows = [json.loads(line) for line in stream]
         query, candidate = (np.array([place[row[end]] for row in rows], dtype=int) for end in ("a", "b"))
         similar = np.array([row["similar"] for row in rows], dtype=bool)
-        return cls(query, candidate, similar, tuple(row["kind"] for row in rows))
+        evidence = np.array([[row[name] for name in EVIDENCE] for row in rows], dtype=np.float32)
+        return cls(query, candidate, similar, tuple(row["kind"] for row in rows), evidence)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """What recall searches a bank by.
+
+    NOTE: exact text is BM25 of the words as they stand, where an index has several fields, and formulas in one form.
+    """
+
+    text: Ranker
+    vector: Ranker
+
+    @classmethod
+    def of(cls, bank: QuestionBank, vectors: np.ndarray) -> Sources:
+        """Of the texts of a bank and of vectors ``[n, width]``."""
+        texts = [question.content for question in bank]
+        return cls(Bm25Ranker(texts, bank.ids), VectorRanker(vectors, bank.ids))
+
+    def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """What each candidate of a query is found by, float32 ``[p, 2]``, as :func:`tqnet.search.recall.evidence`."""
+        found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
+        for one in np.unique(query):
+            rows = np.flatnonzero(query == one)
+            found[rows, 0] = self.vector.scores(np.array([one]), candidate[rows])[0]
+            words = self.text.scores(np.array([one]), np.arange(len(self.text)))[0]
+            words[one] = 0.0
+            found[rows, 1] = words[candidate[rows]] / (words.max() or 1.0)
+        return found
 
 
 def made_pairs(
     bank: QuestionBank,
     similarity: Similarity,
-    vectors: np.ndarray,
+    sources: Sources,
     queries: np.ndarray,
     counts: dict[str, int],
     seed: int,
@@ -92,16 +128,15 @@ def made_pairs(
     """Pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
 
     Args:
-        vectors: Of the questions, ``[n, width]``: with exact text they recall candidates.
+        sources: Which recall candidates.
         counts: Of each kind, how many candidates a query has: ``similar`` ones; the first that are ``recalled``; such
             of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once, and not
             where it was a query whose candidate is the query now: a fold shall not have seen what it is to judge.
     """
     rng = np.random.default_rng(seed)
-    everyone, ids = np.arange(len(bank)), bank.ids
-    depth = counts["recalled"]
-    by_text = Bm25Ranker([question.content for question in bank], ids).top(queries, everyone, depth)
-    by_vector = VectorRanker(vectors, ids).top(queries, everyone, depth)
+    everyone, depth = np.arange(len(bank)), counts["recalled"]
+    by_text = sources.text.top(queries, everyone, depth)
+    by_vector = sources.vector.top(queries, everyone, depth)
     of_concept = questions_of_concepts(bank)
     rows: list[tuple[int, int, bool, str]] = []
     made: set[tuple[int, int]] = set()
@@ -123,7 +158,9 @@ def made_pairs(
         similar = set(neighbours.tolist())
         rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
     first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
-    return ExercisePairs(np.array(first, dtype=int), np.array(second, dtype=int), np.array(labels, dtype=bool), names)
+    query, candidate = np.array(first, dtype=int), np.array(second, dtype=int)
+    evidence = sources.evidence(query, candidate)
+    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, evidence)
 
 
 def _there(found: np.ndarray) -> list[int]:
@@ -151,7 +188,8 @@ class PairViews(QuestionViews):
     """Pairs as a DataLoader hands them out: for each task that a pair has, both texts as one.
 
     A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` say of
-    the row: its ``pair`` (place in the batch), ``task`` (number in `TASKS`) and ``label``, float.
+    the row: its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``evidence``
+    ``[rows, 2]``, 0 but for the first task: recall knows nothing of analyses.
 
     Args:
         analyses: Whether pairs have the tasks that read analyses, where there are any (FSE's T2 and T3).
@@ -185,7 +223,8 @@ class PairViews(QuestionViews):
         ends = int(self.pairs.query[number]), int(self.pairs.candidate[number])
         query, candidate = (self.bank[end] for end in ends)
         similar = bool(self.pairs.similar[number])
-        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate))]
+        evidence = self.pairs.evidence[number]
+        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate), evidence)]
         if self.analyses and query.analysis:
             if candidate.analysis:
                 rows.append(_Row("analyses", query.analysis, candidate.analysis, similar))
@@ -214,6 +253,7 @@ class PairViews(QuestionViews):
             "pair": torch.tensor([place for place, _ in flat]),
             "task": torch.tensor([TASKS.index(row.task) for _, row in flat]),
             "label": torch.tensor([float(row.label) for _, row in flat]),
+            "evidence": torch.tensor(np.stack([row.evidence for _, row in flat])),
         }
         return Batch(
             torch.tensor([number for (_, number, _), _ in rows]), [dict(self.processor.pack(ids, figures))], extras
@@ -235,6 +275,7 @@ class _Row:
 
     Attributes:
         of: The questions whose figures belong to the two texts.
+        evidence: What recall finds the second by, ``[2]``.
     """
 
     task: str
@@ -242,3 +283,4 @@ class _Row:
     second: str
     label: bool
     of: tuple[Question | None, Question | None] = (None, None)
+    evidence: np.ndarray = field(default_factory=lambda: np.zeros(len(EVIDENCE), dtype=np.float32))
