@@ -1,10 +1,13 @@
 """How fast an index of a million questions is searched, and how much of what it should find it finds.
 
     tqnet index BANK --model DIR --out INDEX
-    python -m tests.bench.search --index INDEX --questions 1000000 --out FOLDER
+    python -m tests.bench.search --index INDEX --ranker DIR --questions 1000000 --out FOLDER
 
 The questions of INDEX are repeated with noise in their vectors, with words left out and others put in, and with
 difficulties from 0 to 100, so that a filter keeps as many as is wanted. What was built in FOLDER is built once.
+
+`vectors` and `text` find ten questions, `recall` merges a hundred candidates of both, `search` is all from a typed text
+to its answer, by the model of INDEX; `bm25s` finds ten by the same words, in memory and without a filter.
 """
 
 from __future__ import annotations
@@ -69,9 +72,9 @@ def vectors_of(table: pa.Table) -> np.ndarray:
     return table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
 
 
-def build(source: pa.Table, count: int, folder: Path) -> dict[str, float]:
-    """A database of so many records at ``folder``; what it took."""
-    engine = LanceEngine(folder, schema(vectors_of(source).shape[1]))
+def build(like: Index, count: int, folder: Path) -> dict[str, float]:
+    """An index of so many records like those of ``like`` at ``folder``; what it took."""
+    source, engine = whole(like), Index.create(folder, like.manifest).engine
     started = time.perf_counter()
     for table in tqdm(repeated(source, count), total=-(-count // _CHUNK), desc="build"):
         engine.add(table)
@@ -85,9 +88,15 @@ def build(source: pa.Table, count: int, folder: Path) -> dict[str, float]:
     }
 
 
-def measure(folder: Path, source: pa.Table, queries: int, seed: int = 1) -> dict[str, Any]:
-    """Milliseconds of each source and of the whole recall, and R@10 of vectors against a comparison with all."""
-    engine = LanceEngine(folder)
+def whole(index: Index) -> pa.Table:
+    """All its records."""
+    return pa.concat_tables(index.engine.scan()).combine_chunks()
+
+
+def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: int = 1) -> dict[str, Any]:
+    """Milliseconds of each source, of recall and of a search, and R@10 of vectors against a comparison with all."""
+    source, index = whole(like), Index(folder)
+    engine = index.engine
     recall = Recall(engine)
     rng = np.random.default_rng(seed)
     rows = rng.choice(len(source), min(queries, len(source)), replace=False)
@@ -112,7 +121,45 @@ def measure(folder: Path, source: pa.Table, queries: int, seed: int = 1) -> dict
         hits = [len(set(one) & all_) / _K for one, all_ in zip(nearest[1:], exact, strict=True)]
         found[f"recall@10 of vectors, {kept} %"] = round(float(np.mean(hits)), 4)
     found["MiB of memory"] = round(psutil.Process().memory_info().rss / 2**20)
+    import bm25s  # only now: what the index itself takes was measured without a model
+
+    from tqnet.commands.search import open_searcher
+    from tqnet.libraries import machine
+
+    found["machine"] = machine()
+    searcher = open_searcher(index, argparse.Namespace(model=None, batch_size=1, device=None, precision="auto"))
+
+    def search(i: int) -> None:
+        searcher.answer(next(searcher.given([questions[i]])))
+
+    search(0)
+    found["search, 100 %"] = _clock(search, len(rows))
+    found["MiB of memory, with the model"] = round(psutil.Process().memory_info().rss / 2**20)
+    if ranker:
+        found["ranking of 20"] = clock_ranker(ranker, questions, rng)
+    bm25 = bm25s.BM25()
+    texts = [text.split() for table in engine.scan(["stem"]) for text in table["stem"].to_pylist()]
+    bm25.index(texts, show_progress=False)
+    found["bm25s, 100 %"] = _clock(lambda i: bm25.retrieve([words[i]], k=_K, show_progress=False), len(rows))
     return found
+
+
+def clock_ranker(folder: Path, questions: Sequence[Question], rng: np.random.Generator) -> dict[str, float]:
+    """Of 20 candidates, each with the query as one text of 160 tokens."""
+    from tqnet.libraries import precision
+    from tqnet.modeling.cross_encoder import CrossEncoder
+
+    cross = CrossEncoder.from_pretrained(folder)
+    cross.length = 160
+    long = sorted(questions, key=lambda question: -len(question.stem))[: len(questions) // 4]
+    chosen = precision("auto")
+
+    def rank(i: int) -> None:
+        pairs = [(long[i % len(long)], long[j]) for j in rng.choice(len(long), 20)]
+        cross.probabilities(pairs, np.zeros((20, 2)), precision=chosen)
+
+    rank(0)
+    return _clock(rank, 20)
 
 
 def _question(row: dict[str, Any]) -> Question:
@@ -152,18 +199,19 @@ def main() -> None:
     parser.add_argument("--index", type=Path, required=True, help="whose questions are repeated")
     parser.add_argument("--questions", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=200)
+    parser.add_argument("--ranker", type=Path, metavar="DIR", help="that finetune/ranker.py has made: clocked too")
     parser.add_argument("--out", type=Path, required=True, help="gets the large database, and what it took")
     parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)  # in a process of its own
     args = parser.parse_args()
-    source = pa.concat_tables(Index(args.index).engine.scan()).combine_chunks()
+    like = Index(args.index)
     folder = args.out / f"{args.questions}"
     took = args.out / f"{args.questions}.json"
     if args.measure:
-        print(json.dumps(measure(folder, source, args.queries), indent=2))
+        print(json.dumps(measure(folder, like, args.queries, args.ranker), indent=2))
         return
     if not took.exists():
         args.out.mkdir(parents=True, exist_ok=True)
-        took.write_text(json.dumps(build(source, args.questions, folder)))
+        took.write_text(json.dumps(build(like, args.questions, folder)))
     command = [sys.executable, "-m", "tests.bench.search", *sys.argv[1:], "--measure"]
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     print(json.dumps(json.loads(took.read_text()) | json.loads(answer), indent=2))
