@@ -21,6 +21,7 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -33,6 +34,7 @@ from tqnet.modeling.experts import TaskExperts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
+from tqnet.search.recall import TEXT_WEIGHT
 from tqnet.training import session
 from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
@@ -52,8 +54,10 @@ class RankerConfig(RecipeConfig):
     Attributes:
         length: Tokens of a pair; more are cut.
         seeds: Questions with a similar one that pairs are made of, at most; for each of them
-        similar, recalled, concept, random: so many similar ones, first candidates of recall, and dissimilar ones of
-            the same concept and at random. A file ``data.pairs`` takes the place of all these.
+        recalled, similar, concept, random: so many of the first candidates of recall, similar ones beside them, and
+            dissimilar ones of the same concept and at random. What recall finds is what is to be ranked; similar ones
+            that it does not find have little in common with the query, and teach that little is better than much.
+            A file ``data.pairs`` takes the place of all these.
         label_noise: Share of the labels that is turned round on purpose, to see what confident learning is worth.
         analyses: Also learn from analyses, where questions have any: T2 and T3.
         experts: The tasks' coefficients are learnt; else they are
@@ -66,8 +70,8 @@ class RankerConfig(RecipeConfig):
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=2e-5))
     length: int = 256
     seeds: int = 1500
-    similar: int = 4
-    recalled: int = 8
+    recalled: int = 16
+    similar: int = 0
     concept: int = 2
     random: int = 2
     label_noise: float = 0.0
@@ -78,9 +82,9 @@ class RankerConfig(RecipeConfig):
     folds: int = 3
 
     def __post_init__(self) -> None:
-        for name in ("seeds", "similar", "recalled"):
+        for name in ("seeds", "recalled"):
             at_least(1, name, getattr(self, name))
-        for name in ("concept", "random", "folds"):
+        for name in ("similar", "concept", "random", "folds"):
             at_least(0, name, getattr(self, name))
         if self.folds == 1:
             raise ConfigError("folds: 1 leaves nothing to train on; 0 believes all labels")
@@ -92,7 +96,7 @@ class RankerConfig(RecipeConfig):
     @property
     def counts(self) -> dict[str, int]:
         """Candidates of a query, by kind."""
-        return {kind: getattr(self, kind) for kind in ("similar", "recalled", "concept", "random")}
+        return {kind: getattr(self, kind) for kind in ("recalled", "similar", "concept", "random")}
 
 
 class MultiTaskRanker(nn.Module):
@@ -129,6 +133,13 @@ class MultiTaskRanker(nn.Module):
         if self.experts is not None:
             return torch.stack(logits, 1), self.experts(torch.stack(features, 1), has)
         return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
+
+    def calibrate(self, pairs: ExercisePairs) -> None:
+        """Logits of which the labels follow from recall's score, as far as they do: with noise, not of far."""
+        scores = pairs.evidence @ [[1.0], [TEXT_WEIGHT]]
+        slope = LogisticRegression(C=100).fit(scores, pairs.similar).coef_.item()
+        for head in self.heads:
+            cast(TaskHead, head).scale.data.fill_(max(1.0, slope))
 
     @torch.no_grad()
     def centre(self, accelerator: Accelerator, task: Tensor, evidence: Tensor, **batch: Tensor) -> None:
@@ -213,7 +224,7 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
     with session.settings_at_fault():
         judged = read_pairs(config.data.pairs, whole, 0.5, config.data.error_policy)
     own = judged.select([row[name] for name in bank.ids])
-    evidence = sources.evidence(own.first, own.second)
+    evidence = sources.of_pairs(own.first, own.second)
     return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), evidence)
 
 
@@ -297,6 +308,7 @@ def train(
     with session.settings_at_fault():  # more tokens than the encoder has positions
         cross = CrossEncoder(model, config.length)
     ranker = MultiTaskRanker(cross, config)
+    ranker.calibrate(pairs)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,

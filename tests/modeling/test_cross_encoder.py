@@ -98,4 +98,6 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
     evidence = torch.tensor([[0.9, 0.0], [0.2, 1.0], [0.2, 0.0]])
     features, logits = cross.head(vectors, cosines, evidence)
     likeness = cosines + evidence[:, 0] + 0.25 * evidence[:, 1]
-    torch.testing.assert_close(logits, cross.head.score(features).squeeze(-1) + 10 * (likeness - cross.head.centre))
+    torch.testing.assert_close(
+        logits, cross.head.score(features).squeeze(-1) + cross.head.scale * (likeness - cross.head.centre)
+    )

@@ -18,7 +18,7 @@ from tqnet.questions import QuestionBank
 from tqnet.training.config import ConfigError
 
 ROOT = Path(__file__).parents[2]
-FEW = ["seeds=30", "similar=2", "recalled=3", "concept=1", "random=1", "length=64", "run.batch_size=8"]
+FEW = ["seeds=30", "recalled=4", "similar=1", "concept=1", "random=1", "length=64", "run.batch_size=8"]
 FAST = ["optim.lr=1e-3", "optim.text_lr=1e-3", "optim.warmup=0", "run.log_every=5"]
 
 

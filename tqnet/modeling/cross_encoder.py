@@ -23,10 +23,6 @@ from tqnet.questions import Question
 _HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
 
 
-#: Logits for a likeness of 1 beyond that of even odds.
-_SCALE = 10.0
-
-
 class TaskHead(nn.Module):
     """What one task makes of a pair: a representation of its own, and a score.
 
@@ -35,8 +31,8 @@ class TaskHead(nn.Module):
     the order of recall, and learns what to change.
 
     Attributes:
-        weights: Of the cosine, and of recall's evidence.
-        centre: The likeness of even odds.
+        weights: Of the cosine, and of recall's evidence: what they are worth as likeness.
+        scale, centre: The logit of a likeness of 1, and the likeness of even odds.
     """
 
     def __init__(self, width: int):
@@ -44,6 +40,7 @@ class TaskHead(nn.Module):
         self.dense = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
         self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 0.25]))  # the last two as recall weighs them
+        self.scale = nn.Parameter(torch.tensor(10.0))
         self.centre = nn.Parameter(torch.tensor(0.5))
 
     def likeness(self, cosines: Tensor, evidence: Tensor) -> Tensor:
@@ -54,7 +51,7 @@ class TaskHead(nn.Module):
         """Vectors of pairs [p, h], and what :meth:`likeness` takes -> features [p, h] and logits [p]."""
         features = F.gelu(self.dense(pairs))
         likeness = self.likeness(cosines, evidence)
-        return features, self.score(features).squeeze(-1) + _SCALE * (likeness - self.centre)
+        return features, self.score(features).squeeze(-1) + self.scale * (likeness - self.centre)
 
 
 class CrossEncoder(nn.Module):

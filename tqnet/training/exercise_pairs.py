@@ -12,12 +12,12 @@ import numpy as np
 import torch
 
 from tqnet.evaluation.baselines import Bm25Ranker
-from tqnet.evaluation.ranking import NOBODY, Ranker, VectorRanker
+from tqnet.evaluation.ranking import Ranker, VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.images import fit_square, open_figure
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.search.recall import EVIDENCE, merge
+from tqnet.search.recall import EVIDENCE, TEXT_WEIGHT
 from tqnet.training.data import Batch, Item, QuestionViews
 
 #: Of a pair: are the questions similar (stems and options), do their analyses match, is an analysis that of a stem?
@@ -105,15 +105,18 @@ class Sources:
         texts = [question.content for question in bank]
         return cls(Bm25Ranker(texts, bank.ids), VectorRanker(vectors, bank.ids))
 
-    def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """What each candidate of a query is found by, float32 ``[p, 2]``, as :func:`tqnet.search.recall.evidence`."""
+    def evidence(self, query: int) -> np.ndarray:
+        """What all questions are found by, float32 ``[n, 2]``, as :func:`tqnet.search.recall.evidence`."""
+        asked, everyone = np.array([query]), np.arange(len(self.text))
+        cosines, words = (source.scores(asked, everyone)[0] for source in (self.vector, self.text))
+        words[query] = 0.0
+        return np.stack([cosines, words / (words.max() or 1.0)], axis=1)
+
+    def of_pairs(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """What each candidate of its query is found by, float32 ``[p, 2]``."""
         found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
-        for one in np.unique(query):
-            rows = np.flatnonzero(query == one)
-            found[rows, 0] = self.vector.scores(np.array([one]), candidate[rows])[0]
-            words = self.text.scores(np.array([one]), np.arange(len(self.text)))[0]
-            words[one] = 0.0
-            found[rows, 1] = words[candidate[rows]] / (words.max() or 1.0)
+        for one in np.unique(query).tolist():
+            found[query == one] = self.evidence(one)[candidate[query == one]]
         return found
 
 
@@ -129,22 +132,22 @@ def made_pairs(
 
     Args:
         sources: Which recall candidates.
-        counts: Of each kind, how many candidates a query has: ``similar`` ones; the first that are ``recalled``; such
-            of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once, and not
-            where it was a query whose candidate is the query now: a fold shall not have seen what it is to judge.
+        counts: Of each kind, how many candidates a query has: the first that are ``recalled``; ``similar`` ones beside
+            them; such of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once,
+            and not where it was a query whose candidate is the query now: a fold shall not have seen what it is to
+            judge.
     """
     rng = np.random.default_rng(seed)
-    everyone, depth = np.arange(len(bank)), counts["recalled"]
-    by_text = sources.text.top(queries, everyone, depth)
-    by_vector = sources.vector.top(queries, everyone, depth)
-    of_concept = questions_of_concepts(bank)
+    everyone, of_concept = np.arange(len(bank)), questions_of_concepts(bank)
     rows: list[tuple[int, int, bool, str]] = []
     made: set[tuple[int, int]] = set()
-    for query, text, vector in zip(queries.tolist(), by_text, by_vector, strict=True):
+    found_by = [np.empty((0, len(EVIDENCE)), dtype=np.float32)]
+    for query in queries.tolist():
         neighbours = similarity.neighbours(query)
         others = [at for path in bank[query].knowledge for at in of_concept[path]]
+        evidence = sources.evidence(query)
         found = {
-            "recalled": merge(_there(text), _there(vector), depth),
+            "recalled": _first(evidence @ [1.0, TEXT_WEIGHT], query, counts["recalled"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": _dissimilar(others, query, neighbours, counts["concept"], rng),
             "random": _dissimilar(everyone, query, neighbours, counts["random"], rng),
@@ -157,14 +160,16 @@ def made_pairs(
         made |= {(query, candidate) for candidate in kinds}
         similar = set(neighbours.tolist())
         rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
+        found_by.append(evidence[list(kinds)])
     first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
     query, candidate = np.array(first, dtype=int), np.array(second, dtype=int)
-    evidence = sources.evidence(query, candidate)
-    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, evidence)
+    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, np.concatenate(found_by))
 
 
-def _there(found: np.ndarray) -> list[int]:
-    return found[found != NOBODY].tolist()
+def _first(scores: np.ndarray, query: int, count: int) -> list[int]:
+    """The best ``count`` but for the query, best first."""
+    order = np.argsort(-scores, kind="stable")
+    return order[order != query][:count].tolist()
 
 
 def _dissimilar(
