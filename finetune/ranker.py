@@ -161,10 +161,11 @@ def main(config: RankerConfig) -> Path:
     similarity = similar_questions(bank, config.data)
     if config.folds:
         check_installed()  # before hours of training
-    pairs = training_pairs(config, bank, similarity, accelerator)
+    sources = StartSources(config)
+    pairs = training_pairs(config, bank, similarity, sources, accelerator)
     if config.analyses and not any(bank.column("analysis")):
         log.info("no training question has an analysis: the first task is the only one")
-    validation = validation_pairs(config)
+    validation = validation_pairs(config, sources)
     if config.folds:
         doubted = ~confident(pairs.similar, out_of_fold(config, bank, similarity, pairs, accelerator))
         log.info("confident learning: %d of %d pairs are left out", doubted.sum(), len(pairs))
@@ -173,7 +174,7 @@ def main(config: RankerConfig) -> Path:
 
 
 def training_pairs(
-    config: RankerConfig, bank: QuestionBank, similarity: Similarity, accelerator: Accelerator
+    config: RankerConfig, bank: QuestionBank, similarity: Similarity, sources: StartSources, accelerator: Accelerator
 ) -> ExercisePairs:
     """Those of ``data.pairs``, or made ones, kept as ``pairs.jsonl`` of the run, which all processes read.
 
@@ -190,7 +191,7 @@ def training_pairs(
         provenance.check(json.loads(identity.read_text(encoding="utf-8")), str(kept))
     elif accelerator.is_main_process:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        new_pairs(config, bank, similarity).save(kept, bank)
+        new_pairs(config, bank, similarity, sources(bank)).save(kept, bank)
         with atomic(identity) as temporary:
             temporary.write_text(json.dumps(provenance.identity, indent=1) + "\n", encoding="utf-8")
     accelerator.wait_for_everyone()
@@ -199,13 +200,12 @@ def training_pairs(
     return pairs
 
 
-def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity) -> ExercisePairs:
+def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, sources: Sources) -> ExercisePairs:
     """Those of ``data.pairs``, or made ones, with the noise that is wanted.
 
     Raises:
         ConfigError: They are all of one kind.
     """
-    sources = start_sources(config, bank)
     if config.data.pairs:
         pairs = judged_pairs(config, bank, sources)
     else:
@@ -239,13 +239,26 @@ def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncod
     return session.build(config, bank)
 
 
-def start_sources(config: RankerConfig, bank: QuestionBank) -> Sources:
-    """What recall searches by: texts, and vectors of the model that is started from."""
-    model, _ = start_model(config, bank)
-    return Sources.of(bank, model.encode(bank, precision=precision(config.run.precision), show_progress=True))
+class StartSources:
+    """What recall searches a bank by: its texts, and vectors of the model that is started from.
+
+    A question that several banks have is encoded once.
+    """
+
+    def __init__(self, config: RankerConfig):
+        self.config = config
+        self._vectors: dict[str, np.ndarray] = {}
+
+    def __call__(self, bank: QuestionBank) -> Sources:
+        new = bank.select([at for at, id in enumerate(bank.ids) if id not in self._vectors])
+        if len(new):
+            model, _ = start_model(self.config, bank)
+            found = model.encode(new, precision=precision(self.config.run.precision), show_progress=True)
+            self._vectors |= dict(zip(new.ids, found, strict=True))
+        return Sources.of(bank, np.stack([self._vectors[id] for id in bank.ids]))
 
 
-def validation_pairs(config: RankerConfig) -> tuple[QuestionBank, ExercisePairs] | None:
+def validation_pairs(config: RankerConfig, sources: StartSources) -> tuple[QuestionBank, ExercisePairs] | None:
     """A tenth as many queries, of ``valid``, with candidates of ``train`` and ``valid``; None where there are none."""
     whole = config.data.load()
     splits = np.asarray(whole.column("split"), dtype=object)
@@ -257,7 +270,7 @@ def validation_pairs(config: RankerConfig) -> tuple[QuestionBank, ExercisePairs]
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None
-    return bank, made_pairs(bank, similarity, start_sources(config, bank), queries, config.counts, config.run.seed)
+    return bank, made_pairs(bank, similarity, sources(bank), queries, config.counts, config.run.seed)
 
 
 def out_of_fold(
