@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.evaluation.metrics import mean_average_precision
+from tqnet.evaluation.sources import source_digest
 from tqnet.files import atomic
 from tqnet.libraries import precision
 from tqnet.modeling.cross_encoder import CrossEncoder, TaskHead
@@ -34,7 +35,7 @@ from tqnet.modeling.experts import TaskExperts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
-from tqnet.search.recall import TEXT_WEIGHT
+from tqnet.search.evidence import WEIGHTS
 from tqnet.training import session
 from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
@@ -59,6 +60,8 @@ class RankerConfig(RecipeConfig):
             that it does not find have little in common with the query, and teach that little is better than much.
             A file ``data.pairs`` takes the place of all these.
         label_noise: Share of the labels that is turned round on purpose, to see what confident learning is worth.
+            NOTE: a start model that was fine-tuned on the same groups has seen the right ones, and its cosines are
+            part of the evidence: labels are told from noise more easily than where all that is known has noise.
         analyses: Also learn from analyses, where questions have any: T2 and T3.
         experts: The tasks' coefficients are learnt; else they are
         coefficients: of T1, T2 and T3, scaled to sum to 1 over the tasks that a pair has.
@@ -134,12 +137,20 @@ class MultiTaskRanker(nn.Module):
             return torch.stack(logits, 1), self.experts(torch.stack(features, 1), has)
         return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
 
+    @torch.no_grad()
     def calibrate(self, pairs: ExercisePairs) -> None:
-        """Logits of which the labels follow from recall's score, as far as they do: with noise, not of far."""
-        scores = pairs.evidence @ [[1.0], [TEXT_WEIGHT]]
-        slope = LogisticRegression(C=100).fit(scores, pairs.similar).coef_.item()
-        for head in self.heads:
-            cast(TaskHead, head).scale.data.fill_(max(1.0, slope))
+        """Start from the evidence, and be no surer of it than the labels, noise and all, allow.
+
+        The first task's head starts without the cosine of texts that are read together, the others have nothing else.
+        """
+        slope = 1.0
+        if 0 < pairs.similar.sum() < len(pairs):
+            fitted = LogisticRegression(C=100).fit(pairs.evidence @ np.array(WEIGHTS)[:, None], pairs.similar)
+            slope = max(slope, fitted.coef_.item())
+        for number, head in enumerate(self.heads):
+            weights = (0.0, *WEIGHTS) if number == 0 else (1.0, 0.0, 0.0)
+            cast(TaskHead, head).weights.copy_(torch.tensor(weights))
+            cast(TaskHead, head).scale.fill_(slope)
 
     @torch.no_grad()
     def centre(self, accelerator: Accelerator, task: Tensor, evidence: Tensor, **batch: Tensor) -> None:
@@ -161,7 +172,7 @@ def main(config: RankerConfig) -> Path:
     similarity = similar_questions(bank, config.data)
     if config.folds:
         check_installed()  # before hours of training
-    sources = StartSources(config)
+    sources = StartSources(config, bank)
     pairs = training_pairs(config, bank, similarity, sources, accelerator)
     if config.analyses and not any(bank.column("analysis")):
         log.info("no training question has an analysis: the first task is the only one")
@@ -195,7 +206,10 @@ def training_pairs(
         with atomic(identity) as temporary:
             temporary.write_text(json.dumps(provenance.identity, indent=1) + "\n", encoding="utf-8")
     accelerator.wait_for_everyone()
-    pairs = ExercisePairs.load(kept, bank)
+    try:
+        pairs = ExercisePairs.load(kept, bank)
+    except KeyError:
+        raise ConfigError(f"run.out: {kept} is of an earlier version; choose another folder") from None
     log.info("%d pairs, %d of them similar", len(pairs), pairs.similar.sum())
     return pairs
 
@@ -224,7 +238,7 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
     with session.settings_at_fault():
         judged = read_pairs(config.data.pairs, whole, 0.5, config.data.error_policy)
     own = judged.select([row[name] for name in bank.ids])
-    evidence = sources.of_pairs(own.first, own.second)
+    evidence = sources.evidence(own.first, own.second)
     return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), evidence)
 
 
@@ -243,19 +257,22 @@ class StartSources:
     """What recall searches a bank by: its texts, and vectors of the model that is started from.
 
     A question that several banks have is encoded once.
+
+    Args:
+        training: The questions that a model without a start has its vocabulary from.
     """
 
-    def __init__(self, config: RankerConfig):
-        self.config = config
+    def __init__(self, config: RankerConfig, training: QuestionBank):
+        self.config, self.training = config, training
         self._vectors: dict[str, np.ndarray] = {}
 
     def __call__(self, bank: QuestionBank) -> Sources:
         new = bank.select([at for at, id in enumerate(bank.ids) if id not in self._vectors])
         if len(new):
-            model, _ = start_model(self.config, bank)
+            model, _ = start_model(self.config, self.training)
             found = model.encode(new, precision=precision(self.config.run.precision), show_progress=True)
             self._vectors |= dict(zip(new.ids, found, strict=True))
-        return Sources.of(bank, np.stack([self._vectors[id] for id in bank.ids]))
+        return Sources(bank, np.stack([self._vectors[id] for id in bank.ids]))
 
 
 def validation_pairs(config: RankerConfig, sources: StartSources) -> tuple[QuestionBank, ExercisePairs] | None:
@@ -319,7 +336,7 @@ def train(
     """The cross-encoder of ``pairs``; its folder."""
     model, processor = start_model(config, bank)
     with session.settings_at_fault():  # more tokens than the encoder has positions
-        cross = CrossEncoder(model, config.length)
+        cross = CrossEncoder(model, config.length, config.model.start and source_digest(config.model.start))
     ranker = MultiTaskRanker(cross, config)
     ranker.calibrate(pairs)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)

@@ -36,6 +36,7 @@ class QuesCoConfig(RecipeConfig):
     Attributes:
         hierarchy: Whether questions are ranked by their concepts; without, the augmented question stands against
             all others ("w/o KHAR").
+        leaves: Of the hierarchy, the finest concepts alone: questions share one, or none.
         form: Of the loss, see `tqnet.objectives.rince`.
         temperatures: Of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing; by default
             the paper's, interpolated where the hierarchy has not three levels.
@@ -51,6 +52,7 @@ class QuesCoConfig(RecipeConfig):
         )
     )
     hierarchy: bool = True
+    leaves: bool = False
     form: str = "in"
     temperatures: list[float] | None = None
     queue: int = 1600
@@ -73,7 +75,7 @@ def main(config: QuesCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     check_queue(config.queue, len(bank), "training questions")
-    ranks = KeyRanks.of(bank, hierarchy=config.hierarchy)
+    ranks = KeyRanks.of(bank, hierarchy=config.hierarchy, leaves=config.leaves)
     try:
         temperatures = temperatures_for(ranks.depth, config.temperatures).to(accelerator.device)
     except ValueError as error:

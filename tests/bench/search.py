@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,15 @@ import psutil
 import pyarrow as pa
 from tqdm import tqdm
 
+from tqnet.files import atomic
 from tqnet.questions import Question
+from tqnet.search.engines import Place
 from tqnet.search.filters import Filter
 from tqnet.search.index import Index
 from tqnet.search.lance import LanceEngine
-from tqnet.search.recall import Recall
-from tqnet.search.records import schema, unit
+from tqnet.search.rank import Rank
+from tqnet.search.recall import Candidate, Recall
+from tqnet.search.records import question_of, schema, unit
 
 #: Share of the questions that a filter keeps, by their difficulty in per cent.
 KEPT = (100, 50, 10, 1)
@@ -73,8 +78,10 @@ def vectors_of(table: pa.Table) -> np.ndarray:
 
 
 def build(like: Index, count: int, folder: Path) -> dict[str, float]:
-    """An index of so many records like those of ``like`` at ``folder``; what it took."""
-    source, engine = whole(like), Index.create(folder, like.manifest).engine
+    """An index of so many records like those of ``like`` at ``folder``, in LanceDB; what it took."""
+    shutil.rmtree(folder, ignore_errors=True)  # what a run that was stopped has left
+    manifest = replace(like.manifest, **asdict(Place()))
+    source, engine = whole(like), Index.create(folder, manifest).engine
     started = time.perf_counter()
     for table in tqdm(repeated(source, count), total=-(-count // _CHUNK), desc="build"):
         engine.add(table)
@@ -136,7 +143,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     found["search, 100 %"] = _clock(search, len(rows))
     found["MiB of memory, with the model"] = round(psutil.Process().memory_info().rss / 2**20)
     if ranker:
-        found["ranking of 20"] = clock_ranker(ranker, questions, rng)
+        found |= clock_ranker(ranker, source, rng)
     bm25 = bm25s.BM25()
     texts = [text.split() for table in engine.scan(["stem"]) for text in table["stem"].to_pylist()]
     bm25.index(texts, show_progress=False)
@@ -144,22 +151,36 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     return found
 
 
-def clock_ranker(folder: Path, questions: Sequence[Question], rng: np.random.Generator) -> dict[str, float]:
-    """Of 20 candidates, each with the query as one text of 160 tokens."""
+def clock_ranker(folder: Path, source: pa.Table, rng: np.random.Generator) -> dict[str, dict[str, float]]:
+    """Of 20 candidates, each with the query as one text of 160 tokens; without figures, and where all have some."""
     from tqnet.libraries import precision
     from tqnet.modeling.cross_encoder import CrossEncoder
 
     cross = CrossEncoder.from_pretrained(folder)
     cross.length = 160
-    long = sorted(questions, key=lambda question: -len(question.stem))[: len(questions) // 4]
     chosen = precision("auto")
 
-    def rank(i: int) -> None:
-        pairs = [(long[i % len(long)], long[j]) for j in rng.choice(len(long), 20)]
-        cross.probabilities(pairs, np.zeros((20, 2)), precision=chosen)
+    def score(query: Question, some: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
+        return cross.probabilities([(query, one) for one in some], evidence, precision=chosen)
 
-    rank(0)
-    return _clock(rank, 20)
+    rank = Rank(score)
+    rows = source.select(["question", "images"]).to_pylist()
+    longest = sorted((question_of(row["question"], row["images"]) for row in rows), key=lambda one: -len(one.content))
+    pictured = [one for one in longest if one.images][:500]
+    found = {}
+    for name, questions in {
+        "ranking of 20": [replace(one, images=()) for one in longest[:500]],
+        "ranking of 20, with figures": pictured if cross.encoder.config.reads_images else [],
+    }.items():
+        if questions:
+
+            def search(i: int, questions: Sequence[Question] = questions) -> None:
+                chosen = [questions[j] for j in rng.choice(len(questions), 21)]
+                rank(chosen[0], [Candidate(one, 0.0) for one in chosen[1:]])
+
+            search(0)
+            found[name] = _clock(search, 20)
+    return found
 
 
 def _question(row: dict[str, Any]) -> Question:
@@ -211,7 +232,9 @@ def main() -> None:
         return
     if not took.exists():
         args.out.mkdir(parents=True, exist_ok=True)
-        took.write_text(json.dumps(build(like, args.questions, folder)))
+        built = build(like, args.questions, folder)
+        with atomic(took) as temporary:
+            temporary.write_text(json.dumps(built))
     command = [sys.executable, "-m", "tests.bench.search", *sys.argv[1:], "--measure"]
     answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     print(json.dumps(json.loads(took.read_text()) | json.loads(answer), indent=2))

@@ -164,7 +164,7 @@ def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) ->
         assert 0 < low <= numbers["r@20"] <= high <= 1
         assert numbers["queries"] > 100
     assert found["exact text, concepts known"]["r@20"] >= found["exact text"]["r@20"]  # its groups are concepts
-    weights = ["--text-weights", "0", "0.25"]
+    weights = ["--text-weights", "0", "0.25", "0.25"]
     assert main(["evaluate", "recall", index, "--similar-level", "3", *weights, "--json"]) == 0
     weighted = json.loads(capsys.readouterr().out)
     assert list(weighted) == [*alone, "both, by score, text 0", "both, by score, text 0.25"]

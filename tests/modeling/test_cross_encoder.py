@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import save_file
 from torch.nn import functional as F
 
 from tqnet.modeling.cross_encoder import CrossEncoder
@@ -15,7 +16,10 @@ from tqnet.questions import QuestionBank
 
 @pytest.fixture
 def cross(tiny_model: TQNetModel) -> CrossEncoder:
-    return CrossEncoder(copy.deepcopy(tiny_model), length=120).eval()
+    made = CrossEncoder(copy.deepcopy(tiny_model), length=120).eval()
+    torch.nn.init.normal_(made.head.score.weight)  # as if it were trained
+    torch.nn.init.constant_(made.head.scale, 1.0)
+    return made
 
 
 def test_two_texts_as_one(tiny_model: TQNetModel) -> None:
@@ -68,8 +72,16 @@ def test_saved_and_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path
     assert not loaded.training
     evidence = np.array([[0.5, 0.0], [0.7, 1.0]])
     np.testing.assert_allclose(loaded.probabilities(pairs, evidence), cross.probabilities(pairs, evidence), atol=1e-6)
+    assert loaded.searched_by is None
+    head = tmp_path / "ranker" / "cross_encoder.safetensors"
+    save_file({"scale": torch.tensor(1.0)}, head)  # that of another version
+    with pytest.raises(ValueError, match=r"cross_encoder.safetensors: not as this version of finetune/ranker.py"):
+        CrossEncoder.from_pretrained(tmp_path / "ranker")
+    head.write_bytes(b"half")
+    with pytest.raises(ValueError, match=r"cross_encoder.safetensors: not as this version"):
+        CrossEncoder.from_pretrained(tmp_path / "ranker")
     (tmp_path / "ranker" / "cross_encoder.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"cross_encoder.json: not as finetune/ranker.py writes it"):
+    with pytest.raises(ValueError, match=r"cross_encoder.json: not as this version"):
         CrossEncoder.from_pretrained(str(tmp_path / "ranker"))
     cross.encoder.save_pretrained(tmp_path / "encoder")
     with pytest.raises(FileNotFoundError, match="no ranker"):
@@ -97,7 +109,16 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
     assert cosines[1] > cosines[0]
     evidence = torch.tensor([[0.9, 0.0], [0.2, 1.0], [0.2, 0.0]])
     features, logits = cross.head(vectors, cosines, evidence)
-    likeness = cosines + evidence[:, 0] + 0.25 * evidence[:, 1]
+    likeness = cosines + evidence.sum(1)
     torch.testing.assert_close(
         logits, cross.head.score(features).squeeze(-1) + cross.head.scale * (likeness - cross.head.centre)
     )
+
+
+def test_what_tells_candidates_apart_is_not_rounded_away(cross: CrossEncoder) -> None:
+    evidence = torch.stack([torch.linspace(0.8, 0.82, 40), torch.full((40,), 0.3)], 1)
+    vectors, cosines = torch.zeros(40, cross.encoder.config.hidden_size), torch.ones(40)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        logits = cross.head(vectors, cosines, evidence)[1]
+    assert len(set(logits.tolist())) == 40
+    assert (logits.diff() > 0).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from collections.abc import Callable
@@ -10,12 +11,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from finetune import ranker
 from tqnet.cli import main
 from tqnet.modeling.cross_encoder import CrossEncoder
+from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
+from tqnet.search.evidence import WEIGHTS
 from tqnet.training.config import ConfigError
+from tqnet.training.exercise_pairs import ExercisePairs
 
 ROOT = Path(__file__).parents[2]
 FEW = ["seeds=30", "recalled=4", "similar=1", "concept=1", "random=1", "length=64", "run.batch_size=8"]
@@ -41,16 +46,32 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
     assert main(["index", bank, "--model", str(run.out / "folds" / "0" / "model"), "--out", index]) == 0
     capsys.readouterr()
+    ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
+    ended.write_text(json.dumps({"length": 64, "searched_by": "of another model"}))
+    assert main(["search", index, "--text", "Find x.", "--ranker", str(ended.parent)]) == 1
+    assert "trained beside vectors of another model (files of another model)" in capsys.readouterr().err
     named = f"ranker={run.out / 'model'}"
     out = tmp_path / "ranking"
     few = ["--first", "5", "--queries", "4"]
     assert main(["evaluate", "ranking", index, named, *few, "--json", "--out", str(out)]) == 0
     assert "rankers: `ranker: files " in (out / "results.md").read_text()
     scores = json.loads(capsys.readouterr().out)
-    assert list(scores) == ["order of recall", "ranker"]
+    assert list(scores) == ["order of recall", "cosine and words", "ranker"]
     # Of five candidates any order has the same five first.
     assert scores["ranker"]["p@5"] == scores["order of recall"]["p@5"]
     assert scores["ranker"]["queries"] == 4
+
+
+def test_labels_of_one_kind_leave_the_evidence_as_it_is(tiny_model: TQNetModel) -> None:
+    model = ranker.MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), ranker.RankerConfig())
+    some = np.arange(6)
+    evidence = np.random.default_rng(0).random((6, 2)).astype(np.float32)
+    model.calibrate(ExercisePairs(some, some + 6, np.ones(6, dtype=bool), ("judged",) * 6, evidence))
+    first, second, _ = model.heads
+    vectors, cosines = torch.randn(6, tiny_model.config.hidden_size), torch.rand(6)
+    order = first(vectors, cosines, torch.from_numpy(evidence))[1].argsort()
+    assert order.tolist() == (evidence @ WEIGHTS).argsort().tolist()
+    assert second(vectors, cosines, torch.zeros(6, 2))[1].argsort().tolist() == cosines.argsort().tolist()
 
 
 def test_the_first_task_alone_learns(train: Callable[..., Any]) -> None:

@@ -23,7 +23,7 @@ def index(tmp_path: Path) -> Index:
     return made
 
 
-def test_what_was_found_beforehand_is_what_recall_finds(index: Index) -> None:
+def test_what_was_found_beforehand_is_what_recall_finds(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Precomputed(index).candidates("q003", 5) is None
     assert precompute(index, 12) == 60
     for number in (0, 3, 59):
@@ -33,6 +33,9 @@ def test_what_was_found_beforehand_is_what_recall_finds(index: Index) -> None:
         assert found == expected
     assert Precomputed(index).candidates("q003", 11) is None  # these would be merged otherwise
     assert Precomputed(index).candidates("it's nobody", 12) is None
+    with monkeypatch.context() as patch:
+        patch.setattr(precomputed, "TEXT_WEIGHT", 0.5)  # another version's order
+        assert Precomputed(index).candidates("q003", 12) is None
     data = index.folder / "precomputed" / "candidates.lance"
     for file in (data / "data").iterdir():
         file.write_bytes(file.read_bytes()[:9])

@@ -10,8 +10,9 @@ import pytest
 from tests.search.samples import make_questions
 from tqnet.questions import Question
 from tqnet.search import rank
+from tqnet.search.evidence import evidence
 from tqnet.search.rank import Rank
-from tqnet.search.recall import Candidate, evidence
+from tqnet.search.recall import Candidate
 
 QUERY = Question(id="query", stem="Find the area.")
 
@@ -79,9 +80,12 @@ def test_no_candidate() -> None:
     assert Rank(last_is_best)(QUERY, []).candidates == []
 
 
-def test_what_recall_found_candidates_by_is_handed_on() -> None:
-    words = {3: 8.0, 20: 16.0}
-    given = [replace(one, cosine=one.score, words=words.get(at)) for at, one in enumerate(candidates())]
+def test_the_evidence_of_each_candidate_is_handed_on() -> None:
+    texts = {3: "Find the area.", 20: "Find it."}
+    given = [
+        replace(one, cosine=one.score, question=replace(one.question, stem=texts.get(at, "Solve $x = 2$.")))
+        for at, one in enumerate(candidates())
+    ]
     seen = []
 
     def by_evidence(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
@@ -89,8 +93,10 @@ def test_what_recall_found_candidates_by_is_handed_on() -> None:
         return evidence.sum(1)
 
     found = Rank(by_evidence, first=20)(QUERY, given)
-    expected = np.array([(one.score, words.get(at, 0.0) / 16) for at, one in enumerate(given[:20])])
-    np.testing.assert_allclose(np.concatenate(seen), expected, atol=1e-6)
+    cosines, words = np.concatenate(seen).T
+    np.testing.assert_allclose(cosines, [one.score for one in given[:20]], atol=1e-6)
+    assert words.argmax() == 3
+    assert words[3] == 1
     assert found.candidates[0].question.id == "q003"
-    assert evidence([]).shape == (0, 2)
-    assert not evidence(candidates()).any()  # neither source was asked
+    assert evidence(QUERY, []).shape == (0, 2)
+    assert not evidence(QUERY, candidates())[:, 0].any()  # vectors were not asked

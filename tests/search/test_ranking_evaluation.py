@@ -10,9 +10,9 @@ import pytest
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, Similarity
 from tqnet.search.evaluation import index_bank
+from tqnet.search.evidence import WEIGHTS
 from tqnet.search.lance import LanceEngine
-from tqnet.search.ranking_evaluation import RECALL, evaluate_ranking, ranking_table, recalled
-from tqnet.search.recall import TEXT_WEIGHT
+from tqnet.search.ranking_evaluation import RECALL, START, evaluate_ranking, ranking_table, recalled
 from tqnet.search.records import records, schema
 
 
@@ -37,11 +37,11 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
         return np.array([float(query.group == candidate.group) for query, candidate in pairs])
 
     def likeness(pairs: Sequence[tuple[Question, Question]], evidence: np.ndarray) -> np.ndarray:
-        return evidence @ [1, TEXT_WEIGHT]
+        return evidence @ WEIGHTS
 
     results = evaluate_ranking(queries, bank, {"right": knows, "wrong": lambda *of: -knows(*of), "same": likeness})
-    assert list(results) == [RECALL, "right", "wrong", "same"]
-    np.testing.assert_allclose(results["same"].precision[5], results[RECALL].precision[5])
+    assert list(results) == [RECALL, START, "right", "wrong", "same"]
+    np.testing.assert_allclose(results["same"].precision[5], results[START].precision[5])
     found = np.array([min(5, int(one.similar.sum())) / 5 for one in queries])
     np.testing.assert_allclose(results["right"].precision[5], found)
     assert results["wrong"].precision[5].max() == 0
@@ -50,10 +50,12 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     low, high = results["right"].interval(5, over=results[RECALL])
     assert 0 < low < high
     lines = ranking_table(results, 30).text().splitlines()
-    assert lines[3].split()[0] == "right"
-    assert f"{(found - first).mean():+.3f}" in lines[3]
+    assert lines[4].split()[0] == "right"
+    start = results[START].precision[5]
+    assert f"{(found - start).mean():+.3f}" in lines[4]
     with pytest.raises(ValueError, match="is the name of what rankers are compared with"):
         evaluate_ranking(queries, bank, {RECALL: knows})
+    assert first.mean() != start.mean()
 
 
 def test_nobody_has_five_similar_ones(engine: LanceEngine) -> None:

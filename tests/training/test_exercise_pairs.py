@@ -8,7 +8,10 @@ import pytest
 
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
-from tqnet.search.recall import TEXT_WEIGHT
+from tqnet.search.evidence import evidence
+from tqnet.search.lance import LanceEngine
+from tqnet.search.recall import Recall
+from tqnet.search.records import records, schema
 from tqnet.training.confident import confident
 from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, Sources, made_pairs
 
@@ -16,10 +19,14 @@ COUNTS = {"similar": 3, "recalled": 6, "concept": 2, "random": 2}
 
 
 @pytest.fixture(scope="module")
-def pairs(sample_bank: QuestionBank) -> ExercisePairs:
+def vectors(sample_bank: QuestionBank) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(len(sample_bank), 8)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def pairs(sample_bank: QuestionBank, vectors: np.ndarray) -> ExercisePairs:
     similarity = Similarity.from_groups(sample_bank)
-    vectors = np.random.default_rng(0).normal(size=(len(sample_bank), 8))
-    sources = Sources.of(sample_bank, vectors)
+    sources = Sources(sample_bank, vectors)
     return made_pairs(sample_bank, similarity, sources, np.flatnonzero(similarity.has_similar)[:25], COUNTS, seed=0)
 
 
@@ -52,17 +59,21 @@ def test_saved_and_loaded(pairs: ExercisePairs, sample_bank: QuestionBank, tmp_p
         np.testing.assert_array_equal(getattr(loaded, name), getattr(pairs, name))
 
 
-def test_evidence_is_what_recall_would_find(pairs: ExercisePairs, sample_bank: QuestionBank) -> None:
-    cosines, text = pairs.evidence.T
-    vectors = np.random.default_rng(0).normal(size=(len(sample_bank), 8))
-    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    np.testing.assert_allclose(cosines, (unit[pairs.query] * unit[pairs.candidate]).sum(1), atol=1e-5)
-    assert ((text >= 0) & (text <= 1)).all()
-    score = cosines + TEXT_WEIGHT * text
-    recalled = np.array(pairs.kind) == "recalled"
-    for query in np.unique(pairs.query):
+def test_evidence_is_what_a_ranker_is_given_when_it_is_asked(
+    pairs: ExercisePairs, sample_bank: QuestionBank, vectors: np.ndarray, tmp_path: Path
+) -> None:
+    engine = LanceEngine(tmp_path, schema(8))
+    engine.add(records(list(sample_bank), vectors))
+    place = {id: at for at, id in enumerate(sample_bank.ids)}
+    for query in np.unique(pairs.query)[:8].tolist():
         own = pairs.query == query
-        assert score[own & recalled].min() >= score[own & ~recalled].max()
+        expected = dict(zip(pairs.candidate[own].tolist(), pairs.evidence[own], strict=True))
+        candidates = Recall(engine)(sample_bank[query], vectors[query], 100, duplicates=True)
+        numbers = [place[one.question.id] for one in candidates]
+        asked = dict(zip(numbers, evidence(sample_bank[query], candidates), strict=True))
+        both = expected.keys() & asked.keys()
+        assert len(both) > 3
+        np.testing.assert_allclose([asked[at] for at in both], [expected[at] for at in both], atol=1e-5)
 
 
 def test_folds_part_queries(pairs: ExercisePairs) -> None:

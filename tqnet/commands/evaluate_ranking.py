@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
+from tqnet.commands.ranking import load_ranker
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of
 
@@ -47,7 +48,6 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
-    from tqnet.modeling.cross_encoder import CrossEncoder
     from tqnet.search.evaluation import index_bank
     from tqnet.search.ranking_evaluation import evaluate_ranking, ranking_table, recalled
 
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
     folders = dict(_named(ranker) for ranker in args.rankers)
     if len(folders) < len(args.rankers):
         raise ValueError(f"two rankers of one name: {', '.join(args.rankers)}")
-    models = {name: CrossEncoder.from_pretrained(folder, args.device) for name, folder in folders.items()}
     index = open_index(args.index)
+    models = {name: load_ranker(folder, index, args.device) for name, folder in folders.items()}
     bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
     similarity, without = similarity_of(args, bank), rows_left_out(args, bank)

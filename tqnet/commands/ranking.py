@@ -13,8 +13,10 @@ from tqnet.commands.encode import whole_number
 if TYPE_CHECKING:
     import numpy as np
 
+    from tqnet.modeling.cross_encoder import CrossEncoder
     from tqnet.questions import Question
     from tqnet.questions.pairs import Classify
+    from tqnet.search.index import Index
     from tqnet.search.rank import Rank
     from tqnet.search.rerank import Rerank
 
@@ -71,21 +73,42 @@ def amount(text: str) -> float:
     return value
 
 
-def rank_of(args: argparse.Namespace) -> Rank | None:
-    """The ranking stage; None without ``--ranker``."""
+def rank_of(args: argparse.Namespace, index: Index) -> Rank | None:
+    """The ranking stage of searches in ``index``; None without ``--ranker``.
+
+    Raises:
+        ValueError: The ranker was trained for another index.
+    """
     if not args.ranker:
         return None
     from tqnet.libraries import precision
-    from tqnet.modeling.cross_encoder import CrossEncoder
     from tqnet.search.rank import Rank
 
-    cross = CrossEncoder.from_pretrained(Path(args.ranker), args.device)
+    cross = load_ranker(args.ranker, index, args.device)
     chosen = precision(args.precision, args.device)
 
     def score(query: Question, candidates: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
         return cross.probabilities([(query, one) for one in candidates], evidence, args.batch_size, chosen)
 
     return Rank(score, args.rank_first, args.deadline)
+
+
+def load_ranker(folder: str | Path, index: Index, device: str | None) -> CrossEncoder:
+    """A model of finetune/ranker.py for searches in ``index``.
+
+    Raises:
+        FileNotFoundError: ``folder`` has none.
+        ValueError: It was trained beside vectors of another model.
+    """
+    from tqnet.modeling.cross_encoder import CrossEncoder
+
+    cross = CrossEncoder.from_pretrained(folder, device)
+    if None not in (cross.searched_by, index.manifest.digest) and cross.searched_by != index.manifest.digest:
+        raise ValueError(
+            f"{folder}: trained beside vectors of another model (files {cross.searched_by}) than those of "
+            f"{index.folder} (files {index.manifest.digest}); train it with model.start={index.manifest.model}"
+        )
+    return cross
 
 
 def rerank_of(args: argparse.Namespace) -> Rerank | None:

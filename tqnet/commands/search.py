@@ -67,8 +67,9 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("the query is one of --text and --image, --id, or --queries")
     where = [read_filter(condition) for condition in args.filter]
     by = SOURCES if args.by == "both" else (args.by,)
-    rank, rerank = rank_of(args), rerank_of(args)
+    rerank = rerank_of(args)
     index = open_index(args.index)
+    rank = rank_of(args, index)
     if args.id is not None:
         searcher = Searcher(index, rank=rank)
         queries = iter([searcher.of_index(args.id)])

@@ -81,7 +81,8 @@ def run(args: argparse.Namespace) -> int:
         curriculum=Curriculum.load(Path(args.curriculum)) if args.curriculum else None,
     )
     with _listen(args.host, args.port) as listening:
-        searcher = open_searcher(open_index(args.index), args, rank_of(args))
+        index = open_index(args.index)
+        searcher = open_searcher(index, args, rank_of(args, index))
         shown = f"[{args.host}]" if ":" in args.host else args.host
         print(f"{args.index}: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends)", flush=True)
         config = uvicorn.Config(

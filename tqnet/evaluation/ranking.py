@@ -30,9 +30,6 @@ class Ranker(ABC):
         self._by_id = np.empty(len(ids), dtype=np.int64)
         self._by_id[np.argsort(np.asarray(ids, dtype=object), kind="stable")] = np.arange(len(ids))
 
-    def __len__(self) -> int:
-        return len(self._by_id)
-
     @abstractmethod
     def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
         """Score of each query with each question of the corpus, ``[queries, corpus]``; larger is nearer."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -23,15 +24,20 @@ from tqnet.questions import Question
 _HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
 
 
+_OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
+
+#: Numbers that search knows of a pair (`tqnet.search.evidence`).
+EVIDENCE = 2
+
+
 class TaskHead(nn.Module):
     """What one task makes of a pair: a representation of its own, and a score.
 
     NOTE: FSE scores the pair's vector alone, which means nothing before it is trained. To it comes how alike the two
-    are: the cosine of their texts, each read beside the other, and what recall found them by. So training starts from
-    the order of recall, and learns what to change.
+    are: what search knows of them beforehand, and the cosine of their texts, each read beside the other.
 
     Attributes:
-        weights: Of the cosine, and of recall's evidence: what they are worth as likeness.
+        weights: Of that cosine, and of the evidence: what they are worth as likeness.
         scale, centre: The logit of a likeness of 1, and the likeness of even odds.
     """
 
@@ -39,19 +45,22 @@ class TaskHead(nn.Module):
         super().__init__()
         self.dense = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
-        self.weights = nn.Parameter(torch.tensor([1.0, 1.0, 0.25]))  # the last two as recall weighs them
+        nn.init.zeros_(self.score.weight)  # it starts with nothing to say
+        nn.init.zeros_(self.score.bias)
+        self.weights = nn.Parameter(torch.ones(1 + EVIDENCE))
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.centre = nn.Parameter(torch.tensor(0.5))
 
     def likeness(self, cosines: Tensor, evidence: Tensor) -> Tensor:
-        """Cosines of the sides [p] and recall's evidence [p, 2] -> how alike the sides are [p]."""
-        return torch.cat([cosines[:, None], evidence], 1) @ self.weights
+        """Cosines of the sides [p] and evidence [p, 2] -> how alike the sides are [p]."""
+        # No product of matrices: under autocast, its rounding would swallow what tells candidates apart.
+        return (torch.cat([cosines[:, None], evidence], 1) * self.weights).sum(1)
 
     def forward(self, pairs: Tensor, cosines: Tensor, evidence: Tensor) -> tuple[Tensor, Tensor]:
         """Vectors of pairs [p, h], and what :meth:`likeness` takes -> features [p, h] and logits [p]."""
         features = F.gelu(self.dense(pairs))
         likeness = self.likeness(cosines, evidence)
-        return features, self.score(features).squeeze(-1) + self.scale * (likeness - self.centre)
+        return features, self.score(features).squeeze(-1).float() + self.scale * (likeness - self.centre)
 
 
 class CrossEncoder(nn.Module):
@@ -59,17 +68,18 @@ class CrossEncoder(nn.Module):
 
     Args:
         length: Tokens of a pair; more are cut.
+        searched_by: Digest of the files of the model whose cosines are the evidence; None of one without files.
 
     Raises:
         ValueError: The encoder has no positions for so many.
     """
 
-    def __init__(self, encoder: QuestionEncoder, length: int):
+    def __init__(self, encoder: QuestionEncoder, length: int, searched_by: str | None = None):
         super().__init__()
         positions = getattr(encoder.config.get_text_config(), "max_position_embeddings", length)
         if not 3 < length <= positions:
             raise ValueError(f"length: pairs of {length} tokens, but the encoder reads 4 to {positions}")
-        self.encoder, self.length = encoder, length
+        self.encoder, self.length, self.searched_by = encoder, length, searched_by
         self._separator = encoder.processor.tokenizer.sep_token_id
         self.head = TaskHead(encoder.config.hidden_size)
 
@@ -79,7 +89,7 @@ class CrossEncoder(nn.Module):
         return self.encoder.cells_per_image
 
     def forward(self, evidence: Tensor, **batch: Tensor) -> Tensor:
-        """Recall's evidence [p, 2] and a packed batch of pairs, each as one question -> logits [p]."""
+        """Evidence [p, 2] and a packed batch of pairs, each as one question -> logits [p]."""
         return self.head(*self.read(**batch), evidence)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
@@ -98,7 +108,8 @@ class CrossEncoder(nn.Module):
         self.encoder.save_pretrained(folder)
         save_file({name: of.cpu().contiguous() for name, of in self.head.state_dict().items()}, folder / _HEAD)
         with atomic(folder / _SETTINGS) as temporary:
-            temporary.write_text(json.dumps({"length": self.length}) + "\n", encoding="utf-8")
+            settings = {"length": self.length, "searched_by": self.searched_by}
+            temporary.write_text(json.dumps(settings) + "\n", encoding="utf-8")
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], device: str | torch.device | None = None) -> CrossEncoder:
@@ -109,17 +120,21 @@ class CrossEncoder(nn.Module):
 
         Raises:
             FileNotFoundError: It is no folder of that kind.
-            ValueError: Its settings are damaged.
+            ValueError: It is damaged, or of an earlier version.
         """
         folder = Path(folder)
         if not (folder / _SETTINGS).is_file():
             raise FileNotFoundError(f"{folder}: no ranker ({_SETTINGS} is missing); finetune/ranker.py makes one")
         try:
-            length = int(json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))["length"])
+            settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+            length, searched_by = int(settings["length"]), settings["searched_by"]
         except (KeyError, TypeError, ValueError):
-            raise ValueError(f"{folder / _SETTINGS}: not as finetune/ranker.py writes it") from None
-        cross = cls(load_model(folder), length)
-        cross.head.load_state_dict(load_file(folder / _HEAD))
+            raise ValueError(f"{folder / _SETTINGS}: {_OTHER}") from None
+        cross = cls(load_model(folder), length, searched_by)
+        try:
+            cross.head.load_state_dict(load_file(folder / _HEAD))
+        except (SafetensorError, RuntimeError, FileNotFoundError):  # other names, other shapes, no file
+            raise ValueError(f"{folder / _HEAD}: {_OTHER}") from None
         return cross.eval().to(device or accelerator() or "cpu")
 
     @torch.inference_mode()
@@ -134,7 +149,7 @@ class CrossEncoder(nn.Module):
         """That the questions of each pair, query and candidate, are similar: float32 [pairs].
 
         Args:
-            evidence: What recall found each candidate by, [pairs, 2] (:func:`tqnet.search.recall.evidence`).
+            evidence: Of each, [pairs, 2] (:func:`tqnet.search.evidence.evidence`).
         """
         encoder, processor = self.encoder, self.encoder.processor
         was_training = self.training

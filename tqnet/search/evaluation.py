@@ -46,8 +46,9 @@ KNOWN = (
 
 
 def weighted(weights: Iterable[float], ways: Sequence[Way] = WAYS) -> tuple[Way, ...]:
-    """The last of ``ways`` with each of these weights of the text."""
-    return tuple(replace(ways[-1], name=f"{ways[-1].name}, text {weight:g}", text_weight=weight) for weight in weights)
+    """The last of ``ways`` with each of these weights of the text, equal ones once."""
+    named = {f"{ways[-1].name}, text {weight:g}": weight for weight in weights}
+    return tuple(replace(ways[-1], name=name, text_weight=weight) for name, weight in named.items())
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from tqnet.search.engine import EngineError, SearchEngine
 from tqnet.search.filters import Filter
 from tqnet.search.index import Index
 from tqnet.search.lance import condition
-from tqnet.search.recall import CANDIDATES, Candidate, Recall
+from tqnet.search.recall import CANDIDATES, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Recall
 from tqnet.search.records import question_of
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
@@ -50,12 +50,12 @@ class Precomputed:
     def candidates(self, id: str, n: int) -> list[Candidate] | None:
         """A question's; None where there are none, or another number of them, or the index has changed since.
 
-        Another number is not cut from these: recall merges its two lists by how many are wanted.
+        Another number is not cut from these: how many are wanted says how far both sources are asked.
         """
         version = self._engine.version()
         try:
             stamp = _read_stamp(self._folder)
-            if not stamp.get("whole") or n != stamp["n"] or version != stamp["version"]:
+            if stamp != _stamp(version, n, whole=True):
                 return None
             table = lancedb.connect(str(self._folder)).open_table(_TABLE)
             rows = table.search().where(condition(Filter("id", "=", (id,)))).limit(1).to_arrow().to_pylist()
@@ -75,11 +75,11 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
     version = index.engine.version()
     if version is None:
         raise EngineError(f"{index.folder}: its engine does not tell when it has changed, so nothing can be kept")
-    folder, stamp = index.folder / _FOLDER, {"version": version, "n": n}
-    if {**_read_stamp(folder), "whole": False} != {**stamp, "whole": False}:
+    folder = index.folder / _FOLDER
+    if {**_read_stamp(folder), "whole": False} != _stamp(version, n, whole=False):
         (folder / _STAMP).unlink(missing_ok=True)  # first: without it nothing that follows is read
         shutil.rmtree(folder, ignore_errors=True)
-        _write_stamp(folder, {**stamp, "whole": False})
+        _write_stamp(folder, _stamp(version, n, whole=False))
     table = lancedb.connect(str(folder)).create_table(_TABLE, schema=_COLUMNS, exist_ok=True)
     done = set(table.search().select(["id"]).limit(table.count_rows()).to_arrow()["id"].to_pylist())
     recall = Recall(index.engine)
@@ -92,7 +92,7 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
                 bar.update(len(some))
     table.optimize()
     table.create_index("id", config=BTree())
-    _write_stamp(folder, {**stamp, "whole": True})
+    _write_stamp(folder, _stamp(version, n, whole=True))
     return table.count_rows()
 
 
@@ -114,12 +114,17 @@ def _candidates(engine: SearchEngine, row: dict[str, Any]) -> list[Candidate]:
     return [Candidate(question_of(one["question"], one["images"]), *scores[one["id"]]) for one in records]
 
 
-def _read_stamp(folder: Path) -> dict[str, int]:
+def _stamp(version: int | None, n: int, whole: bool) -> dict[str, Any]:
+    """What the candidates depend on, the way of recall included."""
+    return {"version": version, "n": n, "weights": [TEXT_WEIGHT, KNOWN_WEIGHT], "whole": whole}
+
+
+def _read_stamp(folder: Path) -> dict[str, Any]:
     file = folder / _STAMP
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
-def _write_stamp(folder: Path, stamp: dict[str, int]) -> None:
+def _write_stamp(folder: Path, stamp: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with atomic(folder / _STAMP) as temporary:
         temporary.write_text(json.dumps(stamp) + "\n", encoding="utf-8")

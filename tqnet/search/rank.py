@@ -11,13 +11,14 @@ import numpy as np
 
 from tqnet.questions import Question
 from tqnet.questions.bank import batched
-from tqnet.search.recall import Candidate, evidence
+from tqnet.search.evidence import evidence
+from tqnet.search.recall import Candidate
 
 #: Candidates that are scored at a time: between two of these the clock is looked at.
 _AT_ONCE = 8
 
-#: Query, candidates and what recall found them by, ``[candidates, 2]`` -> the probability that each is similar,
-#: ``[candidates]``.
+#: Query, candidates and their evidence ``[candidates, 2]`` (`tqnet.search.evidence`) -> the probability that each is
+#: similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
 
 
@@ -63,12 +64,10 @@ class Rank:
 
     def _ranked(self, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked:
         scores: list[float] = []
-        found_by = evidence(candidates)
         for some in batched(candidates[: self.first], _AT_ONCE):
             if end is not None and time.monotonic() >= end:
                 return Ranked(list(candidates), late=True)
-            own = found_by[len(scores) : len(scores) + len(some)]
-            scores += self.score(query, [one.question for one in some], own).tolist()
+            scores += self.score(query, [one.question for one in some], evidence(query, some)).tolist()
         if end is not None and time.monotonic() > end:
             return Ranked(list(candidates), late=True)
         scored = [replace(one, rank=of) for one, of in zip(candidates, scores, strict=False)]

@@ -13,13 +13,16 @@ from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
 from tqnet.search.evaluation import FIRST, similar_queries
-from tqnet.search.recall import CANDIDATES, Recall, evidence
+from tqnet.search.evidence import WEIGHTS, evidence
+from tqnet.search.recall import CANDIDATES, Recall
 
 #: Name of the order that is there before any model ranks.
 RECALL = "order of recall"
 
-#: Pairs of query and candidate, and what recall found them by, ``[pairs, 2]`` -> the probability that each is similar,
-#: ``[pairs]``.
+#: And of that which a ranker has before it is trained.
+START = "cosine and words"
+
+#: Pairs of query and candidate, and their evidence ``[pairs, 2]`` -> the probability that each is similar, ``[pairs]``.
 ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 
@@ -30,7 +33,7 @@ class Recalled:
     Attributes:
         query: Number of the question in the bank; ``group`` is its.
         candidates: Numbers of the questions, and in ``similar`` which of them are similar to it.
-        evidence: What recall found them by, ``[candidates, 2]``.
+        evidence: `tqnet.search.evidence.EVIDENCE` of each, ``[candidates, 2]``.
         relevant: How many of the whole bank are.
     """
 
@@ -93,11 +96,12 @@ def recalled(
     found = []
     for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        candidates = recall(replace(bank[at], knowledge=()), vector, max(CANDIDATES, first), duplicates=True)
-        numbers = np.array([place[one.question.id] for one in candidates[:first]], dtype=np.int64)
+        query = replace(bank[at], knowledge=())
+        candidates = recall(query, vector, max(CANDIDATES, first), duplicates=True)[:first]
+        numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
         neighbours = similarity.neighbours(at)
         similar = np.isin(numbers, neighbours)
-        found_by = evidence(candidates)[:first]
+        found_by = evidence(query, candidates)
         found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, found_by, len(neighbours)))
     return found
 
@@ -105,17 +109,18 @@ def recalled(
 def evaluate_ranking(
     queries: Sequence[Recalled], bank: QuestionBank, rankers: Mapping[str, ScorePairs]
 ) -> dict[str, RankingScores]:
-    """Of the order of recall, and of the order that each of ``rankers`` makes of the same candidates.
+    """Of the order of recall, of what rankers start from, and of the order that each of ``rankers`` makes.
 
     Raises:
-        ValueError: One has the name of the order of recall.
+        ValueError: One has the name of what is there without it.
     """
-    if RECALL in rankers:
-        raise ValueError(f"{RECALL!r} is the name of what rankers are compared with")
+    if taken := {RECALL, START} & rankers.keys():
+        raise ValueError(f"{min(taken)!r} is the name of what rankers are compared with")
     pairs = [(bank[one.query], bank[int(at)]) for one in queries for at in one.candidates]
     found_by = np.concatenate([one.evidence for one in queries])
     ends = np.cumsum([len(one.candidates) for one in queries])[:-1]
     results = {RECALL: _scores(queries, [np.arange(len(one.candidates)) for one in queries])}
+    results[START] = _scores(queries, [np.argsort(-(one.evidence @ WEIGHTS), kind="stable") for one in queries])
     for name, score in rankers.items():
         of_queries = np.split(score(pairs, found_by), ends)
         results[name] = _scores(queries, [np.argsort(-scores, kind="stable") for scores in of_queries])

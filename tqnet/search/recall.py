@@ -25,9 +25,6 @@ TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 2.0
 #: What finds candidates.
 SOURCES = ("text", "vector")
 
-#: What speaks for a candidate: its cosine, and its BM25 by that of the best.
-EVIDENCE = ("cosine", "text")
-
 #: How candidates are chosen from those of both sources.
 MERGINGS = ("score", "halves")
 
@@ -49,7 +46,7 @@ class Candidate:
     """A question that may be similar.
 
     Attributes:
-        score: The cosine, and for the text its BM25 by the best one's, `TEXT_WEIGHT` times; more is better.
+        score: The cosine, and for the text its BM25 by the best one's, times the weight of the text; more is better.
         cosine: With the query; None where the vector was not asked.
         words: BM25 of the words in common; None where the text was not asked or has not found it.
         rank: Probability of being similar by the model of the ranking stage; None where it was not asked.
@@ -169,17 +166,6 @@ class _Found:
     @cached_property
     def question(self) -> Question:
         return question_of(self.row["question"], self.row["images"])
-
-
-def evidence(candidates: Sequence[Candidate]) -> np.ndarray:
-    """What recall found the candidates of a query by, all of them: `EVIDENCE`, 0 where a source was not asked.
-
-    Shape:
-        - output: ``[candidates, 2]``, float32
-    """
-    best = max((one.words or 0.0 for one in candidates), default=0.0) or 1.0
-    found = [(one.cosine or 0.0, (one.words or 0.0) / best) for one in candidates]
-    return np.array(found, dtype=np.float32).reshape(-1, len(EVIDENCE))
 
 
 def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:

@@ -12,12 +12,13 @@ import numpy as np
 import torch
 
 from tqnet.evaluation.baselines import Bm25Ranker
-from tqnet.evaluation.ranking import Ranker, VectorRanker
+from tqnet.evaluation.ranking import VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.images import fit_square, open_figure
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.search.recall import EVIDENCE, TEXT_WEIGHT
+from tqnet.search.evidence import EVIDENCE, words_of
+from tqnet.search.recall import TEXT_WEIGHT, jaccard
 from tqnet.training.data import Batch, Item, QuestionViews
 
 #: Of a pair: are the questions similar (stems and options), do their analyses match, is an analysis that of a stem?
@@ -32,7 +33,7 @@ class ExercisePairs:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
         kind: How each pair was found: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
-        evidence: What recall would find each candidate by, float32 ``[p, 2]`` (`tqnet.search.recall.EVIDENCE`).
+        evidence: Of each candidate, float32 ``[p, 2]`` (`tqnet.search.evidence.EVIDENCE`).
     """
 
     query: np.ndarray
@@ -79,7 +80,11 @@ class ExercisePairs:
 
     @classmethod
     def load(cls, path: Path, bank: QuestionBank) -> ExercisePairs:
-        """From a file that :meth:`save` wrote, of the same bank."""
+        """From a file that :meth:`save` wrote, of the same bank.
+
+        Raises:
+            KeyError: An earlier version wrote it.
+        """
         place = {id: at for at, id in enumerate(bank.ids)}
         with path.open(encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]
@@ -89,35 +94,43 @@ class ExercisePairs:
         return cls(query, candidate, similar, tuple(row["kind"] for row in rows), evidence)
 
 
-@dataclass(frozen=True)
 class Sources:
     """What recall searches a bank by.
 
-    NOTE: exact text is BM25 of the words as they stand, where an index has several fields, and formulas in one form.
+    Args:
+        vectors: Of its questions, ``[n, width]``.
     """
 
-    text: Ranker
-    vector: Ranker
+    def __init__(self, bank: QuestionBank, vectors: np.ndarray):
+        self._bank = bank
+        self._text = Bm25Ranker([question.content for question in bank], bank.ids)
+        self._vector = VectorRanker(vectors, bank.ids)
+        self._words: dict[int, set[str]] = {}
 
-    @classmethod
-    def of(cls, bank: QuestionBank, vectors: np.ndarray) -> Sources:
-        """Of the texts of a bank and of vectors ``[n, width]``."""
-        texts = [question.content for question in bank]
-        return cls(Bm25Ranker(texts, bank.ids), VectorRanker(vectors, bank.ids))
+    def recall(self, query: int, count: int) -> list[int]:
+        """The first ``count`` candidates, best first, by the score of recall.
 
-    def evidence(self, query: int) -> np.ndarray:
-        """What all questions are found by, float32 ``[n, 2]``, as :func:`tqnet.search.recall.evidence`."""
-        asked, everyone = np.array([query]), np.arange(len(self.text))
-        cosines, words = (source.scores(asked, everyone)[0] for source in (self.vector, self.text))
+        NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form.
+        """
+        asked, everyone = np.array([query]), np.arange(len(self._bank))
+        cosines, words = (source.scores(asked, everyone)[0] for source in (self._vector, self._text))
         words[query] = 0.0
-        return np.stack([cosines, words / (words.max() or 1.0)], axis=1)
+        order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
+        return order[order != query][:count].tolist()
 
-    def of_pairs(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """What each candidate of its query is found by, float32 ``[p, 2]``."""
+    def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """Of each candidate of its query, float32 ``[p, 2]``, equal to :func:`tqnet.search.evidence.evidence`."""
         found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
         for one in np.unique(query).tolist():
-            found[query == one] = self.evidence(one)[candidate[query == one]]
+            rows = np.flatnonzero(query == one)
+            found[rows, 0] = self._vector.scores(np.array([one]), candidate[rows])[0]
+            found[rows, 1] = [jaccard(self._of(one), self._of(other)) for other in candidate[rows].tolist()]
         return found
+
+    def _of(self, question: int) -> set[str]:
+        if question not in self._words:
+            self._words[question] = words_of(self._bank[question])
+        return self._words[question]
 
 
 def made_pairs(
@@ -141,13 +154,11 @@ def made_pairs(
     everyone, of_concept = np.arange(len(bank)), questions_of_concepts(bank)
     rows: list[tuple[int, int, bool, str]] = []
     made: set[tuple[int, int]] = set()
-    found_by = [np.empty((0, len(EVIDENCE)), dtype=np.float32)]
     for query in queries.tolist():
         neighbours = similarity.neighbours(query)
         others = [at for path in bank[query].knowledge for at in of_concept[path]]
-        evidence = sources.evidence(query)
         found = {
-            "recalled": _first(evidence @ [1.0, TEXT_WEIGHT], query, counts["recalled"]),
+            "recalled": sources.recall(query, counts["recalled"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": _dissimilar(others, query, neighbours, counts["concept"], rng),
             "random": _dissimilar(everyone, query, neighbours, counts["random"], rng),
@@ -160,16 +171,10 @@ def made_pairs(
         made |= {(query, candidate) for candidate in kinds}
         similar = set(neighbours.tolist())
         rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
-        found_by.append(evidence[list(kinds)])
     first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
     query, candidate = np.array(first, dtype=int), np.array(second, dtype=int)
-    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, np.concatenate(found_by))
-
-
-def _first(scores: np.ndarray, query: int, count: int) -> list[int]:
-    """The best ``count`` but for the query, best first."""
-    order = np.argsort(-scores, kind="stable")
-    return order[order != query][:count].tolist()
+    evidence = sources.evidence(query, candidate)
+    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, evidence)
 
 
 def _dissimilar(

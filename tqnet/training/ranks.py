@@ -7,6 +7,8 @@ from torch import Tensor
 
 from tqnet.questions import QuestionBank
 from tqnet.questions.distance import KnowledgeDistance
+from tqnet.questions.knowledge import class_name
+from tqnet.questions.question import KnowledgePath
 from tqnet.training.concepts import training_knowledge
 
 
@@ -24,13 +26,19 @@ class KeyRanks:
         self._set_of = torch.from_numpy(distance.set_of)
 
     @classmethod
-    def of(cls, bank: QuestionBank, hierarchy: bool = True) -> KeyRanks:
+    def of(cls, bank: QuestionBank, hierarchy: bool = True, leaves: bool = False) -> KeyRanks:
         """The ranks of the questions of ``bank``; without ``hierarchy``, nothing is known of any.
+
+        Args:
+            leaves: Only whole paths count: questions share a concept of the finest level, or none.
 
         Raises:
             BankError: The hierarchy has faults.
         """
-        return cls(KnowledgeDistance(training_knowledge(bank) if hierarchy else [()] * len(bank)))
+        known: list[tuple[KnowledgePath, ...]] = training_knowledge(bank) if hierarchy else [()] * len(bank)
+        if leaves:
+            known = [tuple((class_name(path),) for path in own) for own in known]
+        return cls(KnowledgeDistance(known))
 
     def __call__(self, ids: Tensor, keys: Tensor, excluded: Tensor) -> Tensor:
         """[b, 1 + k], 0 for a question's own key and the ranks of the queue's ``keys`` [k], -1 where ``excluded``."""
