@@ -276,14 +276,16 @@ class StartSources:
 
 
 def validation_pairs(config: RankerConfig, sources: StartSources) -> tuple[QuestionBank, ExercisePairs] | None:
-    """A tenth as many queries, of ``valid``, with candidates of ``train`` and ``valid``; None where there are none."""
+    """A tenth as many queries, but fifty, of ``valid``, with candidates of ``train`` and ``valid``; None where there
+    are none.
+    """
     whole = config.data.load()
     splits = np.asarray(whole.column("split"), dtype=object)
     bank = whole.select(np.flatnonzero(np.isin(splits, ("train", "valid"))))
     queries = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == "valid")
     if len(queries):
         similarity = similar_questions(bank, config.data)
-        queries = drawn_queries(queries[similarity.has_similar[queries]], max(1, config.seeds // 10), config.run.seed)
+        queries = drawn_queries(queries[similarity.has_similar[queries]], max(50, config.seeds // 10), config.run.seed)
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None

@@ -134,7 +134,9 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     from tqnet.libraries import machine
 
     found["machine"] = machine()
-    searcher = open_searcher(index, argparse.Namespace(model=None, batch_size=1, device=None, precision="auto"))
+    searcher = open_searcher(
+        index, argparse.Namespace(model=None, batch_size=1, device=None, precision="auto", merging="score")
+    )
 
     def search(i: int) -> None:
         searcher.answer(next(searcher.given([questions[i]])))

@@ -56,6 +56,9 @@ def test_a_text_a_figure_and_a_question_of_the_index(
     assert bank[0].id not in ids
     assert bank[1].id not in ids
     assert str(Path(bank_folder)) not in json.dumps(found)  # no path of the bank
+    few = ["--id", bank[0].id, "-k", "12", "--candidates", "12"]
+    by_score, in_halves = (answer(capsys, index, *few, "--merging", of)[0]["results"] for of in ("score", "halves"))
+    assert {one["id"] for one in by_score} != {one["id"] for one in in_halves}
     found = answer(capsys, index, "--queries", bank_folder, "-k", "1")
     assert [one["query"] for one in found] == bank.ids
 

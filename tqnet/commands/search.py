@@ -44,12 +44,24 @@ def add(subparsers: Subparsers) -> None:
         "concept, difficulty, type, language, source, figures",
     )
     parser.add_argument("--by", choices=("text", "vector", "both"), default="both", help="what finds candidates (both)")
+    add_merging_argument(parser)
     parser.add_argument("--json", action="store_true", help="one object for each query, one on a line")
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
     add_rank_arguments(parser)
     add_rerank_arguments(parser)
     parser.set_defaults(run=run)
+
+
+def add_merging_argument(parser: argparse.ArgumentParser) -> None:
+    """``--merging``."""
+    parser.add_argument(
+        "--merging",
+        choices=("score", "halves"),
+        default="score",
+        help="of what text and vectors find, the best by the score of both; or FSE's rule: what both have found, then "
+        "half of the rest from each (score)",
+    )
 
 
 #: Characters of a question that are shown.
@@ -71,11 +83,13 @@ def run(args: argparse.Namespace) -> int:
     index = open_index(args.index)
     rank = rank_of(args, index)
     if args.id is not None:
-        searcher = Searcher(index, rank=rank)
+        searcher = Searcher(index, rank=rank, merging=args.merging)
         queries = iter([searcher.of_index(args.id)])
     else:
         questions = _given(args)
-        searcher = open_searcher(index, args, rank) if "vector" in by else Searcher(index, rank=rank)
+        searcher = (
+            open_searcher(index, args, rank) if "vector" in by else Searcher(index, rank=rank, merging=args.merging)
+        )
         queries = searcher.given(questions, by)
     told: set[str] = set()
     for query in queries:
@@ -93,7 +107,8 @@ def open_searcher(index: Index, args: argparse.Namespace, rank: Rank | None = No
     from tqnet.search.searcher import Searcher
 
     model = open_model(index, args.model)
-    return Searcher(index, encoder_of(model, args), reads_figures=model.config.reads_images, rank=rank)
+    encode, reads_figures = encoder_of(model, args), model.config.reads_images
+    return Searcher(index, encode, reads_figures=reads_figures, rank=rank, merging=args.merging)
 
 
 def _given(args: argparse.Namespace) -> list[Question]:

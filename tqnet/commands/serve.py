@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tqnet.commands.encode import add_model_arguments, whole_number
 from tqnet.commands.index import open_index
 from tqnet.commands.ranking import add_pairs_model, add_rank_arguments, classify_of, rank_of
-from tqnet.commands.search import open_searcher
+from tqnet.commands.search import add_merging_argument, open_searcher
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -44,6 +44,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--max-pixels", type=whole_number(1), default=20_000_000, help="of a figure (20,000,000)")
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
+    add_merging_argument(parser)
     add_rank_arguments(parser)
     add_pairs_model(parser)
     parser.add_argument("--curriculum", metavar="FILE", help="YAML: semesters, each with its concepts, all in order")

@@ -77,12 +77,20 @@ class Searcher:
         encode: Makes the vectors of queries that are no question of the index; without it these are searched by text.
         reads_figures: Whether ``encode`` looks at figures.
         rank: Orders what is recalled anew.
+        merging: How what both sources find is merged (:class:`Recall`).
     """
 
     def __init__(
-        self, index: Index, encode: Encode | None = None, *, reads_figures: bool = False, rank: Rank | None = None
+        self,
+        index: Index,
+        encode: Encode | None = None,
+        *,
+        reads_figures: bool = False,
+        rank: Rank | None = None,
+        merging: str = "score",
     ):
-        self._index, self._recall = index, Recall(index.engine)
+        self._merging = merging
+        self._index, self._recall = index, Recall(index.engine, merging)
         self.encode, self.reads_figures, self.rank = encode, reads_figures, rank
         self._reopening = threading.Lock()
 
@@ -101,7 +109,7 @@ class Searcher:
             if self._index.replaced():
                 new = Index(self._index.folder)
                 new.check_model(self._index.manifest.model, self._index.manifest.digest)
-                self._index, self._recall = new, Recall(new.engine)
+                self._index, self._recall = new, Recall(new.engine, self._merging)
             return self._index, self._recall
 
     def state(self) -> Hashable | None:
@@ -180,7 +188,7 @@ class Searcher:
 
     def _recalled(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
         index, recall = self._refreshed()
-        if query.known and not where and set(by) == set(SOURCES):
+        if query.known and not where and set(by) == set(SOURCES) and self._merging == "score":
             found = Precomputed(index).candidates(query.question.id, n)
             if found is not None:
                 return found
