@@ -52,7 +52,7 @@ def test_operators_share_a_file(
     said = capsys.readouterr().out
     assert "stand-in" not in said
     assert "back-translation: " in said
-    assert "of a number" in said  # dropped, and counted
+    assert ", dropped for what they lost or changed: number " in said  # and counted
     assert rewrite(bank, out, "paraphrase", folders["bart"], more=("--prefix", "why ", "--candidates", "2")) == 0
     made = rows(out)
     assert [row["operator"] for row in made] == ["back-translation"] * 4 + ["paraphrase"] * 4

@@ -41,21 +41,21 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
-    from tqnet.paraphrase.vectors import TextVectors
+    from tqnet.paraphrase.vectors import PairTexts
 
     quiet()
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
     sets = _read(args.pairs)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     length = shortest_length(stages.values())
-    texts = [text for pairs in sets.values() for pair in pairs for text in (pair.original, pair.paraphrase)]
+    texts = PairTexts.read(t for pairs in sets.values() for pair in pairs for t in (pair.original, pair.paraphrase))
     options = {
         "batch_size": args.batch_size,
         "device": args.device,
         "precision": precision(args.precision, args.device),
         "show_progress": True,
     }
-    vectors = {name: TextVectors.encode(open_source(of, length), texts, **options) for name, of in stages.items()}
+    vectors = {name: texts.encode(open_source(of, length), **options) for name, of in stages.items()}
     results = {name: {stage: _measure(own, pairs) for stage, own in vectors.items()} for name, pairs in sets.items()}
     tables = [paraphrase_table(found, name) for name, found in results.items()]
     digests = {name: source_digest(source) for name, source in stages.items()}
