@@ -116,6 +116,19 @@ def test_evaluate(model_folder: str, pairs_file: Path, tmp_path: Path, capsys: p
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
 
 
+def test_evaluate_by_kind(model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl"
+    out = tmp_path / "out"
+    call = ["evaluate", "paraphrase", f"one={model_folder}", "--pairs", str(pairs), "--out", str(out), *FAST]
+    assert main(call) == 0
+    assert "paraphrase_behaviour, by kind" in capsys.readouterr().out
+    found = json.loads((out / "results.json").read_text(encoding="utf-8"))["paraphrase"]["paraphrase_behaviour"]["one"]
+    assert [(kind["label"], kind["pairs"]) for kind in found["kinds"]] == [(0, 12)] * 3 + [(1, 12)] * 2
+    valid = found["confusion"]["valid"]["called_valid"]
+    assert sum(kind["right"] * 12 for kind in found["kinds"] if kind["label"]) == pytest.approx(valid)
+    assert "| lost number | no | 12 |" in (out / "results.md").read_text(encoding="utf-8")
+
+
 def test_evaluate_needs_labels_of_both_kinds(
     model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -27,7 +27,11 @@ def add(tasks: Any) -> None:
         help="SOURCE: a model folder, or encoder:NAME for a text encoder as it comes",
     )
     parser.add_argument(
-        "--pairs", nargs="+", required=True, metavar="FILE", help="original, paraphrase and label; .jsonl or .csv"
+        "--pairs",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="original, paraphrase and label, and kind for a table by it; .jsonl or .csv",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="gets results.json, results.md and the pictures")
     parser.add_argument("--seed", type=whole_number(0), default=0, help="of the maps")
@@ -37,6 +41,7 @@ def add(tasks: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.paraphrase import paraphrase_table
+    from tqnet.evaluation.paraphrase_kinds import kind_scores, kind_table
     from tqnet.evaluation.sources import open_source, shortest_length, source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import content_digest
@@ -57,7 +62,15 @@ def run(args: argparse.Namespace) -> int:
     }
     vectors = {name: texts.encode(open_source(of, length), **options) for name, of in stages.items()}
     results = {name: {stage: _measure(own, pairs) for stage, own in vectors.items()} for name, pairs in sets.items()}
-    tables = [paraphrase_table(found, name) for name, found in results.items()]
+    kinds = {
+        name: {stage: kind_scores(sets[name], own.scores, own.threshold) for stage, own in found.items()}
+        for name, found in results.items()
+    }
+    tables = []
+    for name, found in results.items():
+        tables.append(paraphrase_table(found, name))
+        if any(kinds[name].values()):
+            tables.append(kind_table(kinds[name], f"{name}, by kind"))
     digests = {name: source_digest(source) for name, source in stages.items()}
     facts = {
         "command": command(args),
@@ -66,6 +79,10 @@ def run(args: argparse.Namespace) -> int:
         "precision": str(options["precision"]),
     }
     numbers = {name: {stage: own.to_dict() for stage, own in found.items()} for name, found in results.items()}
+    for name, found in kinds.items():
+        for stage, own in found.items():
+            if own:
+                numbers[name][stage]["kinds"] = [one.to_dict() for one in own]
     markdown = "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
     write_results(out, facts, {"paraphrase": numbers}, markdown)
     pictures = [file for name, pairs in sets.items() for file in _draw(out, name, pairs, results[name], vectors, args)]

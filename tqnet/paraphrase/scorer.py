@@ -149,11 +149,12 @@ def _texts(pair: tuple[str, str] | ParaphrasePair, number: int) -> tuple[str, st
     name = f"pair {number}"
     if isinstance(pair, ParaphrasePair):
         name, pair = f"pair {pair.id}", (pair.original, pair.paraphrase)
-    if isinstance(pair, str) or len(pair) != 2:
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise ValueError(f"{name}: expected an original and a paraphrase, got {pair!r:.80}")
     for part, text in zip(("original", "paraphrase"), pair, strict=True):
         if not isinstance(text, str):
             raise ValueError(f"{name}: {part}: expected a text, got {type(text).__name__}")
         if not text.strip():
             raise ValueError(f"{name}: {part}: empty")
-    return tuple(pair)
+    original, paraphrase = pair
+    return original, paraphrase
