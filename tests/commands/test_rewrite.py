@@ -63,6 +63,19 @@ def test_operators_share_a_file(
     assert Rewrites.load(out).operator("paraphrase") is not None
 
 
+def test_odd_questions_stop_nothing(
+    folders: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is too long is left out; what is not in English is compared by its digits."""
+    path, out = tmp_path / "odd.jsonl", tmp_path / "made.jsonl"
+    stems = ["Tom ran home. " * 4000, "Ann ran home.", "小明有15个苹果，吃了3个。"]
+    QuestionBank.from_questions(Question(id=f"q{at}", stem=stem) for at, stem in enumerate(stems)).save(path)
+    for operator, models in (("back-translation", ("there", "back")), ("reconstruction", ("rewriter",))):
+        assert rewrite(str(path), out, operator, *(folders[name] for name in models)) == 0
+        assert "1 of 3 texts are left out: more than 50,000 characters" in capsys.readouterr().out
+    assert [row["text"] for row in rows(out)] == stems[1:] * 2
+
+
 def test_a_run_that_was_killed_goes_on(bank: str, folders: dict[str, str], tmp_path: Path) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     for operator in ("lossy-paraphrase", "reconstruction"):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tqnet.cli import main
+from tqnet.evaluation.paraphrase import THRESHOLD
 
 FAST = ["--device", "cpu", "--precision", "fp32"]
 ORIGINAL = "Tom ran 15 miles in 2 hours. How fast was he?"
@@ -40,6 +41,17 @@ def test_two_texts(model_folder: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert found["score"] == pytest.approx(1.0)
     assert found["differences"] == []
     assert found["valid"] is False  # not above 1
+
+
+def test_the_threshold_is_that_of_the_evaluation(
+    model_folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--no-explain"]
+    assert main(call) == 0
+    assert capsys.readouterr().out == f"1.000 (valid, above {THRESHOLD:g})\n"
+    monkeypatch.setattr("tqnet.evaluation.paraphrase.THRESHOLD", 1.0)
+    assert main(call) == 0
+    assert capsys.readouterr().out == "1.000 (invalid, not above 1)\n"
 
 
 def test_texts_that_say_little_have_a_score(model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tqnet.evaluation.paraphrase import THRESHOLD
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def test_what_a_trained_scorer_says(
     wrong = [
         f"{score:.3f}: {pair.original} -> {pair.paraphrase}"
         for pair, score in zip(own, scores, strict=True)
-        if not (score > 0.5 if pair.label else score < 0.5)
+        if not (score > THRESHOLD if pair.label else score < THRESHOLD)
     ]
     record_property("wrong", wrong)
     record_property("mean_score", sum(scores) / len(scores))

@@ -12,6 +12,7 @@ from tqnet.commands.results import command, write_results
 
 if TYPE_CHECKING:
     from tqnet.evaluation.paraphrase import ParaphraseMetrics
+    from tqnet.evaluation.paraphrase_kinds import KindScores
     from tqnet.paraphrase.vectors import TextVectors
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
@@ -78,11 +79,10 @@ def run(args: argparse.Namespace) -> int:
         "models": "; ".join(f"{name}: files {digest}" for name, digest in digests.items() if digest),
         "precision": str(options["precision"]),
     }
-    numbers = {name: {stage: own.to_dict() for stage, own in found.items()} for name, found in results.items()}
-    for name, found in kinds.items():
-        for stage, own in found.items():
-            if own:
-                numbers[name][stage]["kinds"] = [one.to_dict() for one in own]
+    numbers = {
+        name: {stage: own.to_dict() | _by_kind(kinds[name][stage]) for stage, own in found.items()}
+        for name, found in results.items()
+    }
     markdown = "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
     write_results(out, facts, {"paraphrase": numbers}, markdown)
     pictures = [file for name, pairs in sets.items() for file in _draw(out, name, pairs, results[name], vectors, args)]
@@ -118,6 +118,11 @@ def _measure(vectors: TextVectors, pairs: Sequence[ParaphrasePair]) -> Paraphras
 
     scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
     return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
+
+
+def _by_kind(kinds: Sequence[KindScores]) -> dict[str, Any]:
+    """For JSON; nothing where the pairs have no kinds."""
+    return {"kinds": [one.to_dict() for one in kinds]} if kinds else {}
 
 
 def _draw(
