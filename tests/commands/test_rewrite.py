@@ -52,7 +52,7 @@ def test_operators_share_a_file(
     said = capsys.readouterr().out
     assert "stand-in" not in said
     assert "back-translation: " in said
-    assert "of a number" in said  # dropped, and counted
+    assert ", dropped for what they lost or changed: number " in said  # and counted
     assert rewrite(bank, out, "paraphrase", folders["bart"], more=("--prefix", "why ", "--candidates", "2")) == 0
     made = rows(out)
     assert [row["operator"] for row in made] == ["back-translation"] * 4 + ["paraphrase"] * 4
@@ -61,6 +61,19 @@ def test_operators_share_a_file(
     assert all(row["text"] not in row["rewrites"] and not row["stand_in"] for row in made)
     assert all(0 < len(row["rewrites"]) <= 2 for row in made[4:])
     assert Rewrites.load(out).operator("paraphrase") is not None
+
+
+def test_odd_questions_stop_nothing(
+    folders: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is too long is left out; what is not in English is compared by its digits."""
+    path, out = tmp_path / "odd.jsonl", tmp_path / "made.jsonl"
+    stems = ["Tom ran home. " * 4000, "Ann ran home.", "小明有15个苹果，吃了3个。"]
+    QuestionBank.from_questions(Question(id=f"q{at}", stem=stem) for at, stem in enumerate(stems)).save(path)
+    for operator, models in (("back-translation", ("there", "back")), ("reconstruction", ("rewriter",))):
+        assert rewrite(str(path), out, operator, *(folders[name] for name in models)) == 0
+        assert "1 of 3 texts are left out: more than 50,000 characters" in capsys.readouterr().out
+    assert [row["text"] for row in rows(out)] == stems[1:] * 2
 
 
 def test_a_run_that_was_killed_goes_on(bank: str, folders: dict[str, str], tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tqnet.cli import main
+from tqnet.evaluation.paraphrase import THRESHOLD
 
 FAST = ["--device", "cpu", "--precision", "fp32"]
 ORIGINAL = "Tom ran 15 miles in 2 hours. How fast was he?"
@@ -40,6 +41,17 @@ def test_two_texts(model_folder: str, capsys: pytest.CaptureFixture[str]) -> Non
     assert found["score"] == pytest.approx(1.0)
     assert found["differences"] == []
     assert found["valid"] is False  # not above 1
+
+
+def test_the_threshold_is_that_of_the_evaluation(
+    model_folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--no-explain"]
+    assert main(call) == 0
+    assert capsys.readouterr().out == f"1.000 (valid, above {THRESHOLD:g})\n"
+    monkeypatch.setattr("tqnet.evaluation.paraphrase.THRESHOLD", 1.0)
+    assert main(call) == 0
+    assert capsys.readouterr().out == "1.000 (invalid, not above 1)\n"
 
 
 def test_texts_that_say_little_have_a_score(model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -114,6 +126,19 @@ def test_evaluate(model_folder: str, pairs_file: Path, tmp_path: Path, capsys: p
     assert "### set" in (out / "results.md").read_text(encoding="utf-8")
     for picture in ("scores-set.png", "triplets-set.png"):
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
+
+
+def test_evaluate_by_kind(model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pairs = Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl"
+    out = tmp_path / "out"
+    call = ["evaluate", "paraphrase", f"one={model_folder}", "--pairs", str(pairs), "--out", str(out), *FAST]
+    assert main(call) == 0
+    assert "paraphrase_behaviour, by kind" in capsys.readouterr().out
+    found = json.loads((out / "results.json").read_text(encoding="utf-8"))["paraphrase"]["paraphrase_behaviour"]["one"]
+    assert [(kind["label"], kind["pairs"]) for kind in found["kinds"]] == [(0, 12)] * 3 + [(1, 12)] * 2
+    valid = found["confusion"]["valid"]["called_valid"]
+    assert sum(kind["right"] * 12 for kind in found["kinds"] if kind["label"]) == pytest.approx(valid)
+    assert "| lost number | no | 12 |" in (out / "results.md").read_text(encoding="utf-8")
 
 
 def test_evaluate_needs_labels_of_both_kinds(

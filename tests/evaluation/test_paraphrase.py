@@ -10,6 +10,7 @@ import pytest
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from tqnet.evaluation.paraphrase import METRICS, ParaphraseMetrics, paraphrase_table
+from tqnet.evaluation.paraphrase_kinds import kind_scores, kind_table
 from tqnet.evaluation.paraphrase_plots import score_histograms, triplet_maps, triplets
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 
@@ -108,6 +109,26 @@ def test_the_untrained_encoder_has_the_papers_row_of_aquarat() -> None:
     )
     assert macro == pytest.approx([0.658, 0.502, 0.569], abs=6e-4)
     assert weighted == pytest.approx([0.784, 0.318, 0.453], abs=6e-4)
+
+
+def test_scores_by_kind() -> None:
+    rows = [
+        ("lost", 0, 0.2),
+        ("renamed", 1, 0.9),
+        ("lost", 0, 0.5),
+        ("lost", 0, 0.8),
+        ("renamed", 1, 0.5),
+        ("", 1, 1.0),
+    ]
+    pairs = [ParaphrasePair("a", "b", label, str(at), kind) for at, (kind, label, _) in enumerate(rows)]
+    lost, renamed = kind_scores(pairs, np.array([score for *_, score in rows]))
+    assert (lost.kind, lost.label, lost.pairs) == ("lost", 0, 3)
+    assert lost.right == pytest.approx(2 / 3)  # at the threshold is not above it
+    assert lost.mean_score == pytest.approx(0.5)
+    assert (renamed.pairs, renamed.right, renamed.mean_score) == (2, 0.5, pytest.approx(0.7))
+    table = kind_table({"one": (lost, renamed), "two": (lost, renamed)})
+    assert table.rows[0] == ("lost", "no", "3", "0.67", "0.500", "0.67", "0.500")
+    assert all(len(row) == len(table.header) for row in table.rows)
 
 
 def test_triplets_are_of_questions_with_both() -> None:

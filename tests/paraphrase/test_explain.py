@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import pytest
 pytest.importorskip("spacy")
 
 from tqnet.paraphrase import Change, Difference, Part, readable
+from tqnet.paraphrase.explain import compare
 from tqnet.paraphrase.language import is_english
 
 if TYPE_CHECKING:
@@ -192,3 +194,37 @@ def test_a_text_too_long_to_parse_is_compared_by_digits(explainer: Explainer) ->
 )
 def test_english_is_told(text: str, english: bool) -> None:
     assert is_english(text) is english
+
+
+@pytest.mark.parametrize(
+    ("told", "asked"),
+    [
+        ("The crate {0} has {1} kg of pears and 1 rope of {2} m.", "How many kg are there?"),
+        ("Let $x_{{{0}}}={1}$ and {2}% of $y={1}$.", "What is $x_1$?"),
+    ],
+)
+def test_the_time_goes_by_the_length_of_the_texts(told: str, asked: str, explainer: Explainer) -> None:
+    """Counted in calls of functions, which a busy machine does not change."""
+
+    def calls(sentences: int) -> int:
+        pair = [
+            " ".join([*(told.format(at, at + more, at + 2 * more) for at in range(sentences)), asked])
+            for more in (1, 1000)
+        ]
+        problems = explainer._parser.parse(pair)
+        count = 0
+
+        def profile(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(profile)
+        try:
+            found = compare(*problems)
+        finally:
+            sys.setprofile(None)
+        assert len(found) > sentences
+        return count
+
+    calls(5)  # what is looked up once
+    assert calls(160) < 1.2 * 4 * calls(40)

@@ -38,6 +38,14 @@ def test_csv_and_jsonl_are_the_same(tmp_path: Path) -> None:
     ]
 
 
+def test_the_kind_of_a_pair(tmp_path: Path) -> None:
+    """Where the file says what was done to the question."""
+    csv = write(tmp_path / "pairs.csv", "original,paraphrase,kind", "Why 5?,Why?, lost number", "Who?,Whose?,")
+    jsonl = write(tmp_path / "pairs.jsonl", '{"original": "Why 5?", "paraphrase": "Why?", "kind": "lost number"}')
+    assert [pair.kind for pair in read_pairs(csv)] == ["lost number", ""]
+    assert [pair.kind for pair in read_pairs(jsonl)] == ["lost number"]
+
+
 def test_a_file_without_labels_and_ids(tmp_path: Path) -> None:
     csv = write(tmp_path / "pairs.csv", "original,paraphrase", "Why?,Wherefore?", "Who?,Whose?")
     assert read_pairs(csv) == [
@@ -73,6 +81,7 @@ def test_questions_with_what_operators_made_of_them(tmp_path: Path) -> None:
         ('{"original": "Why?", "paraphrase": "Who?", "label": 2}', "label: expected 0 or 1, got 2"),
         ('{"original": "Why?", "paraphrase": "Who?", "label": "yes"}', "label: expected 0 or 1, got 'yes'"),
         ('{"original": "Why?", "paraphrase": "Who?", "id": "first"}', "id: 'first' is that of line 1"),
+        ('{"original": "Why?", "paraphrase": "Who?", "kind": 5}', "kind: expected a string, got a number"),
         ('{"question": "", "positive1": "Why?"}', "question: empty"),
         ('{"question": "Why?", "negative1": "Why?", "positive1": ""}', "record: neither a positive1 .. nor"),
         ('{"question": "Why?", "negative1": 5}', "negative1: expected a string"),

@@ -145,6 +145,20 @@ def test_each_objective_and_method(settings: list[str], train: Callable[..., Any
         assert logged[0]["labelled_positive"] <= 1
 
 
+def test_a_stem_that_is_too_long_stops_no_training(
+    train: Callable[..., Any], bank: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    stem = json.loads(bank.read_text(encoding="utf-8").splitlines()[0])["stem"]
+    file = tmp_path / "questions.jsonl"
+    long = {"id": "long", "stem": f"{stem} " * 1000, "split": "train"}
+    file.write_text(f"{json.dumps(long)}\n{bank.read_text(encoding='utf-8')}", encoding="utf-8")
+    run = train(NAME, *ONE, f"data.bank={file}", "questions=65", "run.max_steps=9")
+    assert math.isfinite(run.losses[-1])
+    assert "1 of 65 texts are left out: more than 50,000 characters" in caplog.text
+    assert "1 of 65 questions are left out: no operator applies" in caplog.text
+
+
 def test_ssmba_by_a_run_of_mlm(train: Callable[..., Any], bank: Path) -> None:
     mlm = train("pretrain.mlm", f"data.bank={bank}", "model.visual=null", "run.max_steps=1", out="mlm")
     settings = [f"data.bank={bank}", "method=ssmba", "refills=2", "run.max_steps=2"]

@@ -21,6 +21,7 @@ from tqnet.augment.paraphrase.problem import NotApplicable, Parser
 from tqnet.augment.paraphrase.rewrites import Rewrites
 from tqnet.modeling.model import TQNetModel
 from tqnet.objectives import cosine_triplet, multiple_negatives_ranking
+from tqnet.paraphrase import ParaphraseScorer
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.faults import BankError
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
@@ -117,6 +118,21 @@ def test_questions_without_a_text_of_each_kind_are_left_out(parse: Parser) -> No
     assert draws.rows.tolist() == [0, 2]
     assert draws.reasons == Counter({"f8: there are no numbers": 1})
     assert draws(0, 1)[0] == TEXTS[1]
+
+
+def test_a_question_too_long_to_parse_is_left_out(parse: Parser, tiny_model: TQNetModel) -> None:
+    """By every operator, and by what is made beforehand."""
+    long = f"{TEXTS[0]} " * 1000
+    problems = parse.parse([TEXTS[0], long, TEXTS[1]])
+    rules = training_operators()
+    draws = Draws(problems, [select(rules, "positive"), select(rules, "negative")], seed=0)
+    assert draws.rows.tolist() == [0, 2]
+    assert draws.reasons == Counter({"; ".join(f"f{at}: more than 50,000 characters" for at in (2, 3, 4)): 1})
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        return tiny_model.encode(as_questions(texts), device="cpu")
+
+    assert long not in without_important_phrases(problems, encode, shows_progress=False)
 
 
 def test_what_fails_by_chance_falls_back_on_what_did_not(parse: Parser) -> None:
@@ -264,6 +280,27 @@ def test_the_best_state_is_that_of_the_widest_separation(tiny_model: TQNetModel)
     assert next(iter(scores)) == "valid/separation"
     assert scores["valid/positive"] == pytest.approx(1)
     assert scores["valid/separation"] == pytest.approx(1 - negative, abs=1e-5)
+
+
+def test_validation_sees_what_evaluation_sees(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    """HTML is cleaned, and "<" is no tag."""
+    rows = [
+        ("<p>Tom has <b>5</b> pens.</p>", "Tom has five pens.", 1),
+        ("Is a<b and c>d?", "Is a less than b?", 1),
+        ("<p>Tom has <b>5</b> pens.</p>", "Tom has<br>pens.", 0),
+    ]
+    pairs = [ParaphrasePair(original, text, label, str(at)) for at, (original, text, label) in enumerate(rows)]
+    scores = [one.score for one in ParaphraseScorer(tiny_model, explain=False, precision="fp32").score(pairs)]
+    found = ValidationSeparation(tiny_model, pairs, "fp32")()
+    assert found["valid/positive"] == pytest.approx((scores[0] + scores[1]) / 2, abs=1e-6)
+    assert found["valid/negative"] == pytest.approx(scores[2], abs=1e-6)
+    plain = tiny_model.encode(as_questions(["Tom has 5 pens.", "Tom has five pens."]), device="cpu", normalize=True)
+    assert scores[0] == pytest.approx(float(plain[0] @ plain[1]), abs=1e-5)
+    file = tmp_path / "pairs.jsonl"
+    made = [{"original": text, "paraphrase": "Why?", "label": at} for at, text in enumerate(("Why?", "<p> </p>"))]
+    file.write_text("\n".join(map(json.dumps, made)))
+    with pytest.raises(ConfigError, match=r"^data\.valid_pairs: .*pairs\.jsonl: '<p> </p>': empty"):
+        ValidationSeparation.of(tiny_model, str(file), "fp32")
 
 
 def test_what_is_to_be_chosen_by(tiny_model: TQNetModel, tmp_path: Path) -> None:

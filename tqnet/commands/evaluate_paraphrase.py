@@ -12,6 +12,7 @@ from tqnet.commands.results import command, write_results
 
 if TYPE_CHECKING:
     from tqnet.evaluation.paraphrase import ParaphraseMetrics
+    from tqnet.evaluation.paraphrase_kinds import KindScores
     from tqnet.paraphrase.vectors import TextVectors
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
@@ -27,7 +28,11 @@ def add(tasks: Any) -> None:
         help="SOURCE: a model folder, or encoder:NAME for a text encoder as it comes",
     )
     parser.add_argument(
-        "--pairs", nargs="+", required=True, metavar="FILE", help="original, paraphrase and label; .jsonl or .csv"
+        "--pairs",
+        nargs="+",
+        required=True,
+        metavar="FILE",
+        help="original, paraphrase and label, and kind for a table by it; .jsonl or .csv",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="gets results.json, results.md and the pictures")
     parser.add_argument("--seed", type=whole_number(0), default=0, help="of the maps")
@@ -37,27 +42,36 @@ def add(tasks: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.paraphrase import paraphrase_table
+    from tqnet.evaluation.paraphrase_kinds import kind_scores, kind_table
     from tqnet.evaluation.sources import open_source, shortest_length, source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
-    from tqnet.paraphrase.vectors import TextVectors
+    from tqnet.paraphrase.vectors import PairTexts
 
     quiet()
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
     sets = _read(args.pairs)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     length = shortest_length(stages.values())
-    texts = [text for pairs in sets.values() for pair in pairs for text in (pair.original, pair.paraphrase)]
+    texts = PairTexts.read(t for pairs in sets.values() for pair in pairs for t in (pair.original, pair.paraphrase))
     options = {
         "batch_size": args.batch_size,
         "device": args.device,
         "precision": precision(args.precision, args.device),
         "show_progress": True,
     }
-    vectors = {name: TextVectors.encode(open_source(of, length), texts, **options) for name, of in stages.items()}
+    vectors = {name: texts.encode(open_source(of, length), **options) for name, of in stages.items()}
     results = {name: {stage: _measure(own, pairs) for stage, own in vectors.items()} for name, pairs in sets.items()}
-    tables = [paraphrase_table(found, name) for name, found in results.items()]
+    kinds = {
+        name: {stage: kind_scores(sets[name], own.scores, own.threshold) for stage, own in found.items()}
+        for name, found in results.items()
+    }
+    tables = []
+    for name, found in results.items():
+        tables.append(paraphrase_table(found, name))
+        if any(kinds[name].values()):
+            tables.append(kind_table(kinds[name], f"{name}, by kind"))
     digests = {name: source_digest(source) for name, source in stages.items()}
     facts = {
         "command": command(args),
@@ -65,7 +79,10 @@ def run(args: argparse.Namespace) -> int:
         "models": "; ".join(f"{name}: files {digest}" for name, digest in digests.items() if digest),
         "precision": str(options["precision"]),
     }
-    numbers = {name: {stage: own.to_dict() for stage, own in found.items()} for name, found in results.items()}
+    numbers = {
+        name: {stage: own.to_dict() | _by_kind(kinds[name][stage]) for stage, own in found.items()}
+        for name, found in results.items()
+    }
     markdown = "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
     write_results(out, facts, {"paraphrase": numbers}, markdown)
     pictures = [file for name, pairs in sets.items() for file in _draw(out, name, pairs, results[name], vectors, args)]
@@ -101,6 +118,11 @@ def _measure(vectors: TextVectors, pairs: Sequence[ParaphrasePair]) -> Paraphras
 
     scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
     return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
+
+
+def _by_kind(kinds: Sequence[KindScores]) -> dict[str, Any]:
+    """For JSON; nothing where the pairs have no kinds."""
+    return {"kinds": [one.to_dict() for one in kinds]} if kinds else {}
 
 
 def _draw(

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from tqnet.cli import Subparsers
     from tqnet.modeling.rewriting import Rewriting
     from tqnet.modeling.seq2seq import Seq2Seq
+    from tqnet.paraphrase.explain import Explainer
 
 #: Texts that are on the disk before the next ones are rewritten.
 _WINDOW = 256
+#: Texts whose parses are kept: those of a window, and rewritings of it.
+_PARSED = 2000
 
 
 def add(subparsers: Subparsers) -> None:
@@ -74,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     texts = _texts(args)
     models = _models(args)
     check_installed(args.language_model)
-    parser = Parser(args.language_model or DEFAULT_MODEL)
+    parser = Parser(args.language_model or DEFAULT_MODEL, size=_PARSED)
     stand_in = models[0].is_rewriter and args.operator != "reconstruction"
     file = RewritesFile(out, args.operator, stand_in, _made_by(args))
     if stand_in:
@@ -93,14 +96,21 @@ def _strength(text: str) -> float:
 def _texts(args: argparse.Namespace) -> list[str]:
     """The distinct stems of the questions that are asked for: what ``finetune/paraphrase.py`` looks up.
 
+    What is too long to be a question is left out, which a line says.
+
     Raises:
         ValueError: There are none.
     """
+    from tqnet.augment.paraphrase.problem import LONGEST, TOO_LONG
+
     bank = read_bank(args)
     if args.split:
         bank = bank.split(args.split)
     count = len(bank) if args.limit is None else min(args.limit, len(bank))
-    texts = [text for text in dict.fromkeys(bank.column("stem")[:count]) if text.strip()]
+    stems = [text for text in dict.fromkeys(bank.column("stem")[:count]) if text.strip()]
+    texts = [text for text in stems if len(text) <= LONGEST]
+    if left := len(stems) - len(texts):
+        print(f"{left:,} of {len(stems):,} texts are left out: {TOO_LONG}")
     if not texts:
         raise ValueError(f"{args.bank}: no question with a text" + (f" in split {args.split!r}" if args.split else ""))
     return texts
@@ -174,20 +184,21 @@ def _rewrite(
     from tqdm import tqdm
 
     from tqnet.augment.paraphrase.rewrites import MODEL_OPERATORS
+    from tqnet.paraphrase.explain import Explainer
 
     counts: Counter[str] = Counter()
     is_positive = MODEL_OPERATORS[file.operator] == "positive"
+    explainer = Explainer(parser)
     left = [text for text in texts if text not in file.done]
     with tqdm(total=len(texts), initial=len(texts) - len(left), unit=" texts", desc=file.operator) as progress:
         for window in _windows(left):
             if is_positive or restores:
                 parser.parse(window)  # in one go; kept for what follows
-            rewritten = []
-            for text, candidates in zip(window, rewriting(window), strict=True):
-                kept = _without_losses(text, candidates, parser, restores, counts) if is_positive else candidates
-                counts["kept"] += len(kept)
-                counts["without"] += not kept
-                rewritten.append((text, kept))
+            rewritten = list(zip(window, rewriting(window), strict=True))
+            if is_positive:
+                rewritten = _without_losses(rewritten, explainer, restores, counts)
+            counts["kept"] += sum(len(kept) for _, kept in rewritten)
+            counts["without"] += sum(not kept for _, kept in rewritten)
             file.add(rewritten)
             progress.update(len(window))
     return counts
@@ -198,29 +209,28 @@ def _windows(texts: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _without_losses(
-    text: str, candidates: Sequence[str], parser: Parser, restores: bool, counts: Counter[str]
-) -> list[str]:
-    """Those that lost no number, unit or name, and still ask; the others are counted by what they lost.
+    rewritten: Sequence[tuple[str, list[str]]], explainer: Explainer, restores: bool, counts: Counter[str]
+) -> list[tuple[str, list[str]]]:
+    """Texts with those rewritings that lost and changed nothing; the others are counted by what they did.
 
     NOTE: The paper trains on whatever its models make (f1), and had its test questions labelled by hand (f_b).
     """
-    from tqnet.augment.paraphrase.keeping import loss_of
+    from tqnet.paraphrase.losses import losses
 
+    found = iter(losses(explainer, [(text, one) for text, of in rewritten for one in of], in_order=restores))
     kept = []
-    for candidate in candidates:
-        loss = loss_of(parser(text), candidate, in_order=restores)
-        if loss is None:
-            kept.append(candidate)
-        else:
-            counts[loss] += 1
+    for text, candidates in rewritten:
+        parts = [next(found) for _ in candidates]
+        counts.update(part for part in parts if part)
+        kept.append((text, [one for one, part in zip(candidates, parts, strict=True) if not part]))
     return kept
 
 
 def _summary(counts: Counter[str], count: int, file: RewritesFile) -> str:
-    from tqnet.augment.paraphrase.keeping import LOSSES
+    from tqnet.paraphrase import Part
 
-    lost = [f"{counts[loss]:,} of a {loss}" for loss in LOSSES if counts[loss]]
-    dropped = f"; dropped for the loss {', '.join(lost)}" if lost else ""
+    lost = [f"{part} {counts[part]:,}" for part in Part if counts[part]]
+    dropped = f", dropped for what they lost or changed: {', '.join(lost)}" if lost else ""
     without = f" ({counts['without']:,} of them now without any)" if counts["without"] else ""
     kept = f"{file.operator}: {counts['kept']:,} rewritings kept{dropped}"
     return f"{kept}; {count:,} texts done{without}: {file.path}"

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from tqnet.paraphrase import ParaphraseScore
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
-#: As `tqnet.evaluation.paraphrase` has it, which is too heavy for --help.
-_THRESHOLD = 0.5
-
 
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
@@ -38,7 +35,7 @@ def add(subparsers: Subparsers) -> None:
         metavar="FILE",
         help="score those of a .csv or .jsonl file: original, paraphrase and, if known, label",
     )
-    parser.add_argument("--threshold", type=_cosine, default=_THRESHOLD, help="a score above it is valid (0.5)")
+    parser.add_argument("--threshold", type=_cosine, help="a score above it is valid; by default the paper's")
     parser.add_argument("--out", metavar="FILE", help="write one JSON object for each pair here, one on a line")
     parser.add_argument("--json", action="store_true", help="print them")
     parser.add_argument("--no-explain", action="store_true", help="scores alone, as fast as encoding")
@@ -60,11 +57,14 @@ def _cosine(text: str) -> float:
 def run(args: argparse.Namespace) -> int:
     import json
 
+    from tqnet.evaluation.paraphrase import THRESHOLD
     from tqnet.files import atomic
     from tqnet.libraries import quiet
     from tqnet.paraphrase import ParaphraseScorer
 
     quiet()
+    if args.threshold is None:
+        args.threshold = THRESHOLD
     pairs = _pairs(args)
     if args.out:  # where it cannot be, before anything is scored
         Path(args.out).parent.mkdir(parents=True, exist_ok=True)

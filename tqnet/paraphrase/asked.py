@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.spans import Span
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.numbers import by_value
+from tqnet.paraphrase.numbers import value_of
 
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.
 _WORDS, _SHARE = 2, 1 / 3
@@ -70,17 +72,18 @@ def _plain(token: Token) -> str:
 
 def _words(problem: Problem, span: Span | None) -> list[Token]:
     """The words of a sentence, or of the whole text."""
-    start, end = span or (0, len(problem.text))
-    return [token for token in problem.doc if start <= token.idx < end and any(map(str.isalnum, token.text))]
+    tokens = _beginning_in(span, problem.doc, lambda token: token.idx) if span else problem.doc
+    return [token for token in tokens if any(map(str.isalnum, token.text))]
 
 
 def _contents(problem: Problem, span: Span | None) -> set[tuple[str, object]]:
     """Words and numbers that say something."""
-    start, end = span or (0, len(problem.text))
     words = {("word", token.lemma_.lower()) for token in _words(problem, span) if token.is_alpha and not token.is_stop}
-    values = {
-        ("number", value)
-        for value, numbers in by_value(problem).items()
-        if any(start <= number.start < end for number in numbers)
-    }
-    return words | values
+    numbers = _beginning_in(span, problem.numbers, lambda number: number.start) if span else problem.numbers
+    return words | {("number", value_of(number)) for number in numbers}
+
+
+def _beginning_in(span: Span, parts: Any, start: Callable[[Any], int]) -> Any:
+    """Those parts of a text, in their order, that begin within a span."""
+    first, behind = (bisect_left(parts, place, key=start) for place in span)
+    return parts[first:behind]

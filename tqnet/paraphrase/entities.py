@@ -7,12 +7,13 @@ and "Ben gave Ann" are alike here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.spans import within
+from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import by_value, counted_noun
@@ -53,11 +54,11 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 def _names(problem: Problem) -> dict[str, str]:
     """Name -> label; what is a unit, "Rupees", is left to the units."""
-    units = [(unit.start, unit.end) for unit in problem.units]
+    units = Covered((unit.start, unit.end) for unit in problem.units)
     return {
         entity.name: entity.label
         for entity in problem.entities
-        if not within(entity.start, units) and entity.name.lower() not in spellings()
+        if entity.start not in units and entity.name.lower() not in spellings()
     }
 
 
@@ -74,7 +75,7 @@ def _kind(label: str) -> str:
 def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Nouns that one number counts in the original and another one counts in the paraphrase."""
     before, after = _counted(original), _counted(paraphrase)
-    lemmas, others = _lemmas(original), _lemmas(paraphrase)
+    lemmas, others = Counter(_lemmas(original.doc)), Counter(_lemmas(paraphrase.doc))
     found: dict[tuple[str, str], Difference] = {}
     for value in (value for value in before if value in after):
         old = [noun for lemma, noun in before[value].items() if lemma not in after[value]]
@@ -82,10 +83,10 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
         if len(old) != 1 or len(new) != 1:
             continue
         (one,), (other,) = old, new
+        left, had = others[_lemma(one)], lemmas[_lemma(one)]
         known = _lemma(other) in lemmas  # "15 pieces of chalk" and "15 chalks"
-        if known or _lemma(one) in _lemmas(other.subtree) or _lemma(other) in _lemmas(one.subtree):
+        if known or (left and _lemma(one) in _lemmas(other.subtree)):
             continue
-        left, had = others.count(_lemma(one)), lemmas.count(_lemma(one))
         if left < had:
             change = Change.INCONSISTENT if left else Change.RENAMED
             found[_lemma(one), _lemma(other)] = Difference(Part.ENTITY, change, one.text, other.text)
@@ -106,5 +107,5 @@ def _lemma(token: Token) -> str:
     return token.lemma_.lower()
 
 
-def _lemmas(tokens: Problem | Iterable[Token]) -> list[str]:
-    return [_lemma(token) for token in (tokens.doc if isinstance(tokens, Problem) else tokens)]
+def _lemmas(tokens: Iterable[Token]) -> Iterator[str]:
+    return map(_lemma, tokens)

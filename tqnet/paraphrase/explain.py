@@ -33,21 +33,21 @@ class Explainer:
     """Compares texts with a spaCy model of English.
 
     Args:
-        model: The name of an installed model, or its folder.
+        model: The name of an installed model, or its folder; or what parses with it.
 
     Raises:
         OSError: There is no such model.
     """
 
-    def __init__(self, model: str = DEFAULT_MODEL):
-        self._parse = Parser(model, size=_KEPT)
+    def __init__(self, model: str | Parser = DEFAULT_MODEL):
+        self._parser = model if isinstance(model, Parser) else Parser(model, size=_KEPT)
 
     def explain(self, pairs: Sequence[tuple[str, str]]) -> list[Explanation]:
         """Of each (original, paraphrase)."""
         notes = [_note(pair) for pair in pairs]
         compared = [pair for pair, note in zip(pairs, notes, strict=True) if not note and pair[0] != pair[1]]
         texts = list(dict.fromkeys(text for pair in compared for text in pair))
-        problems = dict(zip(texts, self._parse.parse(texts), strict=True))
+        problems = dict(zip(texts, self._parser.parse(texts), strict=True))
         return [
             Explanation(tuple(digit_differences(*pair)), note)
             if note

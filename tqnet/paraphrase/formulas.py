@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.spans import unspaced_money, within
+from tqnet.augment.paraphrase.spans import Covered, unspaced_money
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.text.formulas import Segment, segments
 from tqnet.text.normal import normal_formula
@@ -15,8 +15,9 @@ def formula_differences(original: Problem, paraphrase: Problem) -> list[Differen
     A formula that is no LaTeX in the paraphrase is found where it reads the same, "x = 3" for "$x=3$".
     """
     before, after = _formulas(original), _formulas(paraphrase)
-    gone = [one for form, one in before.items() if form not in after and not _reads(one, paraphrase)]
-    fresh = [one for form, one in after.items() if form not in before and not _reads(one, original)]
+    squeezed, others = (problem.text.replace(" ", "") for problem in (original, paraphrase))
+    gone = [one for form, one in before.items() if form not in after and not _reads(one, others)]
+    fresh = [one for form, one in after.items() if form not in before and not _reads(one, squeezed)]
     lost, new = ([text.text[one.start : one.end] for one in of] for text, of in ((original, gone), (paraphrase, fresh)))
     if len(lost) == len(new) == 1:
         return [Difference(Part.FORMULA, Change.CHANGED, lost[0], new[0])]
@@ -28,14 +29,14 @@ def formula_differences(original: Problem, paraphrase: Problem) -> list[Differen
 
 def _formulas(problem: Problem) -> dict[str, Segment]:
     """Normal form -> where it stands."""
-    numbers = [number.span for number in problem.numbers]
+    numbers = Covered(number.span for number in problem.numbers)
     return {
         normal_formula(part.body): part
         for part in segments(unspaced_money(problem.text))
-        if part.is_formula and not within(part.start, numbers)
+        if part.is_formula and part.start not in numbers
     }
 
 
-def _reads(formula: Segment, problem: Problem) -> bool:
-    """Whether a text has the formula without its delimiters."""
-    return formula.body.replace(" ", "") in problem.text.replace(" ", "")
+def _reads(formula: Segment, squeezed: str) -> bool:
+    """Whether a text without its spaces has the formula without its delimiters."""
+    return formula.body.replace(" ", "") in squeezed

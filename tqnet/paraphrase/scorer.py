@@ -14,7 +14,7 @@ from tqnet.evaluation.sources import ENCODER, open_source
 from tqnet.libraries import precision as chosen_precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.paraphrase.difference import Difference, readable
-from tqnet.paraphrase.vectors import TextVectors
+from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 if TYPE_CHECKING:
@@ -101,19 +101,18 @@ class ParaphraseScorer:
         """Of each (original, paraphrase), in their order; each distinct text is encoded once.
 
         Raises:
-            ValueError: A text is empty, or no text; the message names the pair.
+            ValueError: A text is empty, or no text, or a pair is none; the message names the pair.
         """
         texts = [_texts(pair, number) for number, pair in enumerate(pairs, 1)]
-        vectors = TextVectors.encode(
-            self.model, (text for pair in texts for text in pair), show_progress=show_progress, **self._encoding
-        )
-        scores = vectors.cosines(texts).tolist()
+        read = PairTexts.read(text for pair in texts for text in pair)
+        scores = read.encode(self.model, show_progress=show_progress, **self._encoding).cosines(texts).tolist()
         if self.explainer is None:
             return [ParaphraseScore(*pair, score) for pair, score in zip(texts, scores, strict=True)]
         found = []
         with tqdm(total=len(texts), unit=" pairs", disable=not show_progress, desc="explain") as progress:
             for start in range(0, len(texts), _AT_A_TIME):
-                found += self.explainer.explain(texts[start : start + _AT_A_TIME])
+                part = texts[start : start + _AT_A_TIME]
+                found += self.explainer.explain([(read.plain(one), read.plain(other)) for one, other in part])
                 progress.update(len(found) - progress.n)
         return [
             ParaphraseScore(*pair, score, of.differences, of.note)
@@ -150,9 +149,12 @@ def _texts(pair: tuple[str, str] | ParaphrasePair, number: int) -> tuple[str, st
     name = f"pair {number}"
     if isinstance(pair, ParaphrasePair):
         name, pair = f"pair {pair.id}", (pair.original, pair.paraphrase)
+    if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+        raise ValueError(f"{name}: expected an original and a paraphrase, got {pair!r:.80}")
     for part, text in zip(("original", "paraphrase"), pair, strict=True):
         if not isinstance(text, str):
             raise ValueError(f"{name}: {part}: expected a text, got {type(text).__name__}")
         if not text.strip():
             raise ValueError(f"{name}: {part}: empty")
-    return pair
+    original, paraphrase = pair
+    return original, paraphrase

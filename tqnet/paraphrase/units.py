@@ -73,7 +73,7 @@ def _parts(problem: Problem) -> dict[str, Unit]:
 def _measures(problem: Problem, unit: Unit) -> bool:
     """Whether it is more than a word of the story: "One day, ..."."""
     bare = unit.form is Form.WORD and not unit.plural and unit.number is None
-    return not bare or _PER_BEFORE.search(problem.text, 0, unit.start) is not None
+    return not bare or _PER_BEFORE.search(problem.text, max(0, unit.start - 16), unit.start) is not None
 
 
 def _reads(name: str, text: str) -> bool:

@@ -15,6 +15,33 @@ from tqnet.questions.question import FieldError
 
 
 @dataclass(frozen=True)
+class PairTexts:
+    """Distinct texts of pairs as questions, read as a bank's stems are: HTML is cleaned, its figures count.
+
+    The scorer, `tqnet evaluate paraphrase` and the validation during training all read them so.
+
+    Attributes:
+        questions: Text -> what it is read as.
+    """
+
+    questions: Mapping[str, Question]
+
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> PairTexts:
+        """Raises ValueError for a text that is no question: HTML that holds no text."""
+        return cls({text: _question(text) for text in dict.fromkeys(texts)})
+
+    def plain(self, text: str) -> str:
+        """One of the texts without its HTML."""
+        return self.questions[text].stem
+
+    def encode(self, model: QuestionEncoder, **options: Any) -> TextVectors:
+        """With the options of :func:`tqnet.modeling.encode.encode`."""
+        rows = {text: row for row, text in enumerate(self.questions)}
+        return TextVectors(rows, model.encode(list(self.questions.values()), normalize=True, **options))
+
+
+@dataclass(frozen=True)
 class TextVectors:
     """Unit vectors of distinct texts.
 
@@ -25,16 +52,6 @@ class TextVectors:
 
     rows: Mapping[str, int]
     unit: np.ndarray
-
-    @classmethod
-    def encode(cls, model: QuestionEncoder, texts: Iterable[str], **options: Any) -> TextVectors:
-        """With the options of :func:`tqnet.modeling.encode.encode`.
-
-        Raises:
-            ValueError: A text that is no question: HTML that holds no text.
-        """
-        rows = {text: row for row, text in enumerate(dict.fromkeys(texts))}
-        return cls(rows, model.encode([_question(text) for text in rows], normalize=True, **options))
 
     def of(self, texts: Iterable[str]) -> np.ndarray:
         """float32 ``[n, width]``, in their order."""

@@ -28,22 +28,24 @@ class ParaphrasePair:
     Attributes:
         label: 1 where it does, 0 where it does not; None where nobody has said.
         id: The file's, or else made of the line.
+        kind: What was done to the question, "lost number"; empty where the file does not say.
     """
 
     original: str
     paraphrase: str
     label: int | None
     id: str
+    kind: str = ""
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
     """Pairs in the order of the file.
 
     Args:
-        path: A ``.csv`` file with the columns ``original`` and ``paraphrase``, and ``label`` (1, 0 or empty) and ``id``
-            if it has them; or a ``.jsonl`` file of the same, or of ``question`` with any number of ``positive1``,
-            ``positive2`` .. and ``negative1`` (or ``neg_1``) ... Of these, an empty one is left out: its operator did
-            not apply; and so is a negative that is the question itself. Other fields are left alone.
+        path: A ``.csv`` file with the columns ``original`` and ``paraphrase``, and ``label`` (1, 0 or empty), ``id``
+            and ``kind`` if it has them; or a ``.jsonl`` file of the same, or of ``question`` with any number of
+            ``positive1``, ``positive2`` .. and ``negative1`` (or ``neg_1``) ... Of these, an empty one is left out: its
+            operator did not apply; and so is a negative that is the question itself. Other fields are left alone.
 
     Raises:
         BankError: A text that is missing or empty, another label, an id that comes twice, no pair at all; each fault
@@ -117,7 +119,8 @@ def _read(record: Any, line: int) -> list[ParaphrasePair]:
     if "question" in record and "original" not in record:
         return _made(record, name)
     original, paraphrase = (_text(record, field) for field in ("original", "paraphrase"))
-    return [ParaphrasePair(original, paraphrase, _label(record.get("label")), name)]
+    kind = fields.optional_text(record.get("kind"), "kind") or ""
+    return [ParaphrasePair(original, paraphrase, _label(record.get("label")), name, kind.strip())]
 
 
 def _made(record: dict[str, Any], name: str) -> list[ParaphrasePair]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tqnet.augment.paraphrase.problem import LONGEST, Parser
+from tqnet.augment.paraphrase.problem import LONGEST, NotApplicable, Parser
 from tqnet.augment.paraphrase.sentences import asked_question, sentences
 
 
@@ -73,8 +73,16 @@ def test_texts_are_parsed_once() -> None:
     assert parser("one") is not first
 
 
-def test_texts_that_cannot_be_parsed(parse: Parser) -> None:
-    with pytest.raises(ValueError, match=r"a text of 50,001 characters, of 50,000 at most: 'aaa"):
-        parse("a" * (LONGEST + 1))
+def test_a_text_that_is_too_long_is_left_unparsed(parse: Parser, caplog: pytest.LogCaptureFixture) -> None:
+    long, short = parse.parse(["5 " * LONGEST, "5 more"])
+    assert caplog.messages == ["1 of 2 texts are left out: more than 50,000 characters"]
+    assert long.text == "5 " * LONGEST
+    assert short.doc.text == "5 more"
+    for sees in (lambda: long.doc, lambda: long.tokens, lambda: long.entities):
+        with pytest.raises(NotApplicable, match="more than 50,000 characters"):
+            sees()
+
+
+def test_a_model_that_is_not_there() -> None:
     with pytest.raises(OSError, match="no_such_model"):
         Parser("no_such_model")

@@ -16,11 +16,10 @@ import numpy as np
 
 from tqnet.augment.edits import edit
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, formula_spans, within
-from tqnet.augment.paraphrase.weights import WordWeights
+from tqnet.augment.paraphrase.spans import Span, outside_formulas
+from tqnet.augment.paraphrase.weights import WORD, WordWeights
 from tqnet.text.replacements import as_written
 
-_WORD = re.compile(r"[^\W\d_]{2,}")
 #: What a masked language model may guess: words and numbers.
 _GAP = re.compile(r"[^\W_]+")
 
@@ -47,7 +46,7 @@ class LightWords:
             ValueError: It has no words.
         """
         weights = WordWeights.fit(texts)
-        counted = Counter(word.lower() for text in texts for word in _WORD.findall(text))
+        counted = Counter(word.lower() for text in texts for word in WORD.findall(text))
         return cls(weights, np.array([counted[word] for word in weights.words]), share)
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> str:
@@ -58,7 +57,7 @@ class LightWords:
         Raises:
             NotApplicable: There are no words.
         """
-        text, places = problem.text, _places(problem.text, _WORD)
+        text, places = problem.text, outside_formulas(problem.text, WORD)
         if not places:
             raise NotApplicable("there are no words")
         tfidf = self.weights.of([text[start:end].lower() for start, end in places])
@@ -111,11 +110,6 @@ def mask_and_refill(
 
 
 def _drawn(text: str, share: float, rng: np.random.Generator) -> list[Span]:
-    places = _places(text, _GAP)
+    places = outside_formulas(text, _GAP)
     count = min(len(places), max(1, round(share * len(places))))
     return [places[at] for at in sorted(rng.choice(len(places), count, replace=False))] if places else []
-
-
-def _places(text: str, pattern: re.Pattern[str]) -> list[Span]:
-    formulas = formula_spans(text)
-    return [match.span() for match in pattern.finditer(text) if not within(match.start(), formulas)]

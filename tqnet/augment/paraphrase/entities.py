@@ -14,7 +14,7 @@ from itertools import pairwise
 from spacy.tokens import Doc, Span
 
 from tqnet.augment.paraphrase.gazetteer import NAMES
-from tqnet.augment.paraphrase.spans import formula_spans, within
+from tqnet.augment.paraphrase.spans import Covered, formula_spans
 from tqnet.augment.variables import points_of_figures
 
 
@@ -53,7 +53,7 @@ _MISTAKEN = frozenset(("", "ORG", "GPE", "PRODUCT", "WORK_OF_ART", "FAC", "LOC",
 def find_entities(doc: Doc) -> list[Entity]:
     """The names of a parsed text in their order, each wherever it stands, whether spaCy saw it there or not."""
     text = doc.text
-    formulas, points = formula_spans(text), points_of_figures(text)
+    formulas, points = Covered(formula_spans(text)), points_of_figures(text)
     labels: dict[str, str] = {}
     people = _actors(doc)
     recognized = list(_recognized(doc))
@@ -62,13 +62,15 @@ def find_entities(doc: Doc) -> list[Entity]:
         if not (_is_point(name, points, text) or any(map(str.isdigit, name))):
             labels.setdefault(name, "PERSON" if name in people and label in _MISTAKEN else label)
     found: list[Entity] = []
+    taken = bytearray(len(text))  # 1 where a longer name stands
     for name in sorted(labels, key=len, reverse=True):
         places = [
             match.span()
             for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
-            if not within(match.start(), formulas)
-            and not any(entity.start < match.end() and match.start() < entity.end for entity in found)
+            if match.start() not in formulas and not any(taken[slice(*match.span())])
         ]
+        for start, end in places:
+            taken[start:end] = b"\1" * (end - start)
         found += [Entity(start, end, name, labels[name], len(places)) for start, end in places]
     return sorted(found, key=lambda entity: entity.start)
 

@@ -15,7 +15,7 @@ import numpy as np
 from tqnet.augment.paraphrase.corruption import corrupt, delete_words
 from tqnet.augment.paraphrase.deletion import Encode, delete_important_phrases, delete_last_sentence
 from tqnet.augment.paraphrase.passive import active_to_passive
-from tqnet.augment.paraphrase.problem import NotApplicable, Problem
+from tqnet.augment.paraphrase.problem import TOO_LONG, NotApplicable, Problem
 from tqnet.augment.paraphrase.replacement import replace_entities, replace_units
 from tqnet.augment.paraphrase.rewording import expand_units, numbers_to_words, same_sentence
 from tqnet.augment.paraphrase.vagueness import make_numbers_vague
@@ -45,8 +45,10 @@ class Operator:
         """The new text, never the old one, but for the same sentence.
 
         Raises:
-            NotApplicable: There is nothing to do, or nothing would change or be left.
+            NotApplicable: There is nothing to do, or nothing would change or be left; or the text is too long.
         """
+        if problem.parsed is None:
+            raise NotApplicable(TOO_LONG)
         text = self.rewrite(problem, rng)
         if not any(map(str.isalnum, text)):
             raise NotApplicable("nothing would be left")

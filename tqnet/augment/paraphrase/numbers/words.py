@@ -139,7 +139,7 @@ def _fraction(text: str, match: re.Match[str]) -> Iterator[Number]:
         under += int(over.value)
         *before, over = before
     yield from before
-    is_mixed = _NUMBER_AND.search(text, 0, over.start) is not None
+    is_mixed = _NUMBER_AND.search(text, max(0, over.start - 40), over.start) is not None
     is_part = (
         over.value == 1 or (word.endswith("s") and word != "quarters") or _HYPHEN.match(text, over.end) or is_mixed
     )

