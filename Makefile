@@ -65,7 +65,7 @@ search: $(VENV)/installed
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
-	    seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
+	    index=$(FOUND)/index seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
 	$(BIN)/tqnet evaluate ranking $(FOUND)/index $(SIMILARITY) --queries 500 --out $(FOUND)/ranking \
 	  encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model

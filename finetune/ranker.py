@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import cast
@@ -36,6 +37,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
 from tqnet.search.evidence import WEIGHTS
+from tqnet.search.index import Index, Manifest
 from tqnet.training import session
 from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
@@ -53,6 +55,8 @@ class RankerConfig(RecipeConfig):
     """Settings of the stage.
 
     Attributes:
+        index: Folder of the index that the ranker is for: its vectors are what recall searches by. By default they are
+            made of the start model.
         length: Tokens of a pair; more are cut.
         seeds: Questions with a similar one that pairs are made of, at most; for each of them
         recalled, similar, concept, random: so many of the first candidates of recall, similar ones beside them, and
@@ -71,6 +75,7 @@ class RankerConfig(RecipeConfig):
     """
 
     optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=2e-5))
+    index: str | None = None
     length: int = 256
     seeds: int = 1500
     recalled: int = 16
@@ -253,26 +258,46 @@ def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncod
     return session.build(config, bank)
 
 
-class StartSources:
-    """What recall searches a bank by: its texts, and vectors of the model that is started from.
+def searched_by(config: RankerConfig) -> str | None:
+    """Digest of the model by whose vectors recall searches; None of one without files."""
+    if config.index:
+        return Manifest.load(Path(config.index)).digest
+    return source_digest(config.model.start) if config.model.start else None
 
-    A question that several banks have is encoded once.
+
+class StartSources:
+    """What recall searches a bank by: its texts, and vectors of an index or of the model that is started from.
 
     Args:
         training: The questions that a model without a start has its vocabulary from.
+
+    Raises:
+        ConfigError: ``index`` of the settings is none.
     """
 
     def __init__(self, config: RankerConfig, training: QuestionBank):
         self.config, self.training = config, training
+        with session.settings_at_fault():
+            self.index = Index(Path(config.index)) if config.index else None
         self._vectors: dict[str, np.ndarray] = {}
 
     def __call__(self, bank: QuestionBank) -> Sources:
-        new = bank.select([at for at, id in enumerate(bank.ids) if id not in self._vectors])
+        new = bank.select([at for at, id in enumerate(bank.ids) if id not in self._vectors])  # each is encoded once
         if len(new):
-            model, _ = start_model(self.config, self.training)
-            found = model.encode(new, precision=precision(self.config.run.precision), show_progress=True)
+            found = self._indexed(self.index, new.ids) if self.index else self._encoded(new)
             self._vectors |= dict(zip(new.ids, found, strict=True))
         return Sources(bank, np.stack([self._vectors[id] for id in bank.ids]))
+
+    def _encoded(self, bank: QuestionBank) -> np.ndarray:
+        model, _ = start_model(self.config, self.training)
+        return model.encode(bank, precision=precision(self.config.run.precision), show_progress=True)
+
+    @staticmethod
+    def _indexed(index: Index, ids: Sequence[str]) -> np.ndarray:
+        found = {row["id"]: row["vector"] for row in index.engine.get(ids, ["id", "vector"]).to_pylist()}
+        if missing := [id for id in ids if id not in found]:
+            raise ConfigError(f"index: {index.folder} has no question {missing[0]!r} ({len(missing):,} are missing)")
+        return np.array([found[id] for id in ids], dtype=np.float32)
 
 
 def validation_pairs(config: RankerConfig, sources: StartSources) -> tuple[QuestionBank, ExercisePairs] | None:
@@ -338,7 +363,7 @@ def train(
     """The cross-encoder of ``pairs``; its folder."""
     model, processor = start_model(config, bank)
     with session.settings_at_fault():  # more tokens than the encoder has positions
-        cross = CrossEncoder(model, config.length, config.model.start and source_digest(config.model.start))
+        cross = CrossEncoder(model, config.length, searched_by(config))
     ranker = MultiTaskRanker(cross, config)
     ranker.calibrate(pairs)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)

@@ -19,6 +19,7 @@ from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.search.evidence import WEIGHTS
+from tqnet.search.index import Index
 from tqnet.training.config import ConfigError
 from tqnet.training.exercise_pairs import ExercisePairs
 
@@ -48,7 +49,7 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     capsys.readouterr()
     ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
     ended.write_text(json.dumps({"length": 64, "searched_by": "of another model"}))
-    assert main(["search", index, "--text", "Find x.", "--ranker", str(ended.parent)]) == 1
+    assert main(["search", index, "--text", "Find x.", "--ranker", str(ended.parent)]) == 2
     assert "trained beside vectors of another model (files of another model)" in capsys.readouterr().err
     named = f"ranker={run.out / 'model'}"
     out = tmp_path / "ranking"
@@ -88,6 +89,22 @@ def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any]) -> Non
         gone.unlink()
     again = train("finetune.ranker", *settings, "run.resume=true", out="again")
     assert again.same_weights(whole)
+
+
+def test_vectors_of_an_index(train: Callable[..., Any], tmp_path: Path) -> None:
+    bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
+    some = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", out="some")
+    assert main(["index", bank, "--model", str(some.out / "model"), "--out", index]) == 0
+    run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}")
+    cross = CrossEncoder.from_pretrained(run.out / "model")
+    assert cross.searched_by == Index(Path(index)).manifest.digest
+    encoded, indexed = ([json.loads(line) for line in (of.out / "pairs.jsonl").open()] for of in (some, run))
+    assert [pair["cosine"] for pair in encoded] != [pair["cosine"] for pair in indexed]
+    assert main(["index", "delete", index, indexed[0]["a"]]) == 0
+    with pytest.raises(ConfigError, match=f"has no question '{indexed[0]['a']}'"):
+        train("finetune.ranker", *FEW, "folds=0", f"index={index}", out="other")
+    with pytest.raises(ConfigError, match="no index"):
+        train("finetune.ranker", *FEW, "folds=0", f"index={tmp_path}", out="third")
 
 
 def test_judged_pairs(train: Callable[..., Any], tmp_path: Path) -> None:

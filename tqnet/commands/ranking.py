@@ -106,7 +106,7 @@ def load_ranker(folder: str | Path, index: Index, device: str | None) -> CrossEn
     if None not in (cross.searched_by, index.manifest.digest) and cross.searched_by != index.manifest.digest:
         raise ValueError(
             f"{folder}: trained beside vectors of another model (files {cross.searched_by}) than those of "
-            f"{index.folder} (files {index.manifest.digest}); train it with model.start={index.manifest.model}"
+            f"{index.folder} (files {index.manifest.digest}); train it with index={index.folder}"
         )
     return cross
 
