@@ -35,7 +35,7 @@ from tqnet.training import session
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.paraphrases import check_installed
+from tqnet.training.paraphrases import PSEUDO_LABELS, check_installed
 from tqnet.training.paraphrases.pseudo import PseudoLabels
 from tqnet.training.paraphrases.validation import ValidationSeparation, as_questions
 from tqnet.training.provenance import Provenance
@@ -386,7 +386,7 @@ def main(config: ParaphraseConfig) -> Path:
     if labels and accelerator.is_main_process:
         summary = labels.summary()
         log.info("labelled positive: %(positive_percent)s %%, negative: %(negative_percent)s %%", summary)
-        with atomic(loop.out / "pseudo_labels.json") as temporary:
+        with atomic(loop.out / PSEUDO_LABELS) as temporary:
             temporary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     return loop.finish()
 

@@ -184,7 +184,7 @@ class Suite:
             raise SuiteError(f"paraphrases: not beside {', '.join(others)}, which are measured on the bank")
 
     def bank_at(self, given: str | None) -> str:
-        """The bank that ``--bank`` gives, which may be the folder of the suite's file; the suite's where it does not."""
+        """The bank of ``--bank``, also given as the folder that has the suite's file; without it, the suite's."""
         if given is None:
             return self.bank
         own = Path(given) / Path(self.bank).name

@@ -12,6 +12,7 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import Question
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 from tqnet.training.config import ConfigError
+from tqnet.training.paraphrases import SEPARATION
 from tqnet.training.session import settings_at_fault
 
 log = logging.getLogger(__name__)
@@ -53,7 +54,7 @@ class ValidationSeparation:
         scores = (vectors[self.ends[0]] * vectors[self.ends[1]]).sum(1)
         positive, negative = float(scores[self.valid].mean()), float(scores[~self.valid].mean())
         return {
-            "valid/separation": positive - negative,
+            SEPARATION: positive - negative,
             "valid/positive": positive,
             "valid/negative": negative,
         }
