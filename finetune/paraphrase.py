@@ -13,7 +13,8 @@ import json
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -249,8 +250,17 @@ def operators_of(
         ConfigError: Of a kind none is left.
     """
     from tqnet.augment.paraphrase.baselines import LightWords
+    from tqnet.augment.paraphrase.deletion import phrases_by
     from tqnet.augment.paraphrase.operators import Operator, select, training_operators
-    from tqnet.training.paraphrases.beforehand import LookUp, Made, made_once, refilled, without_important_phrases
+    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL
+    from tqnet.training.paraphrases.beforehand import (
+        LookUp,
+        Made,
+        kept_for_all,
+        made_once,
+        refilled,
+        without_important_phrases,
+    )
 
     main, seed = to.is_main_process, config.run.seed
 
@@ -258,7 +268,10 @@ def operators_of(
         return model.encode(as_questions(texts), precision=precision(config.run.precision))
 
     def phrases() -> Made:
-        return without_important_phrases(problems, encode, main)
+        by, texts = phrases_by(config.parser or DEFAULT_MODEL), [problem.text for problem in problems]
+        shape = [asdict(config.model), model.processor.max_length, precision(config.run.precision)]
+        make = partial(without_important_phrases, problems, encode, main)
+        return kept_for_all("phrases", [by, shape, texts], model, make)
 
     def refills() -> Made:
         try:

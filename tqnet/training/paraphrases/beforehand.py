@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from accelerate import Accelerator
+from filelock import FileLock
+from torch import nn
 from tqdm import tqdm
 
 from tqnet.augment.paraphrase.baselines import mask_and_refill
@@ -16,8 +20,12 @@ from tqnet.augment.paraphrase.deletion import Encode, delete_important_phrases
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
 from tqnet.files import atomic
 from tqnet.modeling.masked_lm import MaskedLM
+from tqnet.questions.table import cache_folder
 from tqnet.training.config import ConfigError
 from tqnet.training.provenance import Provenance
+from tqnet.version import __version__
+
+log = logging.getLogger(__name__)
 
 #: Text -> what a model has made of it.
 Made = dict[str, list[str]]
@@ -77,6 +85,31 @@ def refilled(
                         made[text].append(other)
                 progress.update(len(part))
     return made
+
+
+def kept_for_all(name: str, made_from: object, model: nn.Module, make: Callable[[], Made]) -> Made:
+    """What ``make`` gives; kept in the cache (`tqnet.questions.table.cache_folder`) for all runs that would make the
+    same, of which the first makes it while the others wait.
+
+    Args:
+        made_from: Beside the weights of ``model``, all that decides what comes out, for JSON.
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    digest.update(json.dumps([name, __version__, made_from], sort_keys=True).encode())
+    for part, weights in sorted(model.state_dict().items()):
+        digest.update(part.encode() + weights.detach().float().cpu().contiguous().numpy().tobytes())
+    folder = cache_folder() / "made"
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}-{digest.hexdigest()}.json"
+    with FileLock(f"{file}.lock"):
+        if not file.is_file():
+            made = make()
+            with atomic(file) as temporary:
+                temporary.write_text(json.dumps(made, ensure_ascii=False) + "\n", encoding="utf-8")
+            return made
+    log.info("%s: made before, %s", name, file)
+    found: Made = json.loads(file.read_text(encoding="utf-8"))
+    return found
 
 
 def made_once(
