@@ -254,6 +254,7 @@ def operators_of(
     from tqnet.augment.paraphrase.operators import Operator, select, training_operators
     from tqnet.augment.paraphrase.problem import DEFAULT_MODEL
     from tqnet.training.paraphrases.beforehand import (
+        NO_PHRASES,
         LookUp,
         Made,
         kept_for_all,
@@ -299,7 +300,7 @@ def operators_of(
     given = given_rewrites(config, asked, bank.column("stem"))
     chosen = [o for o in training_operators(encode, given.get("f1"), given.get("f9")) if o.symbol in config.operators]
     if "f5" in config.operators:
-        known = once("phrases", phrases, "there are no phrases besides what they are part of")
+        known = once("phrases", phrases, NO_PHRASES)
         chosen = [Operator(o.name, o.symbol, o.label, known) if o.symbol == "f5" else o for o in chosen]
     kinds = [select(chosen, label) for label in ("positive", "negative")]
     if not all(kinds):
