@@ -257,11 +257,11 @@ def operators_of(
         NO_PHRASES,
         LookUp,
         Made,
-        kept_for_all,
         made_once,
         refilled,
         without_important_phrases,
     )
+    from tqnet.training.paraphrases.kept import made_of_each
 
     main, seed = to.is_main_process, config.run.seed
 
@@ -269,10 +269,9 @@ def operators_of(
         return model.encode(as_questions(texts), precision=precision(config.run.precision))
 
     def phrases() -> Made:
-        by, texts = phrases_by(config.parser or DEFAULT_MODEL), [problem.text for problem in problems]
-        shape = [asdict(config.model), model.processor.max_length, precision(config.run.precision)]
-        make = partial(without_important_phrases, problems, encode, main)
-        return kept_for_all("phrases", [by, shape, texts], model, make)
+        by, read = phrases_by(config.parser or DEFAULT_MODEL), [asdict(config.model), model.processor.max_length]
+        make = partial(without_important_phrases, encode=encode, shows_progress=main)
+        return made_of_each(problems, make, model, ["f5", by, read, precision(config.run.precision)])
 
     def refills() -> Made:
         try:

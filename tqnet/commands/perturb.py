@@ -33,7 +33,7 @@ def add(subparsers: Subparsers) -> None:
         "f_d random deletion, f_e paraphrase. The labels are what the paper takes an operator's results for.",
     )
     parser.add_argument(
-        "questions", metavar="QUESTIONS", help="a bank: a .jsonl or .parquet file, or a folder with questions.*"
+        "bank", metavar="QUESTIONS", help="a bank: a .jsonl or .parquet file, or a folder with questions.*"
     )
     parser.add_argument("--pairs", action="store_true", help="QUESTIONS is a file of pairs, whose originals are taken")
     parser.add_argument(
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             pair = {"id": name, "original": problem.text, "paraphrase": text, "label": label}
             rows.append(json.dumps(pair | {"operator": operator.symbol}, ensure_ascii=False) + "\n")
     if not rows:
-        raise ValueError(f"{args.questions}: no operator applies ({without.most_common(1)[0][0]})")
+        raise ValueError(f"{args.bank}: no operator applies ({without.most_common(1)[0][0]})")
     with atomic(out) as temporary:
         temporary.write_text("".join(rows), encoding="utf-8")
     told = ", ".join(f"{operator.symbol} {counts[operator.symbol]:,}" for operator in operators)
@@ -115,13 +115,13 @@ def _texts(args: argparse.Namespace) -> dict[str, str]:
     from tqnet.questions.paraphrase_pairs import read_pairs
 
     if args.pairs:
-        named = [(pair.original, pair.id) for pair in read_pairs(args.questions)]
+        named = [(pair.original, pair.id) for pair in read_pairs(args.bank)]
     else:
         bank = read_bank(args)
         named = list(zip(bank.column("stem"), bank.ids, strict=True))
     texts = {text: name for text, name in reversed(named) if text.strip()}
     if not texts:
-        raise ValueError(f"{args.questions}: no question with a text")
+        raise ValueError(f"{args.bank}: no question with a text")
     return dict(reversed(texts.items()))
 
 
@@ -176,7 +176,7 @@ def _phrase_deletion(args: argparse.Namespace, problems: Sequence[Problem]) -> O
     def encode(texts: Sequence[str]) -> np.ndarray:
         return model.encode(as_questions(texts), **how)
 
-    made = without_important_phrases(problems, encode, shows_progress=True)
+    made = dict(without_important_phrases(problems, encode, shows_progress=True))
     return Operator("phrase-deletion", "f5", "negative", LookUp(made, NO_PHRASES))
 
 

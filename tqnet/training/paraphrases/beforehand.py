@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from accelerate import Accelerator
-from filelock import FileLock
-from torch import nn
 from tqdm import tqdm
 
 from tqnet.augment.paraphrase.baselines import mask_and_refill
@@ -20,12 +16,8 @@ from tqnet.augment.paraphrase.deletion import Encode, delete_important_phrases
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
 from tqnet.files import atomic
 from tqnet.modeling.masked_lm import MaskedLM
-from tqnet.questions.table import cache_folder
 from tqnet.training.config import ConfigError
 from tqnet.training.provenance import Provenance
-from tqnet.version import __version__
-
-log = logging.getLogger(__name__)
 
 #: Text -> what a model has made of it.
 Made = dict[str, list[str]]
@@ -56,17 +48,16 @@ class LookUp:
         return own[int(rng.integers(len(own)))]
 
 
-def without_important_phrases(problems: Sequence[Problem], encode: Encode, shows_progress: bool) -> Made:
-    """Each text without the phrase whose removal moves its vector most (f5), where it has phrases."""
-    made: Made = {}
+def without_important_phrases(
+    problems: Sequence[Problem], encode: Encode, shows_progress: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """Each text, and the same without the phrase whose removal moves its vector most (f5), if it has phrases."""
     with tqdm(total=len(problems), unit=" questions", desc="phrases", disable=not shows_progress) as progress:
         for start in range(0, len(problems), _ENCODED):
             part = problems[start : start + _ENCODED]
             for problem, text in zip(part, delete_important_phrases(part, encode), strict=True):
-                if text is not None:
-                    made[problem.text] = [text]
+                yield problem.text, [] if text is None else [text]
             progress.update(len(part))
-    return made
 
 
 def refilled(
@@ -88,31 +79,6 @@ def refilled(
                         made[text].append(other)
                 progress.update(len(part))
     return made
-
-
-def kept_for_all(name: str, made_from: object, model: nn.Module, make: Callable[[], Made]) -> Made:
-    """What ``make`` gives; kept in the cache (`tqnet.questions.table.cache_folder`) for all runs that would make the
-    same, of which the first makes it while the others wait.
-
-    Args:
-        made_from: Beside the weights of ``model``, all that decides what comes out, for JSON.
-    """
-    digest = hashlib.blake2b(digest_size=16)
-    digest.update(json.dumps([name, __version__, made_from], sort_keys=True).encode())
-    for part, weights in sorted(model.state_dict().items()):
-        digest.update(part.encode() + weights.detach().float().cpu().contiguous().numpy().tobytes())
-    folder = cache_folder() / "made"
-    folder.mkdir(parents=True, exist_ok=True)
-    file = folder / f"{name}-{digest.hexdigest()}.json"
-    with FileLock(f"{file}.lock"):
-        if not file.is_file():
-            made = make()
-            with atomic(file) as temporary:
-                temporary.write_text(json.dumps(made, ensure_ascii=False) + "\n", encoding="utf-8")
-            return made
-    log.info("%s: made before, %s", name, file)
-    found: Made = json.loads(file.read_text(encoding="utf-8"))
-    return found
 
 
 def made_once(
