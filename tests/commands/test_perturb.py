@@ -68,7 +68,7 @@ def test_every_operator(bank: str, tiny_model: TQNetModel, tmp_path: Path) -> No
     given = ["--rewrites", str(tmp_path / "made.jsonl"), "--encoder", str(tmp_path / "model")]
     rows = perturb(bank, tmp_path / "pairs.jsonl", "--operators", "training", "test", "--every", *given)
     by = {row["operator"]: row for row in rows if row["original"] == STEMS[1]}
-    assert by.keys() >= {"f1", "f2", "f3", "f5", "f6", "f8", "f9", "f_a", "f_b", "f_c", "f_d", "f_e"}
+    assert by.keys() >= {"f1", "f2", "f3", "f5", "f6", "f8", "f9", "f_b", "f_c", "f_d", "f_e"}
     assert {symbol for symbol, row in by.items() if row["label"]} <= {"f1", "f2", "f3", "f4", "f_a", "f_b"}
     assert by["f_b"]["paraphrase"] == "reconstruction?"
     assert by["f2"]["paraphrase"] == STEMS[1]

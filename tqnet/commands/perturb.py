@@ -119,10 +119,13 @@ def _texts(args: argparse.Namespace) -> dict[str, str]:
     else:
         bank = read_bank(args)
         named = list(zip(bank.column("stem"), bank.ids, strict=True))
-    texts = {text: name for text, name in reversed(named) if text.strip()}
+    texts: dict[str, str] = {}
+    for text, name in named:
+        if text.strip():
+            texts.setdefault(text, name)
     if not texts:
         raise ValueError(f"{args.bank}: no question with a text")
-    return dict(reversed(texts.items()))
+    return texts
 
 
 def _parse(texts: Sequence[str], language_model: str | None) -> list[Problem]:
