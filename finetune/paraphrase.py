@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -278,7 +278,9 @@ def operators_of(
             masked = load_masked_lm(str(config.masked_model), to.device)
         except (OSError, ValueError) as error:
             raise ConfigError(f"masked_model: {error}") from error
-        return refilled(problems, masked, config.share, config.refills, seed, main)
+        drawn: dict[str, Any] = {"share": config.share, "count": config.refills, "seed": seed}
+        make = partial(refilled, model=masked, shows_progress=main, **drawn)
+        return made_of_each(problems, make, masked.logits, ["ssmba", drawn, masked.reading])
 
     def once(name: str, make: Callable[[], Made], lacking: str) -> LookUp:
         file, provenance = Path(config.run.out) / f"{name}.json", Provenance(config, bank)

@@ -191,11 +191,11 @@ class Constant:
 
 def test_refills_do_not_depend_on_their_neighbours(parse: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     problems = parse.parse(TEXTS)
-    made = refilled(problems, Constant(), 0.3, 3, 0, False)  # type: ignore[arg-type]
+    made = dict(refilled(problems, Constant(), 0.3, 3, 0, False))  # type: ignore[arg-type]
     assert {len(of) for of in made.values()} == {3}
     assert all(len(set(of)) > 1 and text not in of for text, of in made.items())
     monkeypatch.setattr("tqnet.training.paraphrases.beforehand._FILLED", 1)
-    assert refilled(problems, Constant(), 0.3, 3, 0, False) == made  # type: ignore[arg-type]
+    assert dict(refilled(problems, Constant(), 0.3, 3, 0, False)) == made  # type: ignore[arg-type]
 
 
 def test_what_is_made_once_is_read_by_a_resumed_run_alone(tmp_path: Path) -> None:

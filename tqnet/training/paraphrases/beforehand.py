@@ -16,6 +16,7 @@ from tqnet.augment.paraphrase.deletion import Encode, delete_important_phrases
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
 from tqnet.files import atomic
 from tqnet.modeling.masked_lm import MaskedLM
+from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError
 from tqnet.training.provenance import Provenance
 
@@ -62,23 +63,21 @@ def without_important_phrases(
 
 def refilled(
     problems: Sequence[Problem], model: MaskedLM, share: float, count: int, seed: int, shows_progress: bool
-) -> Made:
-    """Of each text ``count`` with a share of its words drawn anew by a masked language model (SSMBA), as far as they
+) -> Iterator[tuple[str, list[str]]]:
+    """Each text, and ``count`` with a share of its words drawn anew by a masked language model (SSMBA), as far as they
     differ from it."""
-    made: Made = {problem.text: [] for problem in problems}
     # Of like length together: little is padded. What a text draws does not depend on the texts around it.
-    order = sorted(range(len(problems)), key=lambda at: len(problems[at].text))
-    with tqdm(total=count * len(problems), unit=" texts", desc="refill", disable=not shows_progress) as progress:
-        for number in range(count):
-            for start in range(0, len(order), _FILLED):
-                part = order[start : start + _FILLED]
-                texts = [problems[at].text for at in part]
-                generators = [np.random.default_rng([seed, number, at]) for at in part]
-                for text, other in zip(texts, mask_and_refill(texts, model, model.gap, share, generators), strict=True):
-                    if other != text:
-                        made[text].append(other)
-                progress.update(len(part))
-    return made
+    texts = sorted((problem.text for problem in problems), key=len)
+    with tqdm(total=len(texts), unit=" questions", desc="refill", disable=not shows_progress) as progress:
+        for start in range(0, len(texts), _FILLED):
+            part = texts[start : start + _FILLED]
+            others = []
+            for number in range(count):
+                generators = [np.random.default_rng([seed, number, hash64(text)]) for text in part]
+                others.append(mask_and_refill(part, model, model.gap, share, generators))
+            for text, made in zip(part, zip(*others, strict=True), strict=True):
+                yield text, [other for other in made if other != text]
+            progress.update(len(part))
 
 
 def made_once(
