@@ -55,6 +55,10 @@ The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on
 public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
 MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's pre-training keep
 the last.
+
+The tables "paraqd..." are measured by the scores of labelled paraphrases, a table for each file, and by nothing of the
+bank that they are trained on; questions that the pairs have too take no part in any of their trainings. Their intervals
+are bootstrapped by original.
 """
 
 SEARCH = """# Search

@@ -13,9 +13,10 @@ import json
 import logging
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -35,7 +36,7 @@ from tqnet.training import session
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.paraphrases import check_installed
+from tqnet.training.paraphrases import PSEUDO_LABELS, check_installed
 from tqnet.training.paraphrases.pseudo import PseudoLabels
 from tqnet.training.paraphrases.validation import ValidationSeparation, as_questions
 from tqnet.training.provenance import Provenance
@@ -205,7 +206,7 @@ def parse(bank: QuestionBank, parser: str | None) -> list[Problem]:
     """The stems as the operators see them.
 
     Raises:
-        ConfigError: There is no such model of spaCy; or a stem is too long to be a question.
+        ConfigError: There is no such model of spaCy.
     """
     from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser
 
@@ -214,8 +215,7 @@ def parse(bank: QuestionBank, parser: str | None) -> list[Problem]:
         of_english = Parser(parser or DEFAULT_MODEL, size=len(bank))
     except OSError as error:
         raise ConfigError(f"parser: {parser or DEFAULT_MODEL}: {error}") from error
-    with session.settings_at_fault():
-        return of_english.parse(bank.column("stem"))
+    return of_english.parse(bank.column("stem"))
 
 
 def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str], stems: Sequence[str]) -> dict[str, Rewrite]:
@@ -249,8 +249,18 @@ def operators_of(
         ConfigError: Of a kind none is left.
     """
     from tqnet.augment.paraphrase.baselines import LightWords
+    from tqnet.augment.paraphrase.deletion import phrases_by
     from tqnet.augment.paraphrase.operators import Operator, select, training_operators
-    from tqnet.training.paraphrases.beforehand import LookUp, Made, made_once, refilled, without_important_phrases
+    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL
+    from tqnet.training.paraphrases.beforehand import (
+        NO_PHRASES,
+        LookUp,
+        Made,
+        made_once,
+        refilled,
+        without_important_phrases,
+    )
+    from tqnet.training.paraphrases.kept import made_of_each
 
     main, seed = to.is_main_process, config.run.seed
 
@@ -258,14 +268,18 @@ def operators_of(
         return model.encode(as_questions(texts), precision=precision(config.run.precision))
 
     def phrases() -> Made:
-        return without_important_phrases(problems, encode, main)
+        by, read = phrases_by(config.parser or DEFAULT_MODEL), [asdict(config.model), model.processor.max_length]
+        make = partial(without_important_phrases, encode=encode, shows_progress=main)
+        return made_of_each(problems, make, model, ["f5", by, read, precision(config.run.precision)])
 
     def refills() -> Made:
         try:
             masked = load_masked_lm(str(config.masked_model), to.device)
         except (OSError, ValueError) as error:
             raise ConfigError(f"masked_model: {error}") from error
-        return refilled(problems, masked, config.share, config.refills, seed, main)
+        drawn: dict[str, Any] = {"share": config.share, "count": config.refills, "seed": seed}
+        make = partial(refilled, model=masked, shows_progress=main, **drawn)
+        return made_of_each(problems, make, masked.logits, ["ssmba", drawn, masked.reading])
 
     def once(name: str, make: Callable[[], Made], lacking: str) -> LookUp:
         file, provenance = Path(config.run.out) / f"{name}.json", Provenance(config, bank)
@@ -286,7 +300,7 @@ def operators_of(
     given = given_rewrites(config, asked, bank.column("stem"))
     chosen = [o for o in training_operators(encode, given.get("f1"), given.get("f9")) if o.symbol in config.operators]
     if "f5" in config.operators:
-        known = once("phrases", phrases, "there are no phrases besides what they are part of")
+        known = once("phrases", phrases, NO_PHRASES)
         chosen = [Operator(o.name, o.symbol, o.label, known) if o.symbol == "f5" else o for o in chosen]
     kinds = [select(chosen, label) for label in ("positive", "negative")]
     if not all(kinds):
@@ -386,7 +400,7 @@ def main(config: ParaphraseConfig) -> Path:
     if labels and accelerator.is_main_process:
         summary = labels.summary()
         log.info("labelled positive: %(positive_percent)s %%, negative: %(negative_percent)s %%", summary)
-        with atomic(loop.out / "pseudo_labels.json") as temporary:
+        with atomic(loop.out / PSEUDO_LABELS) as temporary:
             temporary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
     return loop.finish()
 

@@ -37,8 +37,9 @@ def write(tmp_path: Path) -> Any:
 
 
 @pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
-def test_the_shipped_suites(path: Path) -> None:
-    """Every setting of every training is one of its recipe."""
+def test_the_shipped_suites(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every setting of every training is one of its recipe; the files that they name need not be there."""
+    monkeypatch.setattr("tqnet.training.provenance.content_digest", lambda path: path.name)
     suite = load_suite(path)
     assert len(suite.rows) > 1
     others = {stage.bank: "1" for stage in suite.stages.values() if stage.bank}
@@ -48,6 +49,54 @@ def test_the_shipped_suites(path: Path) -> None:
             settings = OmegaConf.create(training.configuration(Path("runs")))
             kind = inspect.signature(module.main, eval_str=True).parameters["config"].annotation
             OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), settings))
+
+
+@pytest.mark.parametrize("path", TABLES, ids=lambda path: path.stem)
+def test_a_suite_says_how_it_is_run(path: Path) -> None:
+    command = path.read_text(encoding="utf-8").splitlines()[0]
+    assert command.startswith("# ")
+    assert f"configs/tables/{path.name}" in command or f"make {path.stem.partition('-')[0]} " in command
+
+
+def test_files_beside_the_bank(write: Any, tmp_path: Path) -> None:
+    """The suite's bank is a file, which --bank may name by its folder; files that settings name may lie there."""
+    pairs = {"paraphrases": ["tested.jsonl"], "bank": "here/pool.jsonl"}
+    stage = {"data": {"rewrites": "made.jsonl"}}
+    suite = load_suite(write(SUITE | pairs, a={"name": "a", "stages": ["mlm"], "settings": {"mlm": stage}}))
+    folder = tmp_path / "there"
+    folder.mkdir()
+    for name in ("pool.jsonl", "tested.jsonl"):
+        (folder / name).write_text("{}")
+    (tmp_path / "made.jsonl").write_text("{}")
+    bank = suite.bank_at(str(folder))
+    assert (suite.bank_at(None), bank) == ("here/pool.jsonl", str(folder / "pool.jsonl"))
+    assert suite.bank_at("other/bank") == "other/bank"
+    with pytest.raises(FileNotFoundError, match=r"^data\.rewrites: made\.jsonl: no such file"):
+        trainings(suite, suite.rows[0], 0, bank, "0")
+    (folder / "made.jsonl").write_text("{}")
+    (training,) = trainings(suite, suite.rows[0], 0, bank, "0")
+    assert training.settings["data"]["rewrites"] == str(folder / "made.jsonl")
+    assert training.settings["data"]["held_out"] == [str(folder / "tested.jsonl")]
+    assert training.settings["data"]["bank"] == bank
+    suite.data["held_out"] = ["made.jsonl"]
+    assert trainings(suite, suite.rows[0], 0, bank, "0")[0].settings["data"]["held_out"] == [str(folder / "made.jsonl")]
+
+
+def test_a_masked_model_is_no_start(write: Any) -> None:
+    help = {"recipe": "pretrain/mlm.py", "questions": 64, "gives": "masked_model", "sees": "text"}
+    rows = {"a": {"name": "a", "stages": ["mlm", "scl"]}, "b": {"name": "b", "stages": ["help", "scl"]}}
+    suite = load_suite(write(SUITE | {"stages": {"help": help}}, **rows))
+    (_, started), (helper, scl) = (trainings(suite, row, 0, "BANK", "0") for row in suite.rows)
+    found = scl.configuration(Path("runs"))
+    assert found["masked_model"] == f"runs/{helper.folder}"
+    assert found["model"] == {"text": "scratch"}
+    assert "masked_model" not in started.configuration(Path("runs"))
+
+
+@pytest.mark.parametrize("other", [{"recall": 100}, {"difficulty": True}, {"similar_level": 2}], ids=str)
+def test_paraphrases_are_measured_alone(other: dict[str, Any], write: Any) -> None:
+    with pytest.raises(SuiteError, match=f"paraphrases: not beside {next(iter(other))}, which are measured on the"):
+        load_suite(write(SUITE | {"paraphrases": ["x.jsonl"]} | other, a={"name": "a", "stages": ["mlm"]}))
 
 
 def test_equal_budgets_are_equal() -> None:

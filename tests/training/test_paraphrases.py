@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 from finetune.paraphrase import ParaphraseConfig, another, contrast
 from tqnet.augment.paraphrase.deletion import delete_important_phrases
 from tqnet.augment.paraphrase.operators import Operator, select, training_operators
-from tqnet.augment.paraphrase.problem import NotApplicable, Parser
+from tqnet.augment.paraphrase.problem import NotApplicable, Parser, Problem
 from tqnet.augment.paraphrase.rewrites import Rewrites
 from tqnet.modeling.model import TQNetModel
 from tqnet.objectives import cosine_triplet, multiple_negatives_ranking
@@ -29,6 +29,7 @@ from tqnet.training.config import ConfigError, load_config
 from tqnet.training.data import Batch
 from tqnet.training.paraphrases.beforehand import LookUp, made_once, refilled, without_important_phrases
 from tqnet.training.paraphrases.draws import Draws
+from tqnet.training.paraphrases.kept import made_of_each
 from tqnet.training.paraphrases.pseudo import PseudoLabels
 from tqnet.training.paraphrases.validation import ValidationSeparation, as_questions
 from tqnet.training.paraphrases.views import ParaphraseViews
@@ -159,12 +160,40 @@ def test_important_phrases_in_parts_are_those_of_all_at_once(
         return tiny_model.encode(as_questions(texts), device="cpu")
 
     monkeypatch.setattr("tqnet.training.paraphrases.beforehand._ENCODED", 4)
-    made = without_important_phrases(problems, encode, shows_progress=False)
+    made = dict(without_important_phrases(problems, encode, shows_progress=False))
     assert [made[text] for text in TEXTS] == [[text] for text in delete_important_phrases(problems, encode)]
     look_up = LookUp(made, "there are no phrases")
     assert look_up(problems[0], np.random.default_rng(0)) == made[TEXTS[0]][0]
     with pytest.raises(NotApplicable, match="there are no phrases"):
         look_up(parse("Why?"), np.random.default_rng(0))
+
+
+def test_what_was_made_of_a_text_is_not_made_again(
+    parse: Parser, tiny_model: TQNetModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But by another model, or by other settings; what a killed run has left unfinished is made anew."""
+    monkeypatch.setenv("TQNET_CACHE", str(tmp_path))
+    asked: list[str] = []
+
+    def make(problems: Sequence[Problem]) -> Iterator[tuple[str, list[str]]]:
+        for problem in problems:
+            asked.append(problem.text)
+            yield problem.text, [f"not {problem.text}"]
+
+    problems = parse.parse(TEXTS[:4])
+    assert made_of_each(problems[:3], make, tiny_model, "f5") == {text: [f"not {text}"] for text in TEXTS[:3]}
+    (file,) = (tmp_path / "made").glob("*.jsonl")
+    file.write_text(file.read_text()[:-5])
+    assert list(made_of_each(problems[1:], make, tiny_model, "f5")) == TEXTS[1:4]
+    assert asked == [*TEXTS[:3], TEXTS[2], TEXTS[3]]
+    made_of_each(problems, make, tiny_model, "f5")
+    assert len(asked) == 5
+    made_of_each(problems[:1], make, tiny_model, "f5 of another parser")
+    with torch.no_grad():
+        next(tiny_model.parameters()).add_(1)
+    made_of_each(problems[:1], make, tiny_model, "f5")
+    assert len(asked) == 7
+    assert len(list((tmp_path / "made").glob("*.jsonl"))) == 3
 
 
 class Constant:
@@ -178,11 +207,11 @@ class Constant:
 
 def test_refills_do_not_depend_on_their_neighbours(parse: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
     problems = parse.parse(TEXTS)
-    made = refilled(problems, Constant(), 0.3, 3, 0, False)  # type: ignore[arg-type]
+    made = dict(refilled(problems, Constant(), 0.3, 3, 0, False))  # type: ignore[arg-type]
     assert {len(of) for of in made.values()} == {3}
     assert all(len(set(of)) > 1 and text not in of for text, of in made.items())
     monkeypatch.setattr("tqnet.training.paraphrases.beforehand._FILLED", 1)
-    assert refilled(problems, Constant(), 0.3, 3, 0, False) == made  # type: ignore[arg-type]
+    assert dict(refilled(problems, Constant(), 0.3, 3, 0, False)) == made  # type: ignore[arg-type]
 
 
 def test_what_is_made_once_is_read_by_a_resumed_run_alone(tmp_path: Path) -> None:

@@ -50,6 +50,22 @@ def test_what_a_run_starts_from_is_known_by_its_content(tiny_bank: QuestionBank,
         provenance(tiny_bank, moved).check(before, "here")
 
 
+def test_several_files_are_known_by_their_content(tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    files = [tmp_path / name for name in ("one.csv", "two.csv")]
+    for file in files:
+        file.write_text("original,paraphrase\n")
+    config = Config(data=DataConfig(bank="bank", held_out=list(map(str, files))))
+    before = Provenance(config, tiny_bank).identity
+    config.data.held_out = [str(file.rename(file.with_suffix(".moved.csv"))) for file in files]
+    Provenance(config, tiny_bank).check(before, "here")
+    files[1].with_suffix(".moved.csv").write_text("original,paraphrase,label\n")
+    with pytest.raises(ConfigError, match=r"data\.held_out: \['\w{16}', '\w{16}'\] before"):
+        Provenance(config, tiny_bank).check(before, "here")
+    config.data.held_out = ["missing.csv"]
+    with pytest.raises(FileNotFoundError, match=r"^data\.held_out: missing\.csv: no such file"):
+        Provenance(config, tiny_bank).check(before, "here")
+
+
 def test_a_text_encoder_of_any_form_is_known_by_its_content(tiny_bank: QuestionBank, tmp_path: Path) -> None:
     (tmp_path / "pytorch_model.bin").write_bytes(b"weights")
     (tmp_path / "vocab.txt").write_text("a")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tqnet.bench.measures import described
 from tqnet.bench.results import RowResult
-from tqnet.bench.run import Bench, described
+from tqnet.bench.run import Bench
 from tqnet.questions import QuestionBank
 from tqnet.questions.splits import draw_fold
 
@@ -35,6 +36,6 @@ def cross_validate(benches: Sequence[Bench]) -> Iterator[list[RowResult]]:
 
 def fold_facts(bank: QuestionBank, benches: Sequence[Bench], results: Sequence[RowResult]) -> dict[str, str]:
     """How the numbers came about (:meth:`Bench.facts`), for all folds of ``bank``."""
-    left_out = ", ".join(str(bench.left_out) for bench in benches)
+    left_out = ", ".join(str(bench.measure.left_out) for bench in benches)
     folds = f"each of {len(benches)} folds in turn the test, without {left_out} questions of it with a double in train"
     return benches[0].facts(results) | {"bank": f"{described(bank)}; {folds}"}

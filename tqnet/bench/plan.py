@@ -11,7 +11,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from tqnet.bench.suite import Row, Settings, Stage, Suite, typed
+from tqnet.bench.suite import Row, Settings, Stage, Suite, beside, typed
 from tqnet.libraries import precision
 from tqnet.training.config import RunConfig
 from tqnet.training.provenance import flat, lasting
@@ -23,6 +23,9 @@ _TRAIN = 2
 #: More passes than any budget asks for: ``run.max_steps`` ends a training.
 _EPOCHS = 1_000_000
 
+#: Settings ``data.*`` of a stage that name files, which may lie beside the bank.
+_BESIDE = ("rewrites", "valid_pairs")
+
 
 @dataclass(frozen=True)
 class Training:
@@ -32,7 +35,7 @@ class Training:
         key: 12 hex digits of all that its weights depend on: settings, seed, bank, and the trainings before it. Where
             the settings leave the precision to the machine, it is not one of them: it changes no more than rounding.
         settings: All of the recipe's settings but for the folders of this run and of those before.
-        before: What it goes on from: a whole model, a visual stream, or both.
+        before: What it goes on from: a whole model, a visual stream, or both; and a masked language model.
     """
 
     stage: Stage
@@ -48,7 +51,13 @@ class Training:
     def configuration(self, root: Path) -> Settings:
         """The recipe's configuration where trainings lie in folders of ``root``."""
         own: Settings = {"run": {"out": str(root / self.folder), "resume": True}}
-        own["model"] = {given.stage.gives: str(root / given.folder / "model") for given in self.before}
+        own["model"] = {}
+        for given in self.before:
+            folder = root / given.folder
+            if given.stage.gives == "masked_model":
+                own["masked_model"] = str(folder)
+            else:
+                own["model"][given.stage.gives] = str(folder / "model")
         return _merged(self.settings, own)
 
 
@@ -64,23 +73,25 @@ def trainings(
 
     Raises:
         SuiteError: ``run`` of a stage is not as a recipe wants it.
+        FileNotFoundError: A file that its settings name is not there.
     """
     chain: list[Training] = []
     waiting: dict[str, Training] = {}  # what it gives -> a training that no stage has gone on from yet
     for number, name in enumerate(row.stages, 1):
         stage = suite.stages[name]
         takes = [] if stage.gives == "visual_start" else ["start"]
+        takes += ["masked_model"] if stage.gives == "start" else []
         takes += ["visual_start"] if stage.sees != "text" or number == len(row.stages) else []
         before = tuple(given for gives, given in waiting.items() if gives in takes)
         settings = _merged(
             {
                 "model": _model(suite, row, before),
-                "data": suite.data
-                | {"show": _show(stage, row), "similar_level": stage.similar_level or suite.similar_level},
+                "data": _data(suite, stage, row, bank),
             },
             stage.settings,
             row.settings.get(name, {}),
         )
+        settings = _merged(settings, {"data": _found(settings["data"], bank)})
         run = typed(RunConfig, {"out": ""} | (settings.get("run") or {}), f"row {row.name}: stage {name}: run")
         steps = max(1, stage.questions // (run.batch_size * run.accumulate))
         length = {"epochs": _EPOCHS, "max_steps": steps}
@@ -90,6 +101,17 @@ def trainings(
         chain.append(training)
         waiting = {gives: given for gives, given in waiting.items() if given not in before} | {stage.gives: training}
     return chain
+
+
+def _data(suite: Suite, stage: Stage, row: Row, bank: str) -> Settings:
+    own = {"show": _show(stage, row), "similar_level": stage.similar_level or suite.similar_level}
+    held_out = suite.held_out(bank)
+    return suite.data | own | ({"held_out": held_out} if held_out else {})
+
+
+def _found(data: Settings, bank: str) -> Settings:
+    """The files that ``data`` names, where they are."""
+    return {name: beside(bank, file) for name in _BESIDE if (file := data.get(name))}
 
 
 def _show(stage: Stage, row: Row) -> str:

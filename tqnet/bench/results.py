@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tqnet.bench.paraphrases import ParaphraseTerms
 from tqnet.bench.runner import Cost
 from tqnet.bench.scores import RowScores, precision, recall
 from tqnet.bench.suite import Row
@@ -76,6 +77,10 @@ class RowResult:
         """One per seed."""
         return [finished.scores for finished in self.finished]
 
+    def paraphrases(self, file: str) -> list[ParaphraseTerms]:
+        """The scores of a file's labelled paraphrases, one for each seed that has them."""
+        return [scores.paraphrases[file] for scores in self.scores if file in scores.paraphrases]
+
     @property
     def costs(self) -> list[list[Cost]]:
         """For each seed, what its trainings took."""
@@ -105,6 +110,11 @@ class RowResult:
             ],
             "difficulty": [asdict(s.difficulty.scores) for s in self.scores if s.difficulty],
             "agreement": [asdict(s.agreement) for s in self.scores if s.agreement],
+            "paraphrases": [
+                {file: terms.metrics.values for file, terms in s.paraphrases.items()}
+                for s in self.scores
+                if s.paraphrases
+            ],
             "costs": [[asdict(cost) for cost in costs] for costs in self.costs],
             "notes": list(self.notes),
             "errors": self.errors,
@@ -120,6 +130,11 @@ def structures(results: Sequence[RowResult]) -> dict[str, int]:
     """Pair structures that were measured in any row, and the queries of each."""
     scores = [scores.similar for result in results for scores in result.scores]
     return {name: len(of.queries) for similar in scores for name, of in similar.items() if name != "overall"}
+
+
+def paraphrase_sets(results: Sequence[RowResult]) -> dict[str, ParaphraseTerms]:
+    """Files of labelled paraphrases that were measured in any row, and the scores of one of them."""
+    return {name: terms for result in results for scores in result.scores for name, terms in scores.paraphrases.items()}
 
 
 def clock(costs: Collection[Cost], measured: Collection[float | None]) -> str:

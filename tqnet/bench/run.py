@@ -11,20 +11,14 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
+from tqnet.bench.measures import BankTasks, LabelledParaphrases, Measure
 from tqnet.bench.plan import Training, trainings
 from tqnet.bench.results import Finished, RowResult, clock
 from tqnet.bench.runner import Runner, TrainingError
-from tqnet.bench.scores import RowScores
 from tqnet.bench.suite import Row, Suite, typed
-from tqnet.evaluation.similar import has_figures
-from tqnet.evaluation.sources import Encoding, source_digest, source_notes, source_vectors
-from tqnet.evaluation.stages import LEXICAL, Tasks
-from tqnet.files import content_digest
+from tqnet.evaluation.sources import Encoding, source_digest, source_notes
 from tqnet.libraries import machine
-from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
-from tqnet.questions.modalities import show
 from tqnet.training.config import DataConfig
-from tqnet.training.validation import similar_questions
 from tqnet.version import __version__
 
 #: Raised when the same vectors are to be measured anew, by a better probe or for further scores.
@@ -55,7 +49,7 @@ class Bench:
         precision: str = "auto",
         fold: int | None = None,
     ):
-        self.suite, self.out, self.encoding, self.precision, self.fold = suite, out, encoding, precision, fold
+        self.suite, self.out, self.precision = suite, out, precision
         self.data = data_config(suite, bank)
         self.bank = self.data.load()
         self.runner = Runner(out / "trainings", recipes)
@@ -67,20 +61,20 @@ class Bench:
         for stage in suite.stages.values():
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
-        doubles = find_contamination(self.bank)
-        self._clean, self.left_out = doubles.clean, len(doubles.doubles)
-        clean = self.bank.select(self._clean)
-        self._pictured = has_figures(clean)
-        self._tasks(clean).check()
-        for row in suite.rows:  # the length of a training, and files that it goes on from: told before the first one
-            self._trainings(row, 0)
+        encoding = replace(encoding, max_length=self._max_length)
+        self.measure: Measure = (
+            LabelledParaphrases(suite, self.data, encoding)
+            if suite.paraphrases
+            else BankTasks(suite, self.data, encoding, out / "vectors", fold)
+        )
+        for row in suite.rows:  # the length of a training, and files that it lacks: told before the first one
+            self._foresee(row)
 
     def facts(self, results: Sequence[RowResult]) -> dict[str, str]:
         """How the numbers came about, in words, for the head of a table."""
         costs = {cost.training: cost for result in results for costs in result.costs for cost in costs}.values()
         return {
-            "bank": f"{described(self.bank)}; measured without {self.left_out:,} questions of valid and test with a "
-            "double in train",
+            **self.measure.facts,
             "machine": "; ".join(sorted({cost.machine for cost in costs})) or machine(),
             "time": clock(costs, [finished.measure_seconds for result in results for finished in result.finished]),
         }
@@ -98,12 +92,18 @@ class Bench:
         row = result.row
         if row.source and seed:
             return
-        chain = self._trainings(row, seed)
         try:
-            result.finished.append(self._finish(row, chain))
+            result.finished.append(self._finish(row, self._trainings(row, seed)))
         except (TrainingError, OSError, ValueError) as error:
             print(f"{row.name}: {error}", file=sys.stderr)
             result.errors += [str(error)] if str(error) not in result.errors else []
+
+    def _foresee(self, row: Row) -> None:
+        """A file that is not there takes no other row with it; a setting at fault ends all."""
+        try:
+            self._trainings(row, 0)
+        except FileNotFoundError as error:
+            print(f"{row.name}: cannot be trained: {error}", file=sys.stderr)
 
     def _trainings(self, row: Row, seed: int) -> list[Training]:
         return trainings(self.suite, row, seed, self.data.bank, self._fingerprint, self._others)
@@ -117,7 +117,7 @@ class Bench:
             costs = [self.runner.run(training) for training in chain]
             source = row.source or str(self.runner.model(chain[-1]))
             started = time.monotonic()
-            scores = self._measure(row, source)
+            scores = self.measure(row, source)
             finished = Finished(key, scores, costs, source_notes(source), round(time.monotonic() - started, 1))
         finished.save(self._scores)
         return finished
@@ -128,39 +128,13 @@ class Bench:
         But for the precision where the machine chooses it: what was measured with AMX or on a GPU is found without it.
         """
         by = chain[-1].key if chain else [row.source, source_digest(str(row.source)), self._max_length]
-        of = [self._fingerprint, row.measure or row.show, self.suite.similar_level]
-        of += [name for name in ("difficulty", "agreement") if getattr(self.suite, name)]
-        of += [f"recall {self.suite.recall}"] if self.suite.recall else []
-        of += [content_digest(Path(self.data.pairs))] if self.data.pairs else []
-        of += [self.precision] if self.precision != "auto" else []
+        of = self.measure.decides(row) + ([self.precision] if self.precision != "auto" else [])
         known = json.dumps([_MEASURE, __version__, by, of])
         return hashlib.blake2b(known.encode(), digest_size=6).hexdigest()
-
-    def _measure(self, row: Row, source: str) -> RowScores:
-        shown = show(self.bank, row.measure or row.show).select(self._clean)
-        tasks = self._tasks(shown)
-        if source in LEXICAL:
-            return RowScores.of(tasks.measure_lexical(source), self.fold)
-        encoding = replace(self.encoding, max_length=self._max_length)
-        vectors = source_vectors(source, shown, encoding, self.out / "vectors")
-        return RowScores.of(tasks.measure_vectors(vectors), self.fold)
 
     @property
     def _max_length(self) -> int | None:
         return self.suite.model.get("max_length")
-
-    def _tasks(self, bank: QuestionBank) -> Tasks:
-        hierarchy = KnowledgeHierarchy.from_bank(bank)
-        similarity = similar_questions(bank, self.data)
-        return Tasks(
-            bank,
-            similarity,
-            hierarchy if hierarchy.depth else None,
-            difficulty=self.suite.difficulty,
-            recall=self.suite.recall,
-            agreement=self.suite.agreement,
-            pictured=self._pictured,
-        )
 
     @cached_property
     def _fingerprint(self) -> str:
@@ -181,8 +155,3 @@ def data_config(suite: Suite, bank: str) -> DataConfig:
     """
     data = {"bank": bank, "similar_level": suite.similar_level}
     return typed(DataConfig, suite.data | data, f"{suite.name}: data")
-
-
-def described(bank: QuestionBank) -> str:
-    """A bank in words: its name, size and content."""
-    return f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}"

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -17,10 +17,10 @@ from omegaconf import OmegaConf
 from safetensors import safe_open
 
 from tqnet.bench.plan import Training
-from tqnet.evaluation.curves import questions_and_pace, read_series
-from tqnet.evaluation.metrics import FloatArray
+from tqnet.evaluation.curves import Series, questions_and_pace, read_series
 from tqnet.files import atomic
 from tqnet.libraries import machine
+from tqnet.training.paraphrases import PSEUDO_LABELS, SEPARATION
 from tqnet.training.validation import VALID
 
 _COST = "cost.json"
@@ -48,6 +48,9 @@ class Cost:
         wall_seconds: From the process's start to its end: loading, evaluations and saving too, and what was lost
             where it was stopped, unless this process was killed with it. None where an earlier version did not take it.
         valid_precision: The best P@5 on ``valid`` after a step; None of a recipe that measures none.
+        valid_separation: Likewise of valid and invalid paraphrases (ParaQD).
+        pseudo_labels: How many pairs of its training the start encoder labelled ``positive`` and ``negative`` (ParaQD,
+            Appendix B), above which ``threshold``; None where it labelled none.
     """
 
     training: str
@@ -58,6 +61,8 @@ class Cost:
     machine: str
     wall_seconds: float | None = None
     valid_precision: float | None = None
+    valid_separation: float | None = None
+    pseudo_labels: dict[str, float] | None = None
 
     @property
     def step_seconds(self) -> float:
@@ -175,13 +180,23 @@ def _cost(folder: Path) -> Cost:
         parameters=_parameters(folder / "model"),
         machine=machine(),
         wall_seconds=_seconds(folder / _CLOCK),
-        valid_precision=_best(*series[VALID]) if VALID in series else None,
+        valid_precision=_best(series, VALID),
+        valid_separation=_best(series, SEPARATION),
+        pseudo_labels=_pseudo_labels(folder / PSEUDO_LABELS),
     )
 
 
-def _best(steps: FloatArray, values: FloatArray) -> float | None:
+def _best(series: Mapping[str, Series], name: str) -> float | None:
     """The start, step 0, is measured for the log alone: it is no state that a training keeps."""
+    if name not in series:
+        return None
+    steps, values = series[name]
     return float(values[steps > 0].max()) if (steps > 0).any() else None
+
+
+def _pseudo_labels(file: Path) -> dict[str, float] | None:
+    found: dict[str, float] | None = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+    return found
 
 
 def _parameters(folder: Path) -> int:

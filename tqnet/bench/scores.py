@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from tqnet.bench.paraphrases import ParaphraseTerms
+from tqnet.bench.spread import Gain, Spread
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
-from tqnet.evaluation.metrics import FloatArray, Interval, bootstrap_interval, percentiles, resampled_ratio
+from tqnet.evaluation.metrics import FloatArray, bootstrap_interval, percentiles, resampled_ratio
 from tqnet.evaluation.probe import LevelResult
 from tqnet.evaluation.recall import RecallResult
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import StageResult
-
-#: How much one row is above another, and the 95 % interval of that.
-Gain = tuple[float, Interval]
 
 
 @dataclass(frozen=True)
@@ -142,6 +141,7 @@ class RowScores:
         probe: Of each level of the hierarchy that can be probed.
         difficulty, agreement, recall: Where the suite asks for them.
         fold: Which part was the test, the first being 1; None where the bank's own splits say it.
+        paraphrases: By file, where the suite names any; then there is nothing else.
     """
 
     similar: dict[str, QueryScores]
@@ -150,6 +150,7 @@ class RowScores:
     agreement: AgreementScores | None = None
     fold: int | None = None
     recall: RecallTerms | None = None
+    paraphrases: dict[str, ParaphraseTerms] = field(default_factory=dict)
 
     @classmethod
     def of(cls, result: StageResult, fold: int | None = None) -> RowScores:
@@ -174,23 +175,8 @@ class RowScores:
             agreement=AgreementScores(**kept["agreement"]) if kept.get("agreement") else None,
             fold=kept.get("fold"),
             recall=RecallTerms(**kept["recall"]) if kept.get("recall") else None,
+            paraphrases={name: ParaphraseTerms(**terms) for name, terms in kept.get("paraphrases", {}).items()},
         )
-
-
-@dataclass(frozen=True)
-class Spread:
-    """Mean over seeds, and their standard deviation (0 for one seed)."""
-
-    mean: float
-    deviation: float
-    seeds: int
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Spread | None:
-        """None of nothing."""
-        if not values:
-            return None
-        return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0, len(values))
 
 
 def precision(row: Sequence[RowScores], cell: str = "overall") -> Spread | None:

@@ -34,6 +34,9 @@ _SAID_ELSEWHERE = {
     "data.similar_level": "similar_level of the suite or a stage",
 }
 
+#: What cannot be measured beside labelled paraphrases: they have neither groups nor concepts.
+_OF_THE_BANK = ("similar_level", "by_structure", "difficulty", "recall", "agreement")
+
 #: Likewise of a suite's ``data``.
 _NOT_IN_SUITE_DATA = _SAID_ELSEWHERE | {"data.transductive": "the settings of a pre-training stage"}
 
@@ -41,6 +44,7 @@ _NOT_IN_SUITE_DATA = _SAID_ELSEWHERE | {"data.transductive": "the settings of a 
 _NOT_IN_STAGE_SETTINGS = _SAID_ELSEWHERE | {
     "data.bank": "the suite's bank, or the stage's",
     "data.pairs": "the suite's data",
+    "data.held_out": "the suite's data",
     "data.on_error": "the suite's data",
     "run.seed": "--seeds",
     "run.epochs": "the stage's questions",
@@ -59,12 +63,13 @@ class Stage:
     Attributes:
         recipe: ``pretrain/mlm.py`` and the like.
         questions: How many it sees in training, repeats counted: its budget.
-        gives: What the stage after it takes over: ``start``, the whole model, or ``visual_start``, the visual stream.
+        gives: What the stage after it takes over: ``start``, the whole model; ``visual_start``, the visual stream; or
+            ``masked_model``, the run itself, whose masked language model is no more than a help (SSMBA).
         sees: What of a question the recipe reads at all: ``all``, ``text`` or ``figures``. Rows that differ in what
             it does not see share the stage.
         similar_level: Here, questions that share a concept of this level are similar; null: as in the suite.
         bank: Is trained on in place of the suite's: a larger one for pre-training, say.
-        settings: The recipe's own, nested as in its configuration.
+        settings: The recipe's own, nested as in its configuration; see `beside` for the files that they name.
         name: Of the stage's file.
     """
 
@@ -78,8 +83,8 @@ class Stage:
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.gives not in ("start", "visual_start"):
-            raise SuiteError(f"gives: {self.gives!r} is neither 'start' nor 'visual_start'")
+        if self.gives not in ("start", "visual_start", "masked_model"):
+            raise SuiteError(f"gives: {self.gives!r} is none of start, visual_start, masked_model")
         if self.sees not in ("all", "text", "figures"):
             raise SuiteError(f"sees: {self.sees!r} is none of all, text, figures")
         if self.questions < 1:
@@ -102,6 +107,7 @@ class Row:
             model look at the figures that it was trained on?
         paper: The number that the paper has for this row, of the suite's ``paper_metric``.
         paper_structures: Likewise by pair structure.
+        paper_paraphrases: Likewise by file of labelled paraphrases, without its ending.
     """
 
     name: str
@@ -113,6 +119,7 @@ class Row:
     measure: str | None = None
     paper: float | None = None
     paper_structures: dict[str, float] = field(default_factory=dict)
+    paper_paraphrases: dict[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if bool(self.stages) == bool(self.source):
@@ -138,6 +145,8 @@ class Suite:
         difficulty: Also difficulty by a linear regression.
         recall: n of R@n, the share of a query's similar questions among its first n: also that.
         agreement: Also the correlation of similarities with groups and KH-distances.
+        paraphrases: Files of labelled paraphrases, by whose scores rows are measured, and by nothing of the bank; it
+            is trained on, without their questions (``data.held_out``, which are these files where none are named).
         model, data: Settings ``model.*`` and ``data.*`` of every row.
         questions: Name of a stage -> another budget than its own.
         paper_metric: What the rows' ``paper`` is, for the heading of its column.
@@ -156,6 +165,7 @@ class Suite:
     difficulty: bool = False
     recall: int | None = None
     agreement: bool = False
+    paraphrases: list[str] = field(default_factory=list)
     model: Settings = field(default_factory=dict)
     data: Settings = field(default_factory=dict)
     questions: dict[str, int] = field(default_factory=dict)
@@ -170,6 +180,26 @@ class Suite:
         _refuse(_NOT_IN_SUITE_DATA, {"data": self.data})
         if self.recall is not None and self.recall < 1:
             raise SuiteError(f"recall: {self.recall} is less than 1")
+        if self.paraphrases and (others := [name for name in _OF_THE_BANK if getattr(self, name)]):
+            raise SuiteError(f"paraphrases: not beside {', '.join(others)}, which are measured on the bank")
+
+    def bank_at(self, given: str | None) -> str:
+        """The bank of ``--bank``, also given as the folder that has the suite's file; without it, the suite's."""
+        if given is None:
+            return self.bank
+        own = Path(given) / Path(self.bank).name
+        return str(own) if own.is_file() else given
+
+    def held_out(self, bank: str) -> list[str]:
+        """Files whose questions have no part in any training on ``bank``."""
+        named: list[str] = self.data.get("held_out") or self.paraphrases
+        return [beside(bank, file) for file in named]
+
+
+def beside(bank: str, file: str) -> str:
+    """``file`` in the bank's folder, where it is there; else as it stands."""
+    folder = Path(bank) if Path(bank).is_dir() else Path(bank).parent
+    return str(folder / file) if (folder / file).is_file() else file
 
 
 def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tqnet.bench.cells import gain_cell, interval_note, paper_header, spread_cell, suite_notes
 from tqnet.bench.differences import differences
-from tqnet.bench.results import RowResult, levels, structures
+from tqnet.bench.paraphrase_tables import paraphrase_table, pseudo_label_table
+from tqnet.bench.results import RowResult, levels, paraphrase_sets, structures
 from tqnet.bench.runner import Cost
-from tqnet.bench.scores import Gain, Spread, concepts, difficulty, f1, precision, recall
+from tqnet.bench.scores import concepts, difficulty, f1, precision, recall
+from tqnet.bench.spread import Spread
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.agreement import rank_name
 from tqnet.evaluation.table import NOTHING, Table
@@ -15,40 +18,40 @@ from tqnet.evaluation.table import NOTHING, Table
 
 def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     """P@5, R@n where the suite asks for it, and probe F1 by level, with their spread over seeds."""
+    in_paper = paper_header(suite, results)
     rows = tuple(
         (
             result.row.name,
-            *([NOTHING if result.row.paper is None else f"{result.row.paper:.4f}"] if _in_paper(results) else []),
-            _spread(precision(result.scores)),
-            *([_spread(recall(result.scores))] if suite.recall else []),
-            *(_spread(f1(result.scores, level)) for level in levels(results)),
+            *([NOTHING if result.row.paper is None else f"{result.row.paper:.4f}"] if in_paper else []),
+            spread_cell(precision(result.scores)),
+            *([spread_cell(recall(result.scores))] if suite.recall else []),
+            *(spread_cell(f1(result.scores, level)) for level in levels(results)),
         )
         for result in results
     )
     measures = ("P@5", *([f"R@{suite.recall}"] if suite.recall else []), *(f"F1 L{level}" for level in levels(results)))
-    header = ("row", *_paper_header(suite, results), *measures)
-    return Table(suite.title, header, rows, _notes(suite, results))
+    return Table(suite.title, ("row", *in_paper, *measures), rows, suite_notes(suite, results))
 
 
-def difference_table(suite: Suite, results: Sequence[RowResult]) -> Table:
-    """What rows have over others on the same questions, and what they have in the paper."""
-    found = differences(suite, results)
+def difference_table(suite: Suite, results: Sequence[RowResult], paraphrases: str | None = None) -> Table:
+    """What rows have over others on the same questions or labelled paraphrases, and what they have in the paper."""
+    found = [each for each in differences(suite, results) if each.paraphrases == paraphrases]
+    in_paper = paper_header(suite, results, paraphrases)
     rows = tuple(
         (
             each.row,
             each.over,
-            *([NOTHING if each.paper is None else f"{each.paper:+.4f}"] if _in_paper(results) else []),
-            *(_gain(gain) for gain in each.gains.values()),
+            *([NOTHING if each.paper is None else f"{each.paper:+.4f}"] if in_paper else []),
+            *(gain_cell(gain) for gain in each.gains.values()),
         )
         for each in found
     )
-    header = ("row", "over", *_paper_header(suite, results), *(found[0].gains if found else ()))
-    another = "the spread above" if _repeats(results) > 1 and not _folded(results) else "not measured here"
-    notes = (
-        "Intervals are 95 %, bootstrapped by group: of P@5 over queries, of F1 over questions. They hold for these "
-        f"trainings; what another seed would change is {another}.",
-    )
-    return Table("Differences between rows", header, rows, notes)
+    header = ("row", "over", *in_paper, *(found[0].gains if found else ()))
+    if paraphrases:
+        drawn = "bootstrapped by original, both rows on the same draws"
+        return Table(f"Differences between rows: {paraphrases}", header, rows, (interval_note(results, drawn),))
+    drawn = "bootstrapped by group: of P@5 over queries, of F1 over questions"
+    return Table("Differences between rows", header, rows, (interval_note(results, drawn),))
 
 
 def concept_table(results: Sequence[RowResult]) -> Table:
@@ -58,7 +61,7 @@ def concept_table(results: Sequence[RowResult]) -> Table:
     for result in results:
         spreads = [concepts(result.scores, level, score) for level in known for score in ("accuracy", "macro_f1")]
         if any(spreads):
-            rows.append((result.row.name, *map(_spread, spreads)))
+            rows.append((result.row.name, *map(spread_cell, spreads)))
     header = ("row", *(f"{score} L{level}" for level in known for score in ("accuracy", "macro F1")))
     return Table("Knowledge points by the same probe", header, tuple(rows))
 
@@ -67,7 +70,7 @@ def difficulty_table(results: Sequence[RowResult]) -> Table:
     """MAE, RMSE, PCC and DOA with their spread over seeds (QuesCo, Table 2)."""
     measures = ("MAE", "RMSE", "PCC", "DOA")
     rows = tuple(
-        (result.row.name, *(_spread(difficulty(result.scores, score.lower())) for score in measures))
+        (result.row.name, *(spread_cell(difficulty(result.scores, score.lower())) for score in measures))
         for result in results
         if any(scores.difficulty for scores in result.scores)
     )
@@ -82,9 +85,9 @@ def agreement_table(results: Sequence[RowResult]) -> Table:
     rows = tuple(
         (
             name,
-            _spread(Spread.of([one.spearman for one in found])),
-            _spread(Spread.of([one.pearson for one in found])),
-            *(_spread(Spread.of([one.ranks[rank] for one in found if rank in one.ranks])) for rank in ranks),
+            spread_cell(Spread.of([one.spearman for one in found])),
+            spread_cell(Spread.of([one.pearson for one in found])),
+            *(spread_cell(Spread.of([one.ranks[rank] for one in found if rank in one.ranks])) for rank in ranks),
         )
         for name, found in measured.items()
         if found
@@ -113,7 +116,7 @@ def cost_table(results: Sequence[RowResult]) -> Table:
             (
                 result.row.name,
                 f"{seen:,}",
-                _spread(pace, 1),
+                spread_cell(pace, 1),
                 NOTHING if steps is None else f"{steps.mean / 60:.1f}",
                 NOTHING if walls is None else f"{walls.mean / 60:.1f}",
                 f"{last.parameters / 1e6:.1f}",
@@ -144,7 +147,7 @@ def structure_table(results: Sequence[RowResult]) -> Table:
     """P@5 by whether query and corpus have figures (TQ-Net, Table 6)."""
     cells = structures(results)
     rows = tuple(
-        (result.row.name, *(_spread(precision(result.scores, cell)) + _paper(result.row, cell) for cell in cells))
+        (result.row.name, *(spread_cell(precision(result.scores, cell)) + _paper(result.row, cell) for cell in cells))
         for result in results
         if result.scores
     )
@@ -154,6 +157,14 @@ def structure_table(results: Sequence[RowResult]) -> Table:
 
 def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False) -> str:
     """All tables of a suite."""
+    tables = _of_paraphrases(suite, results) if suite.paraphrases else _of_the_bank(suite, results)
+    tables.append(cost_table(results))
+    if markdown:
+        return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables if table.rows) + "\n"
+    return "\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables if table.rows) + "\n"
+
+
+def _of_the_bank(suite: Suite, results: Sequence[RowResult]) -> list[Table]:
     tables = [score_table(suite, results), difference_table(suite, results)]
     if suite.by_structure:
         tables.append(structure_table(results))
@@ -162,54 +173,18 @@ def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False
         tables.append(difficulty_table(results))
     if suite.agreement:
         tables.append(agreement_table(results))
-    tables.append(cost_table(results))
-    if markdown:
-        return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables if table.rows) + "\n"
-    return "\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables if table.rows) + "\n"
+    return tables
 
 
-def _spread(spread: Spread | None, digits: int = 3) -> str:
-    if spread is None:
-        return NOTHING
-    mean = f"{spread.mean:.{digits}f}"
-    return mean if spread.seeds == 1 else f"{mean} ± {spread.deviation:.{digits}f}"
-
-
-def _in_paper(results: Sequence[RowResult]) -> bool:
-    """Whether the paper has a number for any row; its column is left out otherwise."""
-    return any(result.row.paper is not None for result in results)
-
-
-def _paper_header(suite: Suite, results: Sequence[RowResult]) -> list[str]:
-    return [f"paper's {suite.paper_metric}"] if _in_paper(results) else []
+def _of_paraphrases(suite: Suite, results: Sequence[RowResult]) -> list[Table]:
+    files = paraphrase_sets(results)
+    if not files:  # no row has come to its end
+        return [
+            Table(suite.title, ("row",), tuple((result.row.name,) for result in results), suite_notes(suite, results))
+        ]
+    tables = [table(suite, results, file) for file in files for table in (paraphrase_table, difference_table)]
+    return [*tables, pseudo_label_table(results)]
 
 
 def _paper(row: Row, cell: str) -> str:
     return f" ({row.paper_structures[cell]:.4f})" if cell in row.paper_structures else ""
-
-
-def _gain(found: Gain | None) -> str:
-    if found is None:
-        return NOTHING
-    difference, interval = found
-    return f"{difference:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
-
-
-def _repeats(results: Sequence[RowResult]) -> int:
-    return max((len(result.scores) for result in results), default=0)
-
-
-def _folded(results: Sequence[RowResult]) -> bool:
-    """Whether the repeats are folds of a cross-validation, and no seeds."""
-    return any(scores.fold is not None for result in results for scores in result.scores)
-
-
-def _notes(suite: Suite, results: Sequence[RowResult]) -> tuple[str, ...]:
-    repeats, folded = _repeats(results), _folded(results)
-    each = "folds" if folded else "seeds"
-    what = f"Mean ± standard deviation over {repeats} {each}." if repeats > 1 else f"One {each[:-1]}."
-    repeated = (result for result in results if folded or result.row.stages)  # what is not trained has no seed
-    missing = (f"{r.row.name}: {len(r.scores)} of {repeats} {each}." for r in repeated if len(r.scores) < repeats)
-    failed = (f"{result.row.name} failed: {error}" for result in results for error in result.errors)
-    known = (f"{result.row.name}: {note}." for result in results for note in result.notes)
-    return (*([suite.about] if suite.about else []), what, *known, *missing, *failed)

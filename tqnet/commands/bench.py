@@ -28,7 +28,10 @@ def add(subparsers: Subparsers) -> None:
         "spread over seeds. A finished row is not run again, an interrupted one goes on, a failed one is reported.",
     )
     parser.add_argument("--suite", required=True, metavar="FILE", help="configs/tables/table3.yaml and the like")
-    parser.add_argument("--bank", help="another bank than the suite's: a folder with questions.*, or such a file")
+    parser.add_argument(
+        "--bank",
+        help="another bank than the suite's: a file, or a folder with questions.* or with the suite's own file",
+    )
     repeats = parser.add_mutually_exclusive_group()
     repeats.add_argument("--seeds", type=whole_number(1), default=1, help="how many seeds (1)")
     repeats.add_argument(
@@ -62,8 +65,10 @@ def run(args: argparse.Namespace) -> int:
     quiet()
     signal.signal(signal.SIGTERM, _interrupt)
     suite = load_suite(args.suite, args.rows)
-    bank = args.bank or suite.bank
+    bank = suite.bank_at(args.bank)
     facts: Callable[[list[RowResult]], dict[str, str]]
+    if args.folds and suite.paraphrases:
+        raise ValueError(f"--folds: {args.suite} measures labelled paraphrases, and no part of the bank")
     if args.folds:
         whole = data_config(suite, bank).load()
         files = save_folds(whole, args.folds, Path(args.out) / "folds")

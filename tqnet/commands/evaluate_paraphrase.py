@@ -41,17 +41,18 @@ def add(tasks: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.evaluation.paraphrase import paraphrase_table
+    from tqnet.evaluation.paraphrase import paraphrase_table, scored_pairs
     from tqnet.evaluation.paraphrase_kinds import kind_scores, kind_table
     from tqnet.evaluation.sources import open_source, shortest_length, source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
     from tqnet.paraphrase.vectors import PairTexts
+    from tqnet.questions.paraphrase_pairs import read_labelled_sets
 
     quiet()
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
-    sets = _read(args.pairs)
+    sets = read_labelled_sets(args.pairs)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     length = shortest_length(stages.values())
     texts = PairTexts.read(t for pairs in sets.values() for pair in pairs for t in (pair.original, pair.paraphrase))
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         "show_progress": True,
     }
     vectors = {name: texts.encode(open_source(of, length), **options) for name, of in stages.items()}
-    results = {name: {stage: _measure(own, pairs) for stage, own in vectors.items()} for name, pairs in sets.items()}
+    results = {name: {stage: scored_pairs(of, own) for stage, own in vectors.items()} for name, of in sets.items()}
     kinds = {
         name: {stage: kind_scores(sets[name], own.scores, own.threshold) for stage, own in found.items()}
         for name, found in results.items()
@@ -89,35 +90,6 @@ def run(args: argparse.Namespace) -> int:
     print("\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables))
     print("\n".join(f"picture: {file}" for file in pictures))
     return 0
-
-
-def _read(files: Sequence[str]) -> dict[str, list[ParaphrasePair]]:
-    """Name of a file, without its ending -> its pairs.
-
-    Raises:
-        ValueError: Two files of one name, pairs without a label, or none of a label.
-    """
-    from tqnet.questions.paraphrase_pairs import read_pairs
-
-    sets: dict[str, list[ParaphrasePair]] = {}
-    for file in files:
-        name, pairs = Path(file).stem, read_pairs(file)
-        if name in sets:
-            raise ValueError(f"{file}: a second file of the name {name}")
-        unlabelled = [pair.id for pair in pairs if pair.label is None]
-        if unlabelled:
-            raise ValueError(f"{file}: pair {unlabelled[0]}: label: missing ({len(unlabelled):,} pairs without one)")
-        if len({pair.label for pair in pairs}) < 2:
-            raise ValueError(f"{file}: all pairs have the label {pairs[0].label}; valid and invalid ones are needed")
-        sets[name] = pairs
-    return sets
-
-
-def _measure(vectors: TextVectors, pairs: Sequence[ParaphrasePair]) -> ParaphraseMetrics:
-    from tqnet.evaluation.paraphrase import ParaphraseMetrics
-
-    scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
-    return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
 
 
 def _by_kind(kinds: Sequence[KindScores]) -> dict[str, Any]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
 from tqnet.evaluation.table import Table
+
+if TYPE_CHECKING:
+    from tqnet.paraphrase.vectors import TextVectors
+    from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 #: Of a pair that is called valid, the score is above this one: the paper's tau.
 THRESHOLD = 0.5
@@ -74,14 +78,19 @@ class ParaphraseMetrics:
         return {name: float(value) for name, value in metrics_of_sums(self._sums.sum(0)).items()}
 
     @cached_property
-    def intervals(self) -> dict[str, Interval]:
-        """95 % of each metric, by a bootstrap of the originals with all their pairs.
+    def draws(self) -> dict[str, FloatArray]:
+        """Each metric by a bootstrap of the originals with all their pairs; of equal groups and labels, equal draws.
 
         Draws without a pair of one label, which has no mean score, are left out.
         """
-        draws = resampled_sums(self._sums, self.groups)
-        both = (draws[:, :2].sum(1) > 0) & (draws[:, 2:4].sum(1) > 0)
-        return {name: percentiles(values) for name, values in metrics_of_sums(draws[both]).items()}
+        sums = resampled_sums(self._sums, self.groups)
+        both = (sums[:, :2].sum(1) > 0) & (sums[:, 2:4].sum(1) > 0)
+        return metrics_of_sums(sums[both])
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval]:
+        """95 % of each metric."""
+        return {name: percentiles(values) for name, values in self.draws.items()}
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
@@ -129,6 +138,12 @@ def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
     found |= {"mean_f1": f1.mean(-1), "weighted_mean_f1": (f1 * shares).sum(-1)}
     mu = _ratio(sums[..., 4:], sizes)
     return found | {"mu_invalid": mu[..., 0], "mu_valid": mu[..., 1], "separation": mu[..., 1] - mu[..., 0]}
+
+
+def scored_pairs(pairs: Sequence[ParaphrasePair], vectors: TextVectors) -> ParaphraseMetrics:
+    """Labelled pairs by the cosines of their vectors."""
+    scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
+    return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
 
 
 def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") -> Table:

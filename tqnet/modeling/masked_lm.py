@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
-from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
+from torch import Tensor, nn
+from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 
 from tqnet.modeling.build import load_model
 from tqnet.modeling.heads import MaskedTokenHead
@@ -37,9 +37,10 @@ class MaskedLM:
 
     Attributes:
         gap: What marks a gap.
+        reading: All that decides how a text is read, for JSON.
 
     Args:
-        logits: ``input_ids`` and ``attention_mask`` [b, t] -> logits [b, t, vocabulary].
+        logits: A module that gives logits [b, t, vocabulary] for ``input_ids`` and ``attention_mask`` [b, t].
         length: Tokens of a text that are read.
         spelt: Whether formulas are spelt out before tokenising (`tqnet.text.spelling`).
     """
@@ -47,13 +48,14 @@ class MaskedLM:
     def __init__(
         self,
         tokenizer: PreTrainedTokenizerBase,
-        logits: Callable[[Tensor, Tensor], Tensor],
+        logits: nn.Module,
         length: int,
         device: torch.device,
         spelt: bool = False,
     ):
         self.gap = str(tokenizer.mask_token)
         self.tokenizer, self.logits, self.length, self.device, self.spelt = tokenizer, logits, length, device, spelt
+        self.reading = [sorted(tokenizer.get_vocab().items()), length, spelt]
         self._words = _whole_words(tokenizer)
         self._no_word = torch.tensor([not word for word in self._words], device=device)
 
@@ -103,7 +105,7 @@ def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
     if tokenizer.mask_token is None:
         raise ValueError(f"{name}: its tokenizer has no mask token")
     length = min(positions, tokenizer.model_max_length)
-    return MaskedLM(tokenizer, lambda ids, mask: model(input_ids=ids, attention_mask=mask).logits, length, device)
+    return MaskedLM(tokenizer, _OfTransformers(model), length, device)
 
 
 def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
@@ -117,13 +119,29 @@ def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
         raise ValueError(f"{run}: no run of pretrain/mlm.py that has kept its head (in checkpoints/)")
     head.load_state_dict(kept)
     head.to(device).eval()
-    text, processor = encoder.text.to(device).eval(), encoder.processor
-    embedding = text.get_input_embeddings().weight
-
-    def logits(ids: Tensor, mask: Tensor) -> Tensor:
-        return head(text(input_ids=ids, attention_mask=mask).last_hidden_state, embedding)
-
+    logits, processor = _OfARun(encoder.text.to(device).eval(), head), encoder.processor
     return MaskedLM(processor.tokenizer, logits, processor.max_length, device, processor.spell_formulas)
+
+
+class _OfTransformers(nn.Module):
+    def __init__(self, model: PreTrainedModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        logits: Tensor = self.model(input_ids=ids, attention_mask=mask).logits
+        return logits
+
+
+class _OfARun(nn.Module):
+    def __init__(self, text: PreTrainedModel, head: MaskedTokenHead):
+        super().__init__()
+        self.text, self.head = text, head
+
+    def forward(self, ids: Tensor, mask: Tensor) -> Tensor:
+        hidden = self.text(input_ids=ids, attention_mask=mask).last_hidden_state
+        logits: Tensor = self.head(hidden, self.text.get_input_embeddings().weight)
+        return logits
 
 
 def _whole_words(tokenizer: PreTrainedTokenizerBase) -> list[str]:

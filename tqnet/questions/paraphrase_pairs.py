@@ -6,7 +6,7 @@ import csv
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,27 @@ def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
     if faults:
         raise BankError(faults)
     return pairs
+
+
+def read_labelled_sets(files: Sequence[str | os.PathLike[str]]) -> dict[str, list[ParaphrasePair]]:
+    """Name of a file, without its ending -> its pairs, to be measured on.
+
+    Raises:
+        ValueError: Two files of one name, pairs without a label, or none of a label.
+        BankError, OSError: As :func:`read_pairs`.
+    """
+    sets: dict[str, list[ParaphrasePair]] = {}
+    for file in files:
+        name, pairs = Path(file).stem, read_pairs(file)
+        if name in sets:
+            raise ValueError(f"{file}: a second file of the name {name}")
+        unlabelled = [pair.id for pair in pairs if pair.label is None]
+        if unlabelled:
+            raise ValueError(f"{file}: pair {unlabelled[0]}: label: missing ({len(unlabelled):,} pairs without one)")
+        if len({pair.label for pair in pairs}) < 2:
+            raise ValueError(f"{file}: all pairs have the label {pairs[0].label}; valid and invalid ones are needed")
+        sets[name] = pairs
+    return sets
 
 
 def _records(path: Path) -> Iterator[tuple[int, Any]]:

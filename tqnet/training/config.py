@@ -45,6 +45,8 @@ class DataConfig:
         pairs: File of similar pairs (``a``, ``b``, ``similar``); by default pairs come from ``group``. For
             ``finetune/pairs.py``, of labelled ones (``a``, ``b``, ``label``); by default they are made.
         similar_level: In place of groups: questions are similar that share a concept of this level (1 is the coarsest).
+        held_out: Files of questions and paraphrases (`tqnet.questions.paraphrase_pairs`), to be tested on: their
+            questions have no part in training, nor have those that differ by spacing, numbers or few words.
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
         distractors: Questions of ``train``, drawn at random, among which those of ``valid`` are searched too when the
             best state is chosen: without any, a small split hardly tells two states apart.
@@ -58,6 +60,7 @@ class DataConfig:
     verify_images: bool = True
     pairs: str | None = None
     similar_level: int | None = None
+    held_out: list[str] = field(default_factory=list)
     transductive: bool = False
     distractors: int = 0
     show: str = "all"

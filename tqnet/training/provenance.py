@@ -38,7 +38,15 @@ _FREE = {"data.bank", "data.workers"} | {
 }
 
 #: Files that are compared by what is in them.
-_BY_CONTENT = ("model.start", "model.visual_start", "model.text", "data.pairs", "data.rewrites", "data.valid_pairs")
+_BY_CONTENT = (
+    "model.start",
+    "model.visual_start",
+    "model.text",
+    "data.pairs",
+    "data.rewrites",
+    "data.valid_pairs",
+    "data.held_out",
+)
 
 
 @dataclass(frozen=True)
@@ -100,11 +108,12 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept = {name: value for name, value in settings.items() if name not in _FREE}
     for name in _BY_CONTENT:
-        path = settings.get(name)
-        if not path or (name == "model.text" and not Path(path).is_dir()):  # the name of an encoder
+        named = settings.get(name)
+        if not named or (name == "model.text" and not Path(named).is_dir()):  # the name of an encoder
             continue
         try:
-            kept[name] = content_digest(Path(path))
+            several = isinstance(named, list)
+            kept[name] = [content_digest(Path(one)) for one in named] if several else content_digest(Path(named))
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{name}: {error}") from None
     if "run.precision" in settings:

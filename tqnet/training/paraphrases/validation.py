@@ -13,6 +13,7 @@ from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import Question
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 from tqnet.training.config import ConfigError
+from tqnet.training.paraphrases import SEPARATION
 from tqnet.training.session import settings_at_fault
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ class ValidationSeparation:
         scores = vectors.cosines(self.pairs)
         positive, negative = float(scores[self.valid].mean()), float(scores[~self.valid].mean())
         return {
-            "valid/separation": positive - negative,
+            SEPARATION: positive - negative,
             "valid/positive": positive,
             "valid/negative": negative,
         }

@@ -1,0 +1,204 @@
+"""``tqnet perturb``: labelled paraphrases of questions, by ParaQD's operators."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.augment.paraphrase.operators import Operator
+    from tqnet.augment.paraphrase.problem import Problem
+    from tqnet.cli import Subparsers
+
+#: ParaQD's operators: those that it is trained with (Section 3), and those of its test sets (Section 4.2).
+_TRAINING = ("f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10")
+_TEST = ("f_a", "f_b", "f_c", "f_d", "f_e")
+_GROUPS = {"training": _TRAINING, "test": _TEST}
+
+
+def add(subparsers: Subparsers) -> None:
+    parser = subparsers.add_parser(
+        "perturb",
+        help="make labelled paraphrases of questions, valid and invalid ones, for measuring a paraphrase scorer",
+        description="A text that asks the same and one that does not of each question, by operators of ParaQD, drawn "
+        "among those that apply: f1 back-translation, f2 same sentence, f3 numbers to words, f4 unit expansion; f5 "
+        "phrase deletion, f6 last sentence deletion, f7 entity replacement, f8 number deletion, f9 lossy paraphrase, "
+        "f10 unit replacement; of test sets f_a active to passive, f_b reconstruction; f_c replacement of heavy words, "
+        "f_d random deletion, f_e paraphrase. The labels are what the paper takes an operator's results for.",
+    )
+    parser.add_argument(
+        "bank", metavar="QUESTIONS", help="a bank: a .jsonl or .parquet file, or a folder with questions.*"
+    )
+    parser.add_argument("--pairs", action="store_true", help="QUESTIONS is a file of pairs, whose originals are taken")
+    parser.add_argument(
+        "--operators",
+        nargs="+",
+        default=["training"],
+        choices=(*_GROUPS, *_TRAINING, *_TEST),
+        metavar="NAME",
+        help="f3 f8 and the like; training (the default): f1 to f10; test: f_a to f_e",
+    )
+    parser.add_argument("--every", action="store_true", help="a text by each operator that applies, not by one a label")
+    parser.add_argument(
+        "--rewrites", metavar="FILE", help="what models have written beforehand (tqnet rewrite): f1, f9, f_b, f_e"
+    )
+    parser.add_argument(
+        "--encoder",
+        default="encoder:minilm",
+        metavar="SOURCE",
+        help="by which the most important phrase is found (f5): encoder:NAME, or a model's folder (encoder:minilm)",
+    )
+    parser.add_argument("--out", required=True, metavar="FILE", help="a .jsonl file of pairs with labels")
+    parser.add_argument("--seed", type=whole_number(0), default=0, help="of what is drawn (0)")
+    parser.add_argument(
+        "--language-model", metavar="NAME", help="spaCy's model of English, a name or a folder; by default the extra's"
+    )
+    add_model_arguments(parser)
+    add_error_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    import json
+    from collections import Counter
+
+    import numpy as np
+
+    from tqnet.files import atomic
+    from tqnet.libraries import quiet
+    from tqnet.questions.table import hash64
+    from tqnet.training.paraphrases import check_installed
+
+    quiet()
+    out = Path(args.out)
+    if out.suffix != ".jsonl":
+        raise ValueError(f"--out: {out} does not end in .jsonl")
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--out: {out.parent}: no such folder")
+    texts = _texts(args)
+    check_installed(args.language_model)
+    problems = _parse(list(texts), args.language_model)
+    operators = _operators(args, problems)
+    rows, counts, without = [], Counter[str](), Counter[str]()
+    for problem in problems:
+        rng = np.random.default_rng([args.seed, hash64(problem.text)])  # whatever questions stand around it
+        made, lacking = _paraphrases(problem, operators, args.every, rng)
+        without.update(lacking)
+        for operator, text in made:
+            counts[operator.symbol] += 1
+            label, name = int(operator.label == "positive"), f"{texts[problem.text]}-{operator.symbol}"
+            pair = {"id": name, "original": problem.text, "paraphrase": text, "label": label}
+            rows.append(json.dumps(pair | {"operator": operator.symbol}, ensure_ascii=False) + "\n")
+    if not rows:
+        raise ValueError(f"{args.bank}: no operator applies ({without.most_common(1)[0][0]})")
+    with atomic(out) as temporary:
+        temporary.write_text("".join(rows), encoding="utf-8")
+    told = ", ".join(f"{operator.symbol} {counts[operator.symbol]:,}" for operator in operators)
+    print(f"{len(rows):,} pairs of {len(problems):,} questions ({told}): {out}")
+    for reason, count in sorted(without.items()):
+        print(f"{count:,} without a {reason}")
+    return 0
+
+
+def _texts(args: argparse.Namespace) -> dict[str, str]:
+    """Distinct texts of the questions -> id of the first that has it.
+
+    Raises:
+        ValueError: There are none.
+    """
+    from tqnet.questions.paraphrase_pairs import read_pairs
+
+    if args.pairs:
+        named = [(pair.original, pair.id) for pair in read_pairs(args.bank)]
+    else:
+        bank = read_bank(args)
+        named = list(zip(bank.column("stem"), bank.ids, strict=True))
+    texts: dict[str, str] = {}
+    for text, name in named:
+        if text.strip():
+            texts.setdefault(text, name)
+    if not texts:
+        raise ValueError(f"{args.bank}: no question with a text")
+    return texts
+
+
+def _parse(texts: Sequence[str], language_model: str | None) -> list[Problem]:
+    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser
+
+    return Parser(language_model or DEFAULT_MODEL, size=len(texts)).parse(texts)
+
+
+def _operators(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Operator]:
+    """Those that are asked for; a line says which of them lack what they need.
+
+    Raises:
+        ValueError: None is left.
+    """
+    from tqnet.augment.paraphrase.operators import Operator, evaluation_operators, training_operators
+    from tqnet.augment.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
+    from tqnet.augment.paraphrase.weights import WordWeights
+
+    asked = list(dict.fromkeys(symbol for name in args.operators for symbol in _GROUPS.get(name, (name,))))
+    rewrites = Rewrites.load(args.rewrites) if args.rewrites else None
+    given = {name: rewrites.operator(name) if rewrites else None for name in MODEL_OPERATORS}
+    weights = WordWeights.fit([problem.text for problem in problems]) if "f_c" in asked else None
+    known = [
+        *training_operators(translate=given["back-translation"], lose=given["lossy-paraphrase"]),
+        *evaluation_operators(weights, paraphrase=given["paraphrase"]),
+    ]
+    if reconstructed := given["reconstruction"]:
+        known.append(Operator("reconstruction", "f_b", "positive", reconstructed))
+    if "f5" in asked:
+        known.append(_phrase_deletion(args, problems))
+    found = {operator.symbol: operator for operator in known}
+    if lacking := [symbol for symbol in asked if symbol not in found]:
+        source = f"{args.rewrites} has none of them" if args.rewrites else "--rewrites: not given"
+        print(f"left out: {', '.join(lacking)}; {source}")
+    if not set(asked) & found.keys():
+        raise ValueError("--operators: none is left")
+    return [found[symbol] for symbol in asked if symbol in found]
+
+
+def _phrase_deletion(args: argparse.Namespace, problems: Sequence[Problem]) -> Operator:
+    """f5 with all questions' phrases encoded at once."""
+    from tqnet.augment.paraphrase.operators import Operator
+    from tqnet.evaluation.sources import open_source
+    from tqnet.libraries import precision
+    from tqnet.training.paraphrases.beforehand import NO_PHRASES, LookUp, without_important_phrases
+    from tqnet.training.paraphrases.validation import as_questions
+
+    model = open_source(args.encoder)
+    how = {"batch_size": args.batch_size, "device": args.device, "precision": precision(args.precision, args.device)}
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        return model.encode(as_questions(texts), **how)
+
+    made = dict(without_important_phrases(problems, encode, shows_progress=True))
+    return Operator("phrase-deletion", "f5", "negative", LookUp(made, NO_PHRASES))
+
+
+def _paraphrases(
+    problem: Problem, operators: Sequence[Operator], every: bool, rng: np.random.Generator
+) -> tuple[list[tuple[Operator, str]], list[str]]:
+    """Operators and their texts, one for each label or for each operator; and what there is none of."""
+    from tqnet.augment.paraphrase.operators import select
+    from tqnet.augment.paraphrase.problem import NotApplicable
+    from tqnet.augment.paraphrase.triplets import first_that_applies
+
+    kinds = [(label, select(operators, label)) for label in ("positive", "negative")]
+    asked = [(f"text by {one.symbol}", [one]) for one in operators] if every else kinds
+    made, lacking = [], []
+    for name, of in asked:
+        try:
+            text, symbol = first_that_applies(problem, of, rng)
+        except NotApplicable:
+            lacking += [name] if of else []
+            continue
+        made.append((next(one for one in of if one.symbol == symbol), text))
+    return made, lacking
