@@ -49,6 +49,9 @@ from tqnet.training.validation import similar_questions
 
 log = logging.getLogger(__name__)
 
+#: Logits for a likeness of 1, at most: beyond, all good candidates would have a probability of 1.
+SUREST = 10.0
+
 
 @dataclass
 class RankerConfig(RecipeConfig):
@@ -146,12 +149,14 @@ class MultiTaskRanker(nn.Module):
     def calibrate(self, pairs: ExercisePairs) -> None:
         """Start from the evidence, and be no surer of it than the labels, noise and all, allow.
 
+        Nor surer than `SUREST`: labels that confident learning has cleaned follow from little else.
+
         The first task's head starts without the cosine of texts that are read together, the others have nothing else.
         """
         slope = 1.0
         if 0 < pairs.similar.sum() < len(pairs):
             fitted = LogisticRegression(C=100).fit(pairs.evidence @ np.array(WEIGHTS)[:, None], pairs.similar)
-            slope = max(slope, fitted.coef_.item())
+            slope = float(np.clip(fitted.coef_.item(), slope, SUREST))
         for number, head in enumerate(self.heads):
             weights = (0.0, *WEIGHTS) if number == 0 else (1.0, 0.0, 0.0)
             cast(TaskHead, head).weights.copy_(torch.tensor(weights))

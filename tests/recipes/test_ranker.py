@@ -75,6 +75,14 @@ def test_labels_of_one_kind_leave_the_evidence_as_it_is(tiny_model: TQNetModel) 
     assert second(vectors, cosines, torch.zeros(6, 2))[1].argsort().tolist() == cosines.argsort().tolist()
 
 
+def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQNetModel) -> None:
+    model = ranker.MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), ranker.RankerConfig())
+    evidence = np.linspace(0, 1, 80, dtype=np.float32).reshape(40, 2)
+    some = np.arange(40)
+    model.calibrate(ExercisePairs(some, some + 40, some >= 20, ("judged",) * 40, evidence))
+    assert model.cross.head.scale == ranker.SUREST
+
+
 def test_the_first_task_alone_learns(train: Callable[..., Any]) -> None:
     run = train("finetune.ranker", *FEW, *FAST, "folds=0", "analyses=false", "run.epochs=20", "run.max_steps=40")
     assert run.losses[-1] < run.losses[0] - 0.01
