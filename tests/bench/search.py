@@ -125,6 +125,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
         }.items():
             search(0)
             found[f"{name}, {kept} %"] = _clock(search, len(rows))
+            print(f"{name}, {kept} %: {found[f'{name}, {kept} %']}", file=sys.stderr)
         hits = [len(set(one) & all_) / _K for one, all_ in zip(nearest[1:], exact, strict=True)]
         found[f"recall@10 of vectors, {kept} %"] = round(float(np.mean(hits)), 4)
     found["MiB of memory"] = round(psutil.Process().memory_info().rss / 2**20)
