@@ -159,9 +159,12 @@ class LanceEngine(SearchEngine):
         ]
         if not asked:
             return []
+        # Of several fields, LanceDB scores every record that has one of the words; of one, only what may be among the
+        # best, which is a small part of the work.
+        query = asked[0][1] if len(asked) == 1 else BooleanQuery(asked)
 
         def found(limit: int) -> tuple[list[Hit], float | None]:
-            search = self._table.search(BooleanQuery(asked))
+            search = self._table.search(query)
             table = self._filtered(search, where, limit).select(["id", "_score"]).to_arrow()
             scores = (float(f"{score:.6g}") for score in table["_score"].to_pylist())  # equal texts, equal scores
             hits = list(map(Hit, table["id"].to_pylist(), scores))
