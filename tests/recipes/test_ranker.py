@@ -84,8 +84,9 @@ def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQ
 
 
 def test_the_first_task_alone_learns(train: Callable[..., Any]) -> None:
-    run = train("finetune.ranker", *FEW, *FAST, "folds=0", "analyses=false", "run.epochs=20", "run.max_steps=40")
-    assert run.losses[-1] < run.losses[0] - 0.01
+    few = ["seeds=6", "folds=0", "analyses=false", "run.epochs=20", "run.max_steps=60"]
+    run = train("finetune.ranker", *FEW, *FAST, *few)
+    assert run.losses[-1] < run.losses[0] - 0.1
     assert not any("loss/analyses" in record for record in run.records)
 
 
