@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,9 +64,7 @@ def run(args: argparse.Namespace) -> int:
     quiet()
     if args.model and not args.pairs_model:
         raise ValueError("--model: says whose neighbours a pair classifier is asked about; name one with --pairs-model")
-    out = Path(args.out) if args.out else None
-    if out is not None and not out.parent.is_dir():
-        raise FileNotFoundError(f"--out: {out.parent}: no such folder")
+    out = output_file(args.out) if args.out else None
     bank = read_bank(args)
     if args.pairs_model:
         with _judge(args, bank) as judge:

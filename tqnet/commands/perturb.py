@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.results import output_file
+from tqnet.commands.rewrite import add_language_model_argument
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,9 +57,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--out", required=True, metavar="FILE", help="a .jsonl file of pairs with labels")
     parser.add_argument("--seed", type=whole_number(0), default=0, help="of what is drawn (0)")
-    parser.add_argument(
-        "--language-model", metavar="NAME", help="spaCy's model of English, a name or a folder; by default the extra's"
-    )
+    add_language_model_argument(parser)
     add_model_arguments(parser)
     add_error_arguments(parser)
     parser.set_defaults(run=run)
@@ -76,11 +75,9 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.training.paraphrases import check_installed
 
     quiet()
-    out = Path(args.out)
+    out = output_file(args.out)
     if out.suffix != ".jsonl":
         raise ValueError(f"--out: {out} does not end in .jsonl")
-    if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"--out: {out.parent}: no such folder")
     texts = _texts(args)
     check_installed(args.language_model)
     problems = _parse(list(texts), args.language_model)

@@ -27,3 +27,15 @@ def write_results(folder: Path, facts: Mapping[str, str], document: Mapping[str,
     with atomic(folder / "results.md") as temporary:
         lines = [f"- {name}: `{fact}`" for name, fact in facts.items()]
         temporary.write_text("\n".join((*lines, "", markdown)), encoding="utf-8")
+
+
+def output_file(name: str) -> Path:
+    """Where a file can be written, found out before anything is made.
+
+    Raises:
+        FileNotFoundError: Its folder is not there.
+    """
+    out = Path(name)
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--out: {out.parent}: no such folder")
+    return out

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
     from tqnet.augment.paraphrase.problem import Parser
@@ -56,12 +57,17 @@ def add(subparsers: Subparsers) -> None:
         "--prefix", default="", metavar="TEXT", help='what a paraphraser expects first ("paraphrase: ")'
     )
     parser.add_argument("--seed", type=whole_number(0), default=0, help="of what is drawn before a model restores (0)")
-    parser.add_argument(
-        "--language-model", metavar="NAME", help="spaCy's model of English, a name or a folder; by default the extra's"
-    )
+    add_language_model_argument(parser)
     add_model_arguments(parser)
     add_error_arguments(parser)
     parser.set_defaults(run=run)
+
+
+def add_language_model_argument(parser: argparse.ArgumentParser) -> None:
+    """``--language-model``."""
+    parser.add_argument(
+        "--language-model", metavar="NAME", help="spaCy's model of English, a name or a folder; by default the extra's"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,9 +77,7 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.training.paraphrases import check_installed
 
     quiet()
-    out = Path(args.out)
-    if not out.absolute().parent.is_dir():
-        raise FileNotFoundError(f"--out: {out.parent}: no such folder")
+    out = output_file(args.out)
     texts = _texts(args)
     models = _models(args)
     check_installed(args.language_model)
