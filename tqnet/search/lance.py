@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 import lancedb
 import numpy as np
@@ -38,15 +38,25 @@ EXACT = 20_000
 GRAPH = 400_000
 
 #: Partitions that are searched.
-_PROBES = 40
-#: Kind of index -> how many times as many candidates are then compared by their whole vectors.
+_PROBES = 30
+#: Kind of index -> how many times as many candidates as are wanted are then compared by their whole vectors.
 _REFINE = {"IvfRq": 10}
 _REFINE_OTHERS = 2
+
+#: Share of the records that a filter must keep for the nearest of all to be looked through instead of the kept ones:
+#: to list what a range keeps takes the longer, the more it is.
+_WIDE = 0.25
+#: Filters whose share is remembered.
+_SHARES = 256
+
+#: Words of several fields: how many times as many of the best by one field are looked at, and up to how many.
+_DEEPER = 8
+_DEEPEST = 8192
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     "id": BTree(),
     "difficulty": BTree(),
-    "figures": BTree(),
+    "figures": Bitmap(),
     "type": Bitmap(),
     "language": Bitmap(),
     "source": Bitmap(),
@@ -74,6 +84,16 @@ def _with_clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Call
             raise EngineError(f"{engine.folder}: {first_line(error)}") from error
 
     return call
+
+
+class _Indexes(NamedTuple):
+    """What searches want to know of the indexes of a version."""
+
+    version: int
+    #: See :data:`_REFINE`.
+    refine: int
+    #: All records are in those of the words.
+    words_are_whole: bool
 
 
 class LanceEngine(SearchEngine):
@@ -104,7 +124,8 @@ class LanceEngine(SearchEngine):
             if schema is not None and "already exists" in str(error):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
-        self._refine = (-1, _REFINE_OTHERS)  # of which version
+        self._shares: dict[str, float] = {}
+        self._seen = _Indexes(-1, _REFINE_OTHERS, words_are_whole=False)
 
     @_with_clear_errors
     def add(self, records: pa.Table, *, known_new: bool = False) -> None:
@@ -131,15 +152,25 @@ class LanceEngine(SearchEngine):
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
         length = float(np.linalg.norm(vector))
         unit = np.asarray(vector, dtype=np.float32) / (length or 1)
-        refine = self._refined()
+        refined = self._indexes().refine
 
-        def found(limit: int) -> tuple[list[Hit], float | None]:
+        def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
+            # As many candidates as `k` wants, though a few more than `k` are listed.
+            refine = max(_REFINE_OTHERS, math.ceil(refined * k / limit))
             search: Any = self._table.search(unit, vector_column_name="vector")
             search = search.distance_type("dot").nprobes(_PROBES).refine_factor(refine)
             search = search.ef(max(64, refine * limit))  # less is an error
-            table = self._filtered(search, where, limit).select(["id", "_distance"]).to_arrow()
+            table = self._filtered(search, where, limit, prefilter).select(["id", "_distance"]).to_arrow()
             scores = np.round(1 - table["_distance"].to_numpy(), 6)
-            hits = list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+            return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+
+        def found(limit: int) -> tuple[list[Hit], float | None]:
+            hits: list[Hit] = []
+            share = self._share(where)
+            if _WIDE <= share < 1:
+                hits = nearest(math.ceil(1.5 * limit / share), prefilter=False)
+            if len(hits) < limit:
+                hits = nearest(limit)
             return hits, unseen(hits, limit)
 
         return best(found, k)
@@ -152,25 +183,51 @@ class LanceEngine(SearchEngine):
         where: Sequence[Filter] = (),
         boosts: Mapping[str, float] = BOOSTS,
     ) -> list[Hit]:
-        asked: list[tuple[Occur, FullTextQuery]] = [
-            (Occur.SHOULD, MatchQuery(" ".join(of), field, boost=boosts.get(field, 1.0)))  # type: ignore[call-arg]
+        asked = [
+            MatchQuery(" ".join(of), field, boost=boosts.get(field, 1.0))  # type: ignore[call-arg]
             for field, of in words.items()
             if of and boosts.get(field, 1.0) > 0
         ]
         if not asked:
             return []
-        # Of several fields, LanceDB scores every record that has one of the words; of one, only what may be among the
-        # best, which is a small part of the work.
-        query = asked[0][1] if len(asked) == 1 else BooleanQuery(asked)
-
-        def found(limit: int) -> tuple[list[Hit], float | None]:
-            search = self._table.search(query)
-            table = self._filtered(search, where, limit).select(["id", "_score"]).to_arrow()
-            scores = (float(f"{score:.6g}") for score in table["_score"].to_pylist())  # equal texts, equal scores
-            hits = list(map(Hit, table["id"].to_pylist(), scores))
-            return hits, unseen(hits, limit)
-
+        # Of one field, LanceDB scores only what may be among the best, which is a small part of the work.
+        found = partial(self._by_one_field, asked[0], where) if len(asked) == 1 else partial(self._by_all, asked, where)
         return best(found, k)
+
+    def _by_one_field(
+        self, query: FullTextQuery, where: Sequence[Filter], limit: int
+    ) -> tuple[list[Hit], float | None]:
+        hits = _hits(self._scored(query, where, limit))
+        return hits, unseen(hits, limit)
+
+    def _by_all(
+        self, asked: Sequence[FullTextQuery], where: Sequence[Filter], limit: int
+    ) -> tuple[list[Hit], float | None]:
+        """By the sum over fields, though LanceDB would score every record that has one of the words for it.
+
+        What is not among the best of the first field scores less than the last of them there, and at most as much as
+        the best of each other field (the threshold algorithm: Fagin, Lotem and Naor, 2003).
+        """
+        first, *others = asked
+        deeper = _DEEPER * limit
+        # A record that is not indexed yet scores by the words of the others that are not and meet the filter.
+        within = deeper <= _DEEPEST and self._indexes().words_are_whole
+        top = self._scored(first, where, deeper) if within else None
+        if top is None or len(top) < deeper:  # then all are scored
+            query = BooleanQuery([(Occur.SHOULD, each) for each in asked])
+            return self._by_one_field(query, where, limit)
+        scores = dict(zip(top["id"].to_pylist(), top["_score"].to_pylist(), strict=True))
+        rest = min(scores.values())
+        these = Filter("id", "=", tuple(scores))
+        for other in others:
+            rest += max(self._scored(other, where, 1)["_score"].to_pylist(), default=0.0)
+            table = self._scored(other, [these], deeper)
+            for id, score in zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True):
+                scores[id] += score
+        return list(map(Hit, scores, map(_rounded, scores.values()))), _rounded(rest)
+
+    def _scored(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> pa.Table:
+        return self._filtered(self._table.search(query), where, limit).select(["id", "_score"]).to_arrow()
 
     @_with_clear_errors
     def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
@@ -205,16 +262,33 @@ class LanceEngine(SearchEngine):
     def version(self) -> int | None:
         return self._table.version
 
-    def _filtered(self, search: Any, where: Sequence[Filter], limit: int) -> Any:
+    def _filtered(self, search: Any, where: Sequence[Filter], limit: int, prefilter: bool = True) -> Any:
         wanted = _conditions(where)
-        return (search.where(wanted, prefilter=True) if wanted else search).limit(limit)
+        return (search.where(wanted, prefilter=prefilter) if wanted else search).limit(limit)
 
-    def _refined(self) -> int:
-        """As the index of the vectors wants it that is there now: another process may have made another one."""
+    def _share(self, where: Sequence[Filter]) -> float:
+        """Of all records, those that meet ``where``; as it was when these conditions were first seen."""
+        wanted = _conditions(where)
+        if not wanted:
+            return 1.0
+        if wanted not in self._shares:
+            if len(self._shares) >= _SHARES:
+                self._shares.clear()
+            self._shares[wanted] = self.count(where) / max(1, self.count())
+        return self._shares[wanted]
+
+    def _indexes(self) -> _Indexes:
+        """Those that are there now: another process may have made others."""
         version = self._table.version
-        if self._refine[0] != version:
-            self._refine = (version, _REFINE.get(self._kinds().get("vector", ""), _REFINE_OTHERS))
-        return self._refine[1]
+        if self._seen.version != version:
+            indexes = {column: index for index in self._table.list_indices() for column in index.columns}
+            words = [self._table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
+            self._seen = _Indexes(
+                version,
+                _REFINE.get(indexes["vector"].index_type if "vector" in indexes else "", _REFINE_OTHERS),
+                len(words) == len(TEXT_FIELDS) and not any(each is None or each.num_unindexed_rows for each in words),
+            )
+        return self._seen
 
     def _kinds(self) -> dict[str, str]:
         """Column -> kind of its index."""
@@ -236,6 +310,15 @@ class LanceEngine(SearchEngine):
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
         elif self._exact < size <= self._graph and "vector" not in kinds:
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
+
+
+def _hits(scored: pa.Table) -> list[Hit]:
+    return list(map(Hit, scored["id"].to_pylist(), map(_rounded, scored["_score"].to_pylist())))
+
+
+def _rounded(score: float) -> float:
+    """Equal texts get equal scores."""
+    return float(f"{score:.6g}")
 
 
 def _words_as_they_are() -> FTS:
