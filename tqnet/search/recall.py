@@ -68,6 +68,10 @@ class Candidate:
         return ", ".join([*said, *self.notes])
 
 
+#: Columns of a record that is found, beside its id and its vector.
+_READ = ("stem", "content", "question", "images")
+
+
 class Recall:
     """Searches by text and by vector at the same time.
 
@@ -150,9 +154,9 @@ class Recall:
     def _records(self, ids: Collection[str]) -> dict[str, _Found]:
         if not ids:
             return {}
-        table = self.engine.get(sorted(ids))
+        table = self.engine.get(sorted(ids), [*_READ, "vector"])
         vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
-        rows = table.select(["id", "stem", "content", "question", "images"]).to_pylist()
+        rows = table.select(["id", *_READ]).to_pylist()
         return {row["id"]: _Found(row, vector) for row, vector in zip(rows, vectors, strict=True)}
 
 
