@@ -126,19 +126,19 @@ MEASURED = {
     "search": (
         "Search of a million questions",
         "python -m tests.bench.search --index runs/search/openstax/index --ranker runs/search/openstax/encoder/model "
-        "--questions 1000000 --out OUT",
+        "--questions 1000000 --queries 200 --out OUT",
         "Milliseconds, one search behind the other, without AMX; difficulties keep the share of questions in per cent. "
-        "`vectors` and `text` find ten, `recall` a hundred candidates of both, `search` goes from a typed text to its "
-        "answer, the model included; `bm25s` finds ten by the same words in memory. Ranking reads 160 tokens a pair.",
+        "`vectors`, `text` and `text and concepts` find ten, `recall` a hundred candidates of vectors and text, `search` "
+        "goes from a typed text to its answer, the model included; `bm25s` finds ten by the same words in memory. Ranking reads 160 tokens a pair.",
     ),
     "search_100k": (
         "Search of a hundred thousand questions",
-        "python -m tests.bench.search --index runs/search/openstax/index --questions 100000 --out OUT",
+        "python -m tests.bench.search --index runs/search/openstax/index --questions 100000 --queries 200 --out OUT",
         "As above.",
     ),
     "serve": (
-        "The server with twenty clients for a minute",
-        "python -m tests.bench.serve --index runs/search/openstax/index --clients 20 --seconds 60",
+        "The server of a million questions, with twenty clients for a minute",
+        "python -m tests.bench.serve --index OUT/1000000 --clients 20 --seconds 60",
         "No answer comes from the cache; clients and server share the two cores.",
     ),
     "mfu": (

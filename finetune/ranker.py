@@ -13,44 +13,39 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object, set_seed
-from sklearn.linear_model import LogisticRegression
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional as F
 
 from tqnet.evaluation.metrics import mean_average_precision
 from tqnet.evaluation.sources import source_digest
 from tqnet.files import atomic
 from tqnet.libraries import precision
-from tqnet.modeling.cross_encoder import CrossEncoder, TaskHead
+from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.experts import TaskExperts
+from tqnet.modeling.multitask_ranker import MultiTaskRanker
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
-from tqnet.search.evidence import WEIGHTS
-from tqnet.search.index import Index, Manifest
+from tqnet.search.index import Manifest
 from tqnet.training import session
 from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, Sources, made_pairs
+from tqnet.training.exercise_pairs import ExercisePairs, made_pairs
+from tqnet.training.exercise_views import TASKS, PairViews
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
+from tqnet.training.sources import Sources, SourcesOfBanks, vectors_of_index
 from tqnet.training.validation import similar_questions
 
 log = logging.getLogger(__name__)
-
-#: Logits for a likeness of 1, at most: beyond, all good candidates would have a probability of 1.
-SUREST = 10.0
 
 
 @dataclass
@@ -110,79 +105,13 @@ class RankerConfig(RecipeConfig):
         return {kind: getattr(self, kind) for kind in ("recalled", "similar", "concept", "random")}
 
 
-class MultiTaskRanker(nn.Module):
-    """The cross-encoder, and what it is trained with: the other tasks' heads, and the experts."""
-
-    fixed: Tensor
-
-    def __init__(self, cross: CrossEncoder, config: RankerConfig):
-        super().__init__()
-        width = cross.encoder.config.hidden_size
-        self.cross = cross
-        others = len(TASKS) - 1 if config.analyses else 0
-        self.heads = nn.ModuleList([cross.head, *(TaskHead(width) for _ in range(others))])
-        self.experts = TaskExperts(width, len(self.heads), config.entropy_floor) if config.experts and others else None
-        self.register_buffer("fixed", torch.tensor(config.coefficients[: len(self.heads)]), persistent=False)
-
-    def forward(self, pair: Tensor, task: Tensor, evidence: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and coefficients of the tasks of each pair, both [p, tasks]; 0 where a pair has not that task.
-
-        Args:
-            pair, task, evidence: Of each row, [r] and [r, 2] (:class:`PairViews`).
-            batch: The packed rows.
-        """
-        rows, cosines = self.cross.read(**batch)
-        pairs = int(pair.max()) + 1
-        logits, features, present = [], [], []
-        for number, head in enumerate(self.heads):
-            own = task == number
-            of_rows, scores = head(rows, cosines, evidence)
-            features.append(rows.new_zeros(pairs, rows.shape[1]).index_put((pair[own],), of_rows[own].to(rows.dtype)))
-            logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put((pair[own],), scores[own].float()))
-            present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[own], True))
-        has = torch.stack(present, 1)
-        if self.experts is not None:
-            return torch.stack(logits, 1), self.experts(torch.stack(features, 1), has)
-        return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
-
-    @torch.no_grad()
-    def calibrate(self, pairs: ExercisePairs) -> None:
-        """Start from the evidence, and be no surer of it than the labels, noise and all, allow.
-
-        Nor surer than `SUREST`: labels that confident learning has cleaned follow from little else.
-
-        The first task's head starts without the cosine of texts that are read together, the others have nothing else.
-        """
-        slope = 1.0
-        if 0 < pairs.similar.sum() < len(pairs):
-            fitted = LogisticRegression(C=100).fit(pairs.evidence @ np.array(WEIGHTS)[:, None], pairs.similar)
-            slope = float(np.clip(fitted.coef_.item(), slope, SUREST))
-        for number, head in enumerate(self.heads):
-            weights = (0.0, *WEIGHTS) if number == 0 else (1.0, 0.0, 0.0)
-            cast(TaskHead, head).weights.copy_(torch.tensor(weights))
-            cast(TaskHead, head).scale.fill_(slope)
-
-    @torch.no_grad()
-    def centre(self, accelerator: Accelerator, task: Tensor, evidence: Tensor, **batch: Tensor) -> None:
-        """Put the even odds of each task at the mean likeness of its rows in a first batch, of all processes."""
-        self.eval()
-        _, cosines = self.cross.read(**batch)
-        heads = [cast(TaskHead, head) for head in self.heads]
-        likeness = torch.stack([head.likeness(cosines, evidence) for head in heads])
-        of_task = F.one_hot(task, len(heads)).T.to(likeness.dtype)
-        sums, counts = accelerator.reduce(torch.stack([(likeness * of_task).sum(1), of_task.sum(1)]))
-        for head, total, count in zip(heads, sums, counts, strict=True):
-            if count:
-                head.centre.copy_(total / count)
-
-
 def main(config: RankerConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
     similarity = similar_questions(bank, config.data)
     if config.folds:
         check_installed()  # before hours of training
-    sources = StartSources(config, bank)
+    sources = sources_of_banks(config, bank)
     pairs = training_pairs(config, bank, similarity, sources, accelerator)
     if config.analyses and not any(bank.column("analysis")):
         log.info("no training question has an analysis: the first task is the only one")
@@ -195,7 +124,7 @@ def main(config: RankerConfig) -> Path:
 
 
 def training_pairs(
-    config: RankerConfig, bank: QuestionBank, similarity: Similarity, sources: StartSources, accelerator: Accelerator
+    config: RankerConfig, bank: QuestionBank, similarity: Similarity, sources: SourcesOfBanks, accelerator: Accelerator
 ) -> ExercisePairs:
     """Those of ``data.pairs``, or made ones, kept as ``pairs.jsonl`` of the run, which all processes read.
 
@@ -257,6 +186,24 @@ def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
     return np.sort(np.random.default_rng(seed).permutation(candidates)[:count])
 
 
+def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfBanks:
+    """Texts, and vectors of the index or of the model that is started from.
+
+    Args:
+        training: The questions that a model without a start has its vocabulary from.
+    """
+
+    def of_index(bank: QuestionBank) -> np.ndarray:
+        with session.settings_at_fault():
+            return vectors_of_index(Path(str(config.index)), bank)
+
+    def of_model(bank: QuestionBank) -> np.ndarray:
+        model, _ = start_model(config, training)
+        return model.encode(bank, precision=precision(config.run.precision), show_progress=True)
+
+    return SourcesOfBanks(of_index if config.index else of_model)
+
+
 def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The same each time, whatever was drawn before: a resumed run builds fewer."""
     set_seed(config.run.seed)
@@ -270,42 +217,7 @@ def searched_by(config: RankerConfig) -> str | None:
     return source_digest(config.model.start) if config.model.start else None
 
 
-class StartSources:
-    """What recall searches a bank by: its texts, and vectors of an index or of the model that is started from.
-
-    Args:
-        training: The questions that a model without a start has its vocabulary from.
-
-    Raises:
-        ConfigError: ``index`` of the settings is none.
-    """
-
-    def __init__(self, config: RankerConfig, training: QuestionBank):
-        self.config, self.training = config, training
-        with session.settings_at_fault():
-            self.index = Index(Path(config.index)) if config.index else None
-        self._vectors: dict[str, np.ndarray] = {}
-
-    def __call__(self, bank: QuestionBank) -> Sources:
-        new = bank.select([at for at, id in enumerate(bank.ids) if id not in self._vectors])  # each is encoded once
-        if len(new):
-            found = self._indexed(self.index, new.ids) if self.index else self._encoded(new)
-            self._vectors |= dict(zip(new.ids, found, strict=True))
-        return Sources(bank, np.stack([self._vectors[id] for id in bank.ids]))
-
-    def _encoded(self, bank: QuestionBank) -> np.ndarray:
-        model, _ = start_model(self.config, self.training)
-        return model.encode(bank, precision=precision(self.config.run.precision), show_progress=True)
-
-    @staticmethod
-    def _indexed(index: Index, ids: Sequence[str]) -> np.ndarray:
-        found = {row["id"]: row["vector"] for row in index.engine.get(ids, ["id", "vector"]).to_pylist()}
-        if missing := [id for id in ids if id not in found]:
-            raise ConfigError(f"index: {index.folder} has no question {missing[0]!r} ({len(missing):,} are missing)")
-        return np.array([found[id] for id in ids], dtype=np.float32)
-
-
-def validation_pairs(config: RankerConfig, sources: StartSources) -> tuple[QuestionBank, ExercisePairs] | None:
+def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[QuestionBank, ExercisePairs] | None:
     """A tenth as many queries, but fifty, of ``valid``, with candidates of ``train`` and ``valid``; None where there
     are none.
     """
@@ -369,8 +281,9 @@ def train(
     model, processor = start_model(config, bank)
     with session.settings_at_fault():  # more tokens than the encoder has positions
         cross = CrossEncoder(model, config.length, searched_by(config))
-    ranker = MultiTaskRanker(cross, config)
-    ranker.calibrate(pairs)
+    tasks = config.coefficients if config.analyses else config.coefficients[:1]
+    ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
+    ranker.calibrate(pairs.evidence, pairs.similar)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,

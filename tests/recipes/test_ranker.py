@@ -17,11 +17,11 @@ from finetune import ranker
 from tqnet.cli import main
 from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.multitask_ranker import SUREST, MultiTaskRanker
 from tqnet.questions import QuestionBank
 from tqnet.search.evidence import WEIGHTS
 from tqnet.search.index import Index
 from tqnet.training.config import ConfigError
-from tqnet.training.exercise_pairs import ExercisePairs
 
 ROOT = Path(__file__).parents[2]
 FEW = ["seeds=30", "recalled=4", "similar=1", "concept=1", "random=1", "length=64", "run.batch_size=8"]
@@ -64,10 +64,9 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
 
 
 def test_labels_of_one_kind_leave_the_evidence_as_it_is(tiny_model: TQNetModel) -> None:
-    model = ranker.MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), ranker.RankerConfig())
-    some = np.arange(6)
+    model = MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), (1.0, 1.0, 1.0), entropy_floor=0.8)
     evidence = np.random.default_rng(0).random((6, 2)).astype(np.float32)
-    model.calibrate(ExercisePairs(some, some + 6, np.ones(6, dtype=bool), ("judged",) * 6, evidence))
+    model.calibrate(evidence, np.ones(6, dtype=bool))
     first, second, _ = model.heads
     vectors, cosines = torch.randn(6, tiny_model.config.hidden_size), torch.rand(6)
     order = first(vectors, cosines, torch.from_numpy(evidence))[1].argsort()
@@ -76,11 +75,10 @@ def test_labels_of_one_kind_leave_the_evidence_as_it_is(tiny_model: TQNetModel) 
 
 
 def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQNetModel) -> None:
-    model = ranker.MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), ranker.RankerConfig())
+    model = MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), (1.0, 1.0, 1.0), entropy_floor=0.8)
     evidence = np.linspace(0, 1, 80, dtype=np.float32).reshape(40, 2)
-    some = np.arange(40)
-    model.calibrate(ExercisePairs(some, some + 40, some >= 20, ("judged",) * 40, evidence))
-    assert model.cross.head.scale == ranker.SUREST
+    model.calibrate(evidence, np.arange(40) >= 20)
+    assert model.cross.head.scale == SUREST
 
 
 def test_the_first_task_alone_learns(train: Callable[..., Any]) -> None:
@@ -104,7 +102,7 @@ def test_vectors_of_an_index(train: Callable[..., Any], tmp_path: Path) -> None:
     bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
     some = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", out="some")
     assert main(["index", bank, "--model", str(some.out / "model"), "--out", index]) == 0
-    run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}")
+    run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}", "data.workers=1")
     cross = CrossEncoder.from_pretrained(run.out / "model")
     assert cross.searched_by == Index(Path(index)).manifest.digest
     encoded, indexed = ([json.loads(line) for line in (of.out / "pairs.jsonl").open()] for of in (some, run))

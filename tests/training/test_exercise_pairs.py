@@ -13,7 +13,9 @@ from tqnet.search.lance import LanceEngine
 from tqnet.search.recall import Recall
 from tqnet.search.records import records, schema
 from tqnet.training.confident import confident
-from tqnet.training.exercise_pairs import TASKS, ExercisePairs, PairViews, Sources, made_pairs
+from tqnet.training.exercise_pairs import ExercisePairs, made_pairs
+from tqnet.training.exercise_views import TASKS, PairViews
+from tqnet.training.sources import Sources
 
 COUNTS = {"similar": 3, "recalled": 6, "concept": 2, "random": 2}
 

@@ -14,7 +14,7 @@ import torch
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
 
-from finetune.paraphrase import ParaphraseConfig, another, contrast
+from finetune.paraphrase import another, contrast
 from tqnet.augment.paraphrase.deletion import delete_important_phrases
 from tqnet.augment.paraphrase.operators import Operator, select, training_operators
 from tqnet.augment.paraphrase.problem import NotApplicable, Parser, Problem
@@ -28,6 +28,7 @@ from tqnet.questions.paraphrase_pairs import ParaphrasePair
 from tqnet.training.config import ConfigError, load_config
 from tqnet.training.data import Batch
 from tqnet.training.paraphrases.beforehand import LookUp, made_once, refilled, without_important_phrases
+from tqnet.training.paraphrases.config import ParaphraseConfig
 from tqnet.training.paraphrases.draws import Draws
 from tqnet.training.paraphrases.kept import made_of_each
 from tqnet.training.paraphrases.pseudo import PseudoLabels

@@ -1,28 +1,19 @@
-"""Pairs of a query and a candidate for the ranking stage (FSE, "Dataset" and "Discovering New Tasks")."""
+"""Pairs of a query and a candidate for the ranking stage (FSE, "Dataset")."""
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import torch
 
-from tqnet.evaluation.baselines import Bm25Ranker
-from tqnet.evaluation.ranking import VectorRanker
 from tqnet.files import atomic
-from tqnet.modeling.images import fit_square, open_figure
-from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.search.evidence import EVIDENCE, words_of
-from tqnet.search.recall import TEXT_WEIGHT, jaccard
-from tqnet.training.data import Batch, Item, QuestionViews
-
-#: Of a pair: are the questions similar (stems and options), do their analyses match, is an analysis that of a stem?
-TASKS = ("questions", "analyses", "analysis")
+from tqnet.search.evidence import EVIDENCE
+from tqnet.training.sources import Sources
 
 
 @dataclass(frozen=True)
@@ -94,45 +85,6 @@ class ExercisePairs:
         return cls(query, candidate, similar, tuple(row["kind"] for row in rows), evidence)
 
 
-class Sources:
-    """What recall searches a bank by.
-
-    Args:
-        vectors: Of its questions, ``[n, width]``.
-    """
-
-    def __init__(self, bank: QuestionBank, vectors: np.ndarray):
-        self._bank = bank
-        self._text = Bm25Ranker([question.content for question in bank], bank.ids)
-        self._vector = VectorRanker(vectors, bank.ids)
-        self._words: dict[int, set[str]] = {}
-
-    def recall(self, query: int, count: int) -> list[int]:
-        """The first ``count`` candidates, best first, by the score of recall.
-
-        NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form.
-        """
-        asked, everyone = np.array([query]), np.arange(len(self._bank))
-        cosines, words = (source.scores(asked, everyone)[0] for source in (self._vector, self._text))
-        words[query] = 0.0
-        order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
-        return order[order != query][:count].tolist()
-
-    def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """Of each candidate of its query, float32 ``[p, 2]``, equal to :func:`tqnet.search.evidence.evidence`."""
-        found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
-        for one in np.unique(query).tolist():
-            rows = np.flatnonzero(query == one)
-            found[rows, 0] = self._vector.scores(np.array([one]), candidate[rows])[0]
-            found[rows, 1] = [jaccard(self._of(one), self._of(other)) for other in candidate[rows].tolist()]
-        return found
-
-    def _of(self, question: int) -> set[str]:
-        if question not in self._words:
-            self._words[question] = words_of(self._bank[question])
-        return self._words[question]
-
-
 def made_pairs(
     bank: QuestionBank,
     similarity: Similarity,
@@ -160,8 +112,8 @@ def made_pairs(
         found = {
             "recalled": sources.recall(query, counts["recalled"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
-            "concept": _dissimilar(others, query, neighbours, counts["concept"], rng),
-            "random": _dissimilar(everyone, query, neighbours, counts["random"], rng),
+            "concept": dissimilar(others, query, neighbours, counts["concept"], rng),
+            "random": dissimilar(everyone, query, neighbours, counts["random"], rng),
         }
         kinds: dict[int, str] = {}
         for kind, candidates in found.items():
@@ -177,7 +129,7 @@ def made_pairs(
     return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, evidence)
 
 
-def _dissimilar(
+def dissimilar(
     pool: Sequence[int] | np.ndarray, query: int, neighbours: np.ndarray, count: int, rng: np.random.Generator
 ) -> list[int]:
     """At random some of ``pool``, neither the query nor similar to it."""
@@ -192,105 +144,3 @@ def questions_of_concepts(bank: QuestionBank) -> dict[tuple[str, ...], list[int]
         for path in paths:
             found[path].append(at)
     return found
-
-
-class PairViews(QuestionViews):
-    """Pairs as a DataLoader hands them out: for each task that a pair has, both texts as one.
-
-    A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` say of
-    the row: its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``evidence``
-    ``[rows, 2]``, 0 but for the first task: recall knows nothing of analyses.
-
-    Args:
-        analyses: Whether pairs have the tasks that read analyses, where there are any (FSE's T2 and T3).
-            NOTE: of T3, where the paper has both, a pair has a positive or a negative, drawn anew in every epoch; and
-            its negatives of similar pairs are chosen by ``similarity``, whatever the noise in the labels.
-        length: Tokens of a pair.
-    """
-
-    def __init__(
-        self,
-        pairs: ExercisePairs,
-        bank: QuestionBank,
-        similarity: Similarity,
-        processor: TQNetProcessor,
-        seed: int,
-        length: int,
-        analyses: bool = True,
-        workers: int = 0,
-        read_images: bool = True,
-    ):
-        super().__init__(bank, processor, seed, workers=workers, read_images=read_images)
-        self.pairs, self.similarity, self.length, self.analyses = pairs, similarity, length, analyses
-        self._analysed = np.array([bool(text) for text in bank.column("analysis")], dtype=bool)
-        self._of_concept = questions_of_concepts(bank) if analyses else {}
-
-    def __len__(self) -> int:
-        return len(self.pairs)
-
-    def __getitem__(self, item: Item) -> tuple[Item, list[_Row]]:  # type: ignore[override]
-        epoch, number, _ = item
-        ends = int(self.pairs.query[number]), int(self.pairs.candidate[number])
-        query, candidate = (self.bank[end] for end in ends)
-        similar = bool(self.pairs.similar[number])
-        evidence = self.pairs.evidence[number]
-        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate), evidence)]
-        if self.analyses and query.analysis:
-            if candidate.analysis:
-                rows.append(_Row("analyses", query.analysis, candidate.analysis, similar))
-            rng = np.random.default_rng([self.seed, epoch, number])
-            if rng.random() < 0.5:
-                rows.append(_Row("analysis", query.content, query.analysis, True, (query, None)))
-            elif wrong := candidate.analysis if not similar else self._wrong_analysis(ends[0], rng):
-                rows.append(_Row("analysis", query.content, wrong, False, (query, None)))
-        return item, rows
-
-    def _wrong_analysis(self, query: int, rng: np.random.Generator) -> str | None:
-        """That of a question of the same concept: a similar one's might fit."""
-        others = [at for path in self.bank[query].knowledge for at in self._of_concept[path] if self._analysed[at]]
-        drawn = _dissimilar(others, query, self.similarity.neighbours(query), 1, rng)
-        return self.bank[drawn[0]].analysis if drawn else None
-
-    def collate(self, rows: list[tuple[Item, list[_Row]]]) -> Batch:  # type: ignore[override]
-        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
-        size = self.processor.image_processor.image_size
-        flat = [(place, row) for place, (_, of) in enumerate(rows) for row in of]
-        first = self.processor.tokenize([row.first for _, row in flat])
-        second = self.processor.tokenize([row.second for _, row in flat])
-        ids = [self.processor.join(a, b, self.length) for a, b in zip(first, second, strict=True)]
-        figures = [[fit_square(open_figure(path), size) for path in self._paths(row)] for _, row in flat]
-        extras = {
-            "pair": torch.tensor([place for place, _ in flat]),
-            "task": torch.tensor([TASKS.index(row.task) for _, row in flat]),
-            "label": torch.tensor([float(row.label) for _, row in flat]),
-            "evidence": torch.tensor(np.stack([row.evidence for _, row in flat])),
-        }
-        return Batch(
-            torch.tensor([number for (_, number, _), _ in rows]), [dict(self.processor.pack(ids, figures))], extras
-        )
-
-    def _paths(self, row: _Row) -> list[str]:
-        first, second = (question.images if question and self.read_images else () for question in row.of)
-        return self.processor.join_images(first, second)
-
-    def ids(self, index: torch.Tensor) -> list[str]:
-        """Ids of both questions of the pairs of a batch."""
-        ends = ((self.pairs.query[i], self.pairs.candidate[i]) for i in index.tolist())
-        return [" and ".join(self.bank[int(end)].id for end in pair) for pair in ends]
-
-
-@dataclass(frozen=True)
-class _Row:
-    """What one task reads of a pair.
-
-    Attributes:
-        of: The questions whose figures belong to the two texts.
-        evidence: What recall finds the second by, ``[2]``.
-    """
-
-    task: str
-    first: str
-    second: str
-    label: bool
-    of: tuple[Question | None, Question | None] = (None, None)
-    evidence: np.ndarray = field(default_factory=lambda: np.zeros(len(EVIDENCE), dtype=np.float32))
