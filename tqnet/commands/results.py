@@ -34,8 +34,11 @@ def output_file(name: str) -> Path:
 
     Raises:
         FileNotFoundError: Its folder is not there.
+        IsADirectoryError: It is a folder itself.
     """
     out = Path(name)
+    if out.is_dir():
+        raise IsADirectoryError(f"--out: {out} is a folder, not a file")
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out: {out.parent}: no such folder")
     return out

@@ -271,11 +271,13 @@ class LanceEngine(SearchEngine):
         wanted = _conditions(where)
         if not wanted:
             return 1.0
-        if wanted not in self._shares:
+        share = self._shares.get(wanted)
+        if share is None:
+            share = self.count(where) / max(1, self.count())
             if len(self._shares) >= _SHARES:
                 self._shares.clear()
-            self._shares[wanted] = self.count(where) / max(1, self.count())
-        return self._shares[wanted]
+            self._shares[wanted] = share
+        return share
 
     def _indexes(self) -> _Indexes:
         """Those that are there now: another process may have made others."""
