@@ -128,7 +128,7 @@ MEASURED = {
         "python -m tests.bench.search --index runs/search/openstax/index --ranker runs/search/openstax/encoder/model "
         "--questions 1000000 --queries 200 --out OUT",
         "Milliseconds, one search behind the other, without AMX; difficulties keep the share of questions in per cent. "
-        "`vectors`, `text` and `text and concepts` find ten, `recall` a hundred candidates of vectors and text, where no "
+        "`vectors`, `text`, `text and concepts` find ten, `recall` a hundred candidates of vectors and text where no "
         "concept is known; `search` goes from a typed text to its answer, the model included; `bm25s` finds ten by the "
         "same words in memory. Ranking reads 160 tokens a pair.",
     ),
