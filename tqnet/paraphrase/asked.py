@@ -9,9 +9,9 @@ from typing import Any
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.spans import Span
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import value_of
+from tqnet.text.spans import Span
 
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.
 _WORDS, _SHARE = 2, 1 / 3

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.spans import Covered, unspaced_money
+from tqnet.augment.paraphrase.spans import Covered
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.text.formulas import Segment, segments
 from tqnet.text.normal import normal_formula
+from tqnet.text.spans import unspaced_money
 
 
 def formula_differences(original: Problem, paraphrase: Problem) -> list[Difference]:

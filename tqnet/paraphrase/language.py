@@ -8,8 +8,8 @@ from collections import Counter
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
-from tqnet.augment.paraphrase.spans import formula_spans
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.text.spans import formula_spans
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _THOUSANDS = re.compile(r"[.,](?=\d{3}(?!\d))")

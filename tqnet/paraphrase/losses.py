@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tqnet.augment.paraphrase.numbers import find_numbers
 from tqnet.augment.paraphrase.units import find_units
 from tqnet.paraphrase.difference import Part
 from tqnet.paraphrase.explain import Explainer
 from tqnet.paraphrase.numbers import value_of
+from tqnet.text.numbers import find_numbers
 
 
 def losses(explainer: Explainer, pairs: Sequence[tuple[str, str]], in_order: bool = False) -> list[Part | None]:

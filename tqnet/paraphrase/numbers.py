@@ -12,10 +12,10 @@ from fractions import Fraction
 
 from spacy.tokens import Token
 
-from tqnet.augment.paraphrase.numbers import LONGEST, Number
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.spans import formula_spans
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.text.numbers import LONGEST, Number
+from tqnet.text.spans import formula_spans
 
 _NAMED_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")

@@ -10,12 +10,12 @@ import pytest
 
 from tqnet.augment.paraphrase.corruption import corrupt
 from tqnet.augment.paraphrase.deletion import delete_important_phrases, without_phrases
-from tqnet.augment.paraphrase.numbers import find_numbers
 from tqnet.augment.paraphrase.operators import Operator, evaluation_operators, select, training_operators
 from tqnet.augment.paraphrase.problem import NotApplicable, Parser
 from tqnet.augment.paraphrase.triplets import draw_triplet
 from tqnet.augment.paraphrase.units import find_units
 from tqnet.augment.paraphrase.weights import WordWeights
+from tqnet.text.numbers import find_numbers
 
 ALEX = "Alex travelled 100 km from New York at a constant speed of 20 kmph. How many hours did it take him in total?"
 CORPUS = [ALEX, "Tom bought 5 apples.", "the cat sat on the mat"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tqnet.augment.paraphrase.numbers import find_numbers
 from tqnet.augment.paraphrase.units import REPLACEABLE, abbreviation, find_units, in_words, similar_units
+from tqnet.text.numbers import find_numbers
 
 
 def seen(text: str) -> list[tuple[str, str]]:

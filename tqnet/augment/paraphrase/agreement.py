@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tqnet.augment.paraphrase.numbers import Kind, Number
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units import Unit
+from tqnet.text.numbers import Kind, Number
 
 _ONE_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one|half)|/)\s*$", re.IGNORECASE)
 _HYPHEN_BEHIND = re.compile(r"\s?-\s?[a-z]{2}", re.IGNORECASE)

@@ -16,9 +16,10 @@ import numpy as np
 
 from tqnet.augment.edits import edit
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, outside_formulas
+from tqnet.augment.paraphrase.spans import outside_formulas
 from tqnet.augment.paraphrase.weights import WORD, WordWeights
 from tqnet.text.replacements import as_written
+from tqnet.text.spans import Span
 
 #: What a masked language model may guess: words and numbers.
 _GAP = re.compile(r"[^\W_]+")

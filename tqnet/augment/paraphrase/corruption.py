@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, formula_spans, rewrite
+from tqnet.augment.paraphrase.spans import rewrite
+from tqnet.text.spans import Span, formula_spans
 
 #: Tokens at the end that tell what is asked (ParaQD, A.3).
 _LAST = 3

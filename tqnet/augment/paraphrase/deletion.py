@@ -14,7 +14,8 @@ from spacy.tokens import Doc
 from spacy.util import get_package_version
 
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, rewrite
+from tqnet.augment.paraphrase.spans import rewrite
+from tqnet.text.spans import Span
 
 #: Texts -> their vectors, [n, width].
 Encode = Callable[[Sequence[str]], np.ndarray]

@@ -14,8 +14,9 @@ from itertools import pairwise
 from spacy.tokens import Doc, Span
 
 from tqnet.augment.paraphrase.gazetteer import NAMES
-from tqnet.augment.paraphrase.spans import Covered, formula_spans
+from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.variables import points_of_figures
+from tqnet.text.spans import formula_spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.participles import past_participle
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, formula_spans, rewrite
+from tqnet.augment.paraphrase.spans import rewrite
+from tqnet.text.spans import Span, formula_spans
 
 _STATES = """
     have cost weigh equal resemble fit lack become contain last take measure need want like love let get hate suit

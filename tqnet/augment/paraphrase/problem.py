@@ -13,10 +13,11 @@ import spacy
 from spacy.tokens import Doc
 
 from tqnet.augment.paraphrase.entities import Entity, find_entities
-from tqnet.augment.paraphrase.numbers import Number, find_numbers
 from tqnet.augment.paraphrase.sentences import asked_question, sentences
-from tqnet.augment.paraphrase.spans import Covered, Span, formula_spans
+from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.paraphrase.units import Unit, find_units
+from tqnet.text.numbers import Number, find_numbers
+from tqnet.text.spans import Span, formula_spans
 
 log = logging.getLogger(__name__)
 

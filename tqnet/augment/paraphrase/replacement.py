@@ -11,8 +11,9 @@ from tqnet.augment.paraphrase.entities import Entity
 from tqnet.augment.paraphrase.gazetteer import NAMES, SURNAMES
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
 from tqnet.augment.paraphrase.rewording import is_american, written
-from tqnet.augment.paraphrase.spans import Span, rewrite, with_article
+from tqnet.augment.paraphrase.spans import rewrite, with_article
 from tqnet.augment.paraphrase.units import REPLACEABLE, Form, Unit, abbreviation, in_words, similar_units
+from tqnet.text.spans import Span
 
 #: How many names or units at most.
 _MOST = 3

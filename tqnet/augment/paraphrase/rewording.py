@@ -7,12 +7,13 @@ import re
 import numpy as np
 
 from tqnet.augment.paraphrase.agreement import capital_of, is_attributive, is_calculated, is_plural
-from tqnet.augment.paraphrase.numbers import Number
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, rewrite
+from tqnet.augment.paraphrase.spans import rewrite
 from tqnet.augment.paraphrase.spelling import dollars_and_cents, spelled_out
 from tqnet.augment.paraphrase.units import Form, Unit, in_words
 from tqnet.augment.paraphrase.units.names import money_name
+from tqnet.text.numbers import Number
+from tqnet.text.spans import Span
 
 _AMERICAN = re.compile(r"(?:met|lit)er")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from tqnet.augment.paraphrase.spans import Span, unspaced_money
 from tqnet.text.sentences import SENTENCE_ENDS, cuts
+from tqnet.text.spans import Span, unspaced_money
 
 #: What a dot behind does not end, beside what `tqnet.text.sentences` knows: "rs . 150", "5 sq . ft", "l . c . m".
 _ABBREVIATED = re.compile(r"\b(?:rs|sq|cu|mr|mrs|ms|dr|st|no|vs|[ap]\s?\.?\s?m|[a-z]\s?\.\s?[a-z])\s*$", re.IGNORECASE)

@@ -8,32 +8,14 @@ from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
 from tqnet.augment.edits import edit
-from tqnet.text.formulas import segments
 from tqnet.text.replacements import as_written
+from tqnet.text.spans import Span, formula_spans
 
-#: ``text[start:end]``, as (start, end).
-Span = tuple[int, int]
-
-_SPACED_MONEY = re.compile(r"\$(\s+)(\d[\d.,]*)")
-_CENTS = re.compile(r"\$(?=\.\d)")
 _ARTICLE = re.compile(r"\b(an?)(?=\s+$)", re.IGNORECASE)
 _SOUNDS_LIKE_A_VOWEL = re.compile(
     r"(?!eu|uni|us[ae]|ugand|ukrain|uk\b|us\b|one\b|once\b)[aeiou]|hour|hono|heir|8|1[18]\b", re.IGNORECASE
 )
 _SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
-
-
-def unspaced_money(text: str) -> str:
-    """``text`` with "$ 5 " as "$5 " and "$.5" as "0.5", so that no dollar sign is taken for a formula's.
-
-    Every place keeps its number.
-    """
-    return _CENTS.sub("0", _SPACED_MONEY.sub(r"$\2\1", text))
-
-
-def formula_spans(text: str) -> list[Span]:
-    """Where LaTeX formulas are; money is none."""
-    return [(part.start, part.end) for part in segments(unspaced_money(text)) if part.is_formula]
 
 
 class Covered:

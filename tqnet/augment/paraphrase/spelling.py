@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from num2words import num2words
 
-from tqnet.augment.paraphrase.numbers import Kind, Number
+from tqnet.text.numbers import Kind, Number
 
 _LEADING = re.compile(r"\$?\s*(?P<minus>[-−–])?(?P<digits>\d[\d,\s]*(?<!\s)(?:\.\d+)?|\.\d+)(?P<rest>\D*)$")
 #: Longer ones are no quantities, and nobody would read them out.

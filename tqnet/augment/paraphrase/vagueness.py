@@ -7,11 +7,12 @@ import re
 import numpy as np
 
 from tqnet.augment.paraphrase.agreement import capital_of, is_calculated
-from tqnet.augment.paraphrase.numbers import Kind, Number
 from tqnet.augment.paraphrase.problem import NotApplicable, Problem
-from tqnet.augment.paraphrase.spans import Span, rewrite, with_article
+from tqnet.augment.paraphrase.spans import rewrite, with_article
 from tqnet.augment.paraphrase.units import in_words
 from tqnet.augment.paraphrase.units.names import money_name
+from tqnet.text.numbers import Kind, Number
+from tqnet.text.spans import Span
 
 _PLENTY = "a lot of"
 _VAGUE = ("some", "a few", "many", _PLENTY, "")

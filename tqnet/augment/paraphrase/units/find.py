@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 
-from tqnet.augment.paraphrase.numbers import Number
-from tqnet.augment.paraphrase.spans import Covered, formula_spans
+from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.paraphrase.units.names import Spelling, money_name, spellings
+from tqnet.text.numbers import Number
+from tqnet.text.spans import formula_spans
 
 
 class Form(Enum):
@@ -73,7 +74,7 @@ def find_units(text: str, numbers: Sequence[Number]) -> list[Unit]:
     """The units of a text in their order, outside of LaTeX formulas.
 
     Args:
-        numbers: Those that `tqnet.augment.paraphrase.numbers.find_numbers` finds in the text.
+        numbers: Those that `tqnet.text.numbers.find_numbers` finds in the text.
     """
     formulas = Covered(formula_spans(text))
     ends = {number.end: number for number in numbers}

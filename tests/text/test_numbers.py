@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tqnet.augment.paraphrase.numbers import Kind, find_numbers
+from tqnet.text.numbers import Kind, find_numbers
 
 
 def seen(text: str) -> list[tuple[str, str]]:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from tqnet.augment.paraphrase.numbers.dates import find_clock_times, find_dates
-from tqnet.augment.paraphrase.numbers.number import LONGEST, Kind, Number
-from tqnet.augment.paraphrase.numbers.words import SCALES, find_spelled
-from tqnet.augment.paraphrase.spans import Span, formula_spans
+from tqnet.text.numbers.dates import find_clock_times, find_dates
+from tqnet.text.numbers.number import LONGEST, Kind, Number
+from tqnet.text.numbers.words import SCALES, find_spelled
+from tqnet.text.spans import Span, formula_spans
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d*\.\d+|\d+)"
 #: What "$ 1 , 036.70" is where a text was taken apart at its marks.

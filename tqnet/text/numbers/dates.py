@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from fractions import Fraction
 
-from tqnet.augment.paraphrase.numbers.number import Kind, Number
+from tqnet.text.numbers.number import Kind, Number
 from tqnet.text.replacements import MONTHS
 
 #: "may" and "march" are words too.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 
-from tqnet.augment.paraphrase.spans import Span
+from tqnet.text.spans import Span
 
 #: Characters of a number; what is longer means none, and Python refuses to read one of some thousands.
 LONGEST = 300

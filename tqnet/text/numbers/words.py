@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
-from tqnet.augment.paraphrase.numbers.number import Kind, Number
+from tqnet.text.numbers.number import Kind, Number
 
 _ONES = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen

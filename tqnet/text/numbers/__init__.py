@@ -4,7 +4,7 @@
 name are no number: x2, 2x, H2O.
 """
 
-from tqnet.augment.paraphrase.numbers.find import find_numbers
-from tqnet.augment.paraphrase.numbers.number import LONGEST, Kind, Number
+from tqnet.text.numbers.find import find_numbers
+from tqnet.text.numbers.number import LONGEST, Kind, Number
 
 __all__ = ["LONGEST", "Kind", "Number", "find_numbers"]
