@@ -16,6 +16,7 @@ from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.images import TQNetImageProcessor, fit_square, open_figure
 from tqnet.modeling.quesnet.configuration import QuesNetConfig
 from tqnet.questions import Question, read_question
+from tqnet.text.number_tokens import with_number_tokens
 from tqnet.text.spelling import spell
 from tqnet.text.vocabulary import add_tokens, learn_tokens
 
@@ -45,6 +46,8 @@ class TQNetProcessor(ProcessorMixin):
             ``cut_texts`` and ``left_out_images``.
         spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.spelling`). Off for an
             encoder as it comes, on once the vocabulary knows LaTeX.
+        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.text.number_tokens`), as
+            a solver of word problems wants them.
     """
 
     def __init__(
@@ -54,11 +57,13 @@ class TQNetProcessor(ProcessorMixin):
         max_length: int = 256,
         max_images: int = 10,
         spell_formulas: bool = False,
+        mark_numbers: bool = False,
     ):
         super().__init__(image_processor, tokenizer)
         self.max_length = max_length
         self.max_images = max_images
         self.spell_formulas = spell_formulas
+        self.mark_numbers = mark_numbers
         self.cut_texts = 0
         self.left_out_images = 0
 
@@ -77,6 +82,8 @@ class TQNetProcessor(ProcessorMixin):
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text with its special tokens, at most ``max_length`` of them."""
+        if self.mark_numbers:
+            texts = [with_number_tokens(text) for text in texts]
         if self.spell_formulas:
             texts = [spell(text) for text in texts]
         backend = self.tokenizer.backend_tokenizer

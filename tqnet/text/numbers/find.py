@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from tqnet.text.numbers.chinese import find_chinese
 from tqnet.text.numbers.dates import find_clock_times, find_dates
 from tqnet.text.numbers.number import LONGEST, Kind, Number
 from tqnet.text.numbers.words import SCALES, find_spelled
@@ -18,7 +19,7 @@ _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\
 _TAKEN_APART = r"(?:(?<=[$£€₹]\s)\d{1,3}(?:\s,\s\d{3})+(?:\.\d+)?)"
 #: Units written to a number without a space; one letter only where no calculation goes on behind it.
 _GLUED = (
-    r"(?:[kcmd]?m[23²³]|[kcmd]m|[km]g|lbs?|oz|ft|yds?|mi|in|ml|mins?|hrs?|secs?|km?ph|mph|k?wh?|[gmk]b|cents?)\b"
+    r"(?:[kcmd]?m\^?[23²³]|[kcmd]m|[km]g|lbs?|oz|ft|yds?|mi|in|ml|mins?|hrs?|secs?|km?ph|mph|k?wh?|[gmk]b|cents?)\b"
     r"|[mgslh](?![\w'’]|\s*[=+*^(×-])"
 )
 _NUMBER = re.compile(
@@ -71,6 +72,7 @@ def _candidates(text: str) -> Iterator[Number]:
         if number is not None:
             yield number
     yield from find_spelled(text)
+    yield from find_chinese(text)
 
 
 def _of_digits(match: re.Match[str]) -> Number | None:
@@ -104,13 +106,15 @@ def _with_sign(text: str, number: Number) -> Number:
 
 
 def _joined(text: str, numbers: list[Number]) -> list[Number]:
-    """Numbers of two parts made one: "2 and a half", "five dollars and ten cents"."""
+    """Numbers of two parts made one: "2 and a half", "5(1/4)", "five dollars and ten cents"."""
     joined = numbers[:1]
     for number in numbers[1:]:
         last = joined[-1]
         between = text[last.end : number.start]
         cents = _CENTS.match(text, number.end)
-        if _is_part(number) and last.kind is Kind.WHOLE and not last.sign and _AND_A_PART.fullmatch(between):
+        if _in_parentheses(text, last, number):
+            joined[-1] = replace(last, end=number.end + 1, value=last.value + number.value, kind=Kind.FRACTION)
+        elif _is_part(number) and last.kind is Kind.WHOLE and not last.sign and _AND_A_PART.fullmatch(between):
             joined[-1] = replace(last, end=number.end, value=last.value + number.value, kind=Kind.FRACTION)
         elif cents and number.value < 100 and _DOLLARS_AND.fullmatch(between):
             value = last.value + number.value / 100
@@ -118,6 +122,13 @@ def _joined(text: str, numbers: list[Number]) -> list[Number]:
         else:
             joined.append(number)
     return joined
+
+
+def _in_parentheses(text: str, whole: Number, part: Number) -> bool:
+    """Whether two numbers are a mixed one as textbooks in plain text have it: 5(1/4)."""
+    is_part = part.kind is Kind.FRACTION and part.value < 1 and not part.spelled
+    is_whole = whole.kind is Kind.WHOLE and not whole.spelled and not whole.sign
+    return is_part and is_whole and text[whole.end : part.start] == "(" and text[part.end : part.end + 1] == ")"
 
 
 def _is_part(number: Number) -> bool:

@@ -1,0 +1,176 @@
+"""Solves word problems: a tree decoder behind a text encoder, and patterns told apart (mwp-cl, Section 4).
+
+    accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver alpha=5
+    accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver2 \\
+        model.start=runs/solver/model
+
+With ``alpha`` it is stage I: triples of problems, each solved, the like-patterned drawn to one another. Without, it is
+stage II: all problems, those too that have no triple; or all of the training of a solver without contrast. The bank's
+questions have a field ``equation``.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from torch import Tensor
+from torch.nn import functional as F
+
+from tqnet.equations.triples import NEGATIVES, POSITIVES, Triples
+from tqnet.libraries import precision
+from tqnet.modeling.build import set_dropout
+from tqnet.modeling.solver.solver import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
+from tqnet.modeling.solver.trees import TreeBatch
+from tqnet.objectives import cosine_triplet
+from tqnet.questions import QuestionBank
+from tqnet.training import session
+from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.distributed import weight_of_mean
+from tqnet.training.loop import TrainingLoop
+from tqnet.training.sampler import ShuffledBatches
+from tqnet.training.word_problems import ValidationAnswers, WordProblems, learn_alphabet, solvable
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class SolverConfig(RecipeConfig):
+    """Settings of both stages. Of ``model`` it reads what describes the text stream, and no figures.
+
+    Attributes:
+        alpha: Weight of the contrastive loss (Eq. 4), 5 in the paper; 0 trains on equations alone.
+        ramp: Share of the steps in which ``alpha`` rises from zero; a random decoder has no patterns yet.
+        margin: eta of Eq. 1.
+        contrast_at: Whose embeddings are contrasted: of a node's ``goal``, or of the ``subtree`` below it.
+        positives: ``subtree``, ``either`` or ``same`` (`tqnet.equations.triples.Triples`).
+        negatives: ``hard`` or ``random``.
+        multilingual: Positives come from another language of the bank, negatives from the same.
+        pairs: Triples of a problem in an epoch.
+        decoder_dropout: Of a new decoder.
+        min_count: Numbers become constants that stand in so many equations, and not in their texts.
+        most_tokens: Of an equation; longer ones are left out.
+        beams: Of the search on ``valid``.
+        choose: The state with most right answers on ``valid`` is kept; else the last one.
+    """
+
+    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=5e-5, clip=3.0))
+    alpha: float = 0.0
+    ramp: float = 0.1
+    margin: float = 0.2
+    contrast_at: str = "goal"
+    positives: str = "subtree"
+    negatives: str = "hard"
+    multilingual: bool = False
+    pairs: int = 4
+    decoder_dropout: float = 0.5
+    min_count: int = 5
+    most_tokens: int = MOST_TOKENS
+    beams: int = BEAMS
+    choose: bool = True
+
+    def __post_init__(self) -> None:
+        for name, choices in (
+            ("contrast_at", ("goal", "subtree")),
+            ("positives", POSITIVES),
+            ("negatives", NEGATIVES),
+        ):
+            if (value := getattr(self, name)) not in choices:
+                raise ConfigError(f"{name}: {value!r} is none of {', '.join(choices)}")
+        at_least(0, "alpha", self.alpha)
+        within(0, 1, "ramp", self.ramp)
+        within(0, 2, "margin", self.margin)
+        within(0, 1, "decoder_dropout", self.decoder_dropout, ends="[)")
+        for name in ("pairs", "min_count", "beams"):
+            at_least(1, name, getattr(self, name))
+        at_least(3, "most_tokens", self.most_tokens)
+
+
+def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
+    """The solver of ``model.start``, or a new decoder behind the encoder that ``model`` describes."""
+    if config.model.start and is_solver(config.model.start):
+        with session.settings_at_fault():
+            solver = load_solver(config.model.start)
+            if config.model.dropout is not None:
+                set_dropout(solver.encoder, config.model.dropout)
+        return solver
+    encoder, _ = session.build(config, bank)
+    with session.settings_at_fault():
+        return WordProblemSolver(encoder, learn_alphabet(bank, config.min_count), config.decoder_dropout)
+
+
+def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[tuple[str, ...]]) -> Triples | None:
+    """None without ``alpha``.
+
+    Raises:
+        ConfigError: No problem has a triple, or ``multilingual`` finds one language.
+    """
+    if not config.alpha:
+        return None
+    languages = list(views_bank.column("language")) if config.multilingual else None
+    if languages is not None and len(set(languages)) < 2:
+        raise ConfigError(f"multilingual: {views_bank.name} has one language: {languages[0]}")
+    triples = Triples(equations, languages, config.positives, config.negatives)
+    if not triples.problems:
+        raise ConfigError("alpha: no problem has another one of its pattern and one of another; alpha=0 needs none")
+    log.info("%d of %d problems have a triple", len(triples.problems), len(equations))
+    return triples
+
+
+def contrast(embeddings: Tensor, nodes: Tensor, margin: float) -> Tensor:
+    """Eq. 1: max(0, eta + sim(e, e-) - sim(e, e+)), mean over triples.
+
+    NOTE: the paper sums over the triples of a batch, whose number is fixed there.
+
+    Args:
+        embeddings: [n, h], of all nodes.
+        nodes: [z, 3], those of p, p+ and p-.
+    """
+    own, positive, negative = F.normalize(embeddings.float(), dim=-1)[nodes].unbind(1)
+    return cosine_triplet(own, positive, negative, margin)
+
+
+def main(config: SolverConfig) -> Path:
+    accelerator = session.start(config.run)
+    bank = session.training_questions(config.data, pretraining=False)
+    solver = build(config, bank).to(accelerator.device)
+    rows, problems = solvable(bank, solver, config.most_tokens)
+    bank = bank.select(np.array(rows))
+    triples = triples_of(config, bank, [problem.equation for problem in problems])
+    anchors = np.repeat(triples.problems, config.pairs).tolist() if triples else []
+    views = WordProblems(bank, solver, problems, config.run.seed, triples, anchors, config.data.workers)
+
+    valid = config.data.load().split("valid")
+    judged = ValidationAnswers(solver, valid, config.beams, precision(config.run.precision), config.run.seed)
+    loop = TrainingLoop(
+        accelerator,
+        config,
+        model=solver,
+        trained=solver,
+        plan=ShuffledBatches(views.lengths(), config.run.batch_size, config.run.seed),
+        views=views,
+        evaluate=judged if config.choose and judged.told else None,
+    )
+    for batch in loop:
+        loop.trained.train()
+        extras = dict(batch.extras)
+        equal, nodes = extras.pop("equal"), extras.pop("nodes", None)
+        log_probability, goals, subtrees = loop.trained(equal, TreeBatch(**extras), **batch.inputs)
+        # NOTE: the paper sums over the problems of a batch (Eq. 3); the mean does not depend on how many they are.
+        loss = -weight_of_mean(accelerator, len(log_probability)) * log_probability.mean()
+        logged = {"equation": loss.detach()}
+        if nodes is not None:
+            contrastive = contrast(goals if config.contrast_at == "goal" else subtrees, nodes, config.margin)
+            rising = min(1.0, (loop.step_number + 1) / max(1.0, config.ramp * loop.steps))
+            loss = loss + rising * config.alpha * contrastive  # Eq. 4
+            logged["contrastive"] = contrastive.detach()
+        loop.step(loss, logged)
+        loop.after_step()
+    return loop.finish()
+
+
+if __name__ == "__main__":
+    with session.clear_errors():
+        main(parse_config(SolverConfig, __doc__))

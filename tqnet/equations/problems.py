@@ -1,0 +1,154 @@
+"""Word problems whose equation is told in the numbers of their text (mwp-cl, Section 3.1)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tqnet.equations.parsing import parse_equation
+from tqnet.equations.tree import OPERATORS, EquationError, Prefix, evaluate, number
+from tqnet.text.number_tokens import quantities
+from tqnet.text.numbers import Number
+
+#: A number of the equations is a constant of the alphabet that stands in so many of them, and not in their texts.
+MIN_COUNT = 5
+
+
+@dataclass(frozen=True)
+class WordProblem:
+    """A problem's equation in quantities: n1 is the first number of the text.
+
+    Attributes:
+        values: Of the quantities; 25% is a quarter.
+        equation: In prefix order, of quantities and constants.
+    """
+
+    values: tuple[Fraction, ...]
+    equation: Prefix
+
+    @property
+    def answer(self) -> Fraction:
+        """The equation's value.
+
+        Raises:
+            EquationError: It has none.
+        """
+        return evaluate(self.equation, named(self.values))
+
+
+def value_of(number: Number) -> Fraction:
+    """25% is a quarter."""
+    return number.value / 100 if number.sign == "%" else number.value
+
+
+def named(values: Sequence[Fraction]) -> dict[str, Fraction]:
+    """Values by the quantities' names."""
+    return {f"n{place}": value for place, value in enumerate(values, start=1)}
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """What equations are made of beside quantities.
+
+    Attributes:
+        constants: Numbers that stand in equations and not in their texts, the most frequent first: 1, 3.14.
+        most: Quantities of a problem, at most; those behind are left out.
+    """
+
+    constants: tuple[str, ...] = ("1",)
+    most: int = 20
+
+    @classmethod
+    def learn(cls, problems: Iterable[tuple[str, str]], min_count: int = MIN_COUNT, most: int = 20) -> Alphabet:
+        """From (text, equation) pairs; those that cannot be read are passed over."""
+        counts: Counter[Fraction] = Counter()
+        written: defaultdict[Fraction, Counter[str]] = defaultdict(Counter)
+        for text, equation in problems:
+            try:
+                unknown = _unknown(parse_equation(equation), [value_of(n) for n in quantities(text)])
+            except EquationError:
+                continue
+            counts.update({number(token) for token in unknown})
+            for token in unknown:
+                written[number(token)][token] += 1
+        frequent = sorted((-count, value) for value, count in counts.items() if count >= min_count)
+        return cls(tuple(written[value].most_common(1)[0][0] for _, value in frequent), most)
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """All but quantities, in the order of a decoder's output."""
+        return OPERATORS + self.constants
+
+    def place(self, token: str) -> int:
+        """Of a token in a decoder's output: operators, constants, quantities.
+
+        Raises:
+            EquationError: It is none of them.
+        """
+        if token in self.fixed:
+            return self.fixed.index(token)
+        if not token.startswith("n") or not 1 <= int(token[1:]) <= self.most:
+            raise EquationError(f"{token}: neither one of the first {self.most} numbers nor a constant")
+        return len(self.fixed) + int(token[1:]) - 1
+
+    def token(self, place: int) -> str:
+        """What `place` numbers."""
+        return self.fixed[place] if place < len(self.fixed) else f"n{place - len(self.fixed) + 1}"
+
+
+def read_problem(text: str, equation: str, alphabet: Alphabet) -> WordProblem:
+    """A problem with its equation in quantities and constants.
+
+    A number of the equation is a quantity of the same value; the i-th use of a value that the text has several times
+    is its i-th mention, and the last from there on.
+
+    Raises:
+        EquationError: The equation is malformed, has a number that is neither in the text nor a constant, or no value.
+    """
+    values = [value_of(number) for number in quantities(text)][: alphabet.most]
+    problem = WordProblem(tuple(values), _in_quantities(parse_equation(equation), values, alphabet))
+    _ = problem.answer
+    return problem
+
+
+def _in_quantities(prefix: Prefix, values: Sequence[Fraction], alphabet: Alphabet) -> Prefix:
+    constants = {number(token): token for token in alphabet.constants}
+    mentions: defaultdict[Fraction, list[int]] = defaultdict(list)
+    for place, value in enumerate(values):
+        mentions[value].append(place)
+    used: Counter[Fraction] = Counter()
+    found: list[str] = []
+    for token in _split(prefix, set(mentions)):
+        if token in OPERATORS:
+            found.append(token)
+        elif token.startswith("n"):
+            if not 1 <= int(token[1:]) <= len(values):
+                raise EquationError(f"{token}: the text has {len(values)} numbers")
+            found.append(token)
+        elif places := mentions.get(number(token)):
+            found.append(f"n{places[min(used[number(token)], len(places) - 1)] + 1}")
+            used[number(token)] += 1
+        elif constant := constants.get(number(token)):
+            found.append(constant)
+        else:
+            raise EquationError(f"{token} is neither in the text nor a constant ({', '.join(alphabet.constants)})")
+    return tuple(found)
+
+
+def _unknown(prefix: Prefix, values: Sequence[Fraction]) -> list[str]:
+    """Numbers of an equation that the text does not have."""
+    tokens = [token for token in _split(prefix, set(values)) if token not in OPERATORS and not token.startswith("n")]
+    return [token for token in tokens if number(token) not in values]
+
+
+def _split(prefix: Prefix, known: set[Fraction]) -> list[str]:
+    """With a fraction that the text does not have as the division that it is."""
+    found: list[str] = []
+    for token in prefix:
+        if token not in OPERATORS and "/" in token and number(token) not in known:
+            found += ["/", *token.split("/")]
+        else:
+            found.append(token)
+    return found
