@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
 from tqnet.commands.results import output_file
-from tqnet.commands.rewrite import add_language_model_argument
+from tqnet.commands.rewrite import add_language_model_argument, english_texts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(args: argparse.Namespace) -> dict[str, str]:
-    """Distinct texts of the questions -> id of the first that has it.
+    """Distinct texts of the questions in English -> id of the first that has it.
 
     Raises:
         ValueError: There are none.
@@ -112,16 +112,12 @@ def _texts(args: argparse.Namespace) -> dict[str, str]:
     from tqnet.questions.paraphrase_pairs import read_pairs
 
     if args.pairs:
-        named = [(pair.original, pair.id) for pair in read_pairs(args.bank)]
+        texts = english_texts((pair.original, pair.id, None) for pair in read_pairs(args.bank))
     else:
         bank = read_bank(args)
-        named = list(zip(bank.column("stem"), bank.ids, strict=True))
-    texts: dict[str, str] = {}
-    for text, name in named:
-        if text.strip():
-            texts.setdefault(text, name)
+        texts = english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True))
     if not texts:
-        raise ValueError(f"{args.bank}: no question with a text")
+        raise ValueError(f"{args.bank}: no question with an English text")
     return texts
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,10 +99,31 @@ def _strength(text: str) -> float:
     raise argparse.ArgumentTypeError(f"{text} is less than 0")
 
 
+def english_texts(questions: Iterable[tuple[str, str, str | None]]) -> dict[str, str]:
+    """The distinct texts of questions in English -> the id of the first that has it; a line says how many are left out.
+
+    Args:
+        questions: Text, id and, where it is known, language of each.
+    """
+    from tqnet.paraphrase.language import is_english
+
+    told = [question for question in questions if question[0].strip()]
+    texts: dict[str, str] = {}
+    left = 0
+    for text, name, language in told:
+        if is_english(text, language):
+            texts.setdefault(text, name)
+        else:
+            left += 1
+    if left:
+        print(f"tqnet: {left:,} of {len(told):,} questions are left out: not in English", file=sys.stderr)
+    return texts
+
+
 def _texts(args: argparse.Namespace) -> list[str]:
     """The distinct stems of the questions that are asked for: what ``finetune/paraphrase.py`` looks up.
 
-    What is too long to be a question is left out, which a line says.
+    What is not in English, or too long to be a question, is left out, which a line says.
 
     Raises:
         ValueError: There are none.
@@ -110,13 +133,13 @@ def _texts(args: argparse.Namespace) -> list[str]:
     bank = read_bank(args)
     if args.split:
         bank = bank.split(args.split)
-    count = len(bank) if args.limit is None else min(args.limit, len(bank))
-    stems = [text for text in dict.fromkeys(bank.column("stem")[:count]) if text.strip()]
+    questions = zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True)
+    stems = english_texts(islice(questions, args.limit))
     texts = [text for text in stems if len(text) <= LONGEST]
     if left := len(stems) - len(texts):
         print(f"{left:,} of {len(stems):,} texts are left out: {TOO_LONG}")
     if not texts:
-        raise ValueError(f"{args.bank}: no question with a text" + (f" in split {args.split!r}" if args.split else ""))
+        raise ValueError(f"{args.bank}: no question with an English text" + (f" in split {args.split!r}" if args.split else ""))
     return texts
 
 
