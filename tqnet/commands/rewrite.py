@@ -139,9 +139,8 @@ def _texts(args: argparse.Namespace) -> list[str]:
     if left := len(stems) - len(texts):
         print(f"{left:,} of {len(stems):,} texts are left out: {TOO_LONG}")
     if not texts:
-        raise ValueError(
-            f"{args.bank}: no question with an English text" + (f" in split {args.split!r}" if args.split else "")
-        )
+        where = f" in split {args.split!r}" if args.split else ""
+        raise ValueError(f"{args.bank}: no question with an English text{where}")
     return texts
 
 
