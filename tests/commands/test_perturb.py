@@ -101,5 +101,10 @@ def test_what_it_cannot_do(bank: str, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "nowhere: no such folder" in fails(bank, "--out", str(tmp_path / "nowhere" / "pairs.jsonl"))
     assert "--operators: none is left" in fails(bank, "--out", out, "--operators", "f1", "f_b")
     QuestionBank.from_questions([Question("q", stem="Why?")]).save(tmp_path / "why.jsonl")
-    assert "no operator applies" in fails(str(tmp_path / "why.jsonl"), "--out", out, "--operators", "f8")
+    why = str(tmp_path / "why.jsonl")
+    said = fails(why, "--out", out, "--operators", "f3", "f6", "f8")
+    assert "why.jsonl: no operator applies to any question; to the first one not f3: " in said
+    assert "; f6: it is one sentence of 2 tokens; f8: " in said
+    assert "--rewrites: " in fails(why, "--out", out, "--rewrites", "gone.jsonl")
+    assert "--language-model: " in fails(why, "--out", out, "--language-model", "nosuch")
     assert not Path(out).exists()
