@@ -7,8 +7,9 @@ The questions of INDEX are repeated with noise in their vectors, with words left
 difficulties from 0 to 100, so that a filter keeps as many as is wanted. What was built in FOLDER is built once.
 
 `vectors`, `text` and `text and concepts` find ten questions, `recall` merges a hundred candidates of vectors and text,
-`search` is all from a typed text to its answer, by the model of INDEX; `bm25s` finds ten by the same words, in memory
-and without a filter.
+`recall by id` those of a question of the index, whose concepts are looked for too. Each query of `vectors, new filter`
+has a filter that was never seen: what it keeps is counted first. `search` is all from a typed text to its answer, by
+the model of INDEX; `bm25s` finds ten by the same words, in memory and without a filter.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from tqnet.search.lance import LanceEngine
 from tqnet.search.rank import Rank
 from tqnet.search.recall import Candidate, Recall
 from tqnet.search.records import question_of, schema, unit
+from tqnet.search.searcher import Searcher
 
 #: Share of the questions that a filter keeps, by their difficulty in per cent.
 KEPT = (100, 50, 10, 1)
@@ -115,7 +117,8 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     words, concepts = (
         [row.split() for row in source[field].take(pa.array(rows)).to_pylist()] for field in ("stem", "concepts")
     )
-    found: dict[str, Any] = {"questions": engine.count(), "queries": queries}
+    by_id, size = Searcher(index), engine.count()
+    found: dict[str, Any] = {"questions": size, "queries": queries}
     for kept in KEPT:
         where = [] if kept == 100 else [Filter("difficulty", "<", (float(kept),))]
         nearest: list[list[str]] = []
@@ -129,9 +132,15 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
                 {"stem": words[i], "concepts": concepts[i]}, _K, where
             ),
             "recall": lambda i, where=where: recall(questions[i], asked[i], 100, where),
+            "recall by id": lambda i, where=where: by_id.answer(by_id.of_index(f"{rows[i] % size:09d}"), 100, where),
         }.items():
             found[f"{name}, {kept} %"] = _clock(search, queries)
             print(f"{name}, {kept} %: {found[f'{name}, {kept} %']}", file=sys.stderr)
+        if where:
+            new = [[Filter("difficulty", "<", (kept + (i + 1) * 1e-6,))] for i in range(2 * queries)]
+            found[f"vectors, new filter, {kept} %"] = _clock(
+                lambda i, new=new: engine.by_vector(asked[i], _K, new[i]), queries
+            )
         hits = [len(set(one) & all_) / _K for one, all_ in zip(nearest[queries:], exact, strict=True)]
         found[f"recall@10 of vectors, {kept} %"] = round(float(np.mean(hits)), 4)
     found["MiB of memory"] = round(psutil.Process().memory_info().rss / 2**20)

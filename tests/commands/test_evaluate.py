@@ -344,7 +344,7 @@ def test_faulty_pairs_may_be_left_out(write_bank, tmp_path: Path, capsys: pytest
     [
         ("--similar-level=0", "argument --similar-level: 0 is less than 1"),
         ("--k=0", "argument --k: 0 is less than 1"),
-        ("--k=x", "argument --k: invalid number value: 'x'"),
+        ("--k=x", "argument --k: 'x' is no whole number"),
         ("--seed=-1", "argument --seed: -1 is less than 0"),
         ("--batch-size=0", "argument --batch-size: 0 is less than 1"),
     ],

@@ -75,6 +75,22 @@ def test_every_operator(bank: str, tiny_model: TQNetModel, tmp_path: Path) -> No
     assert len({row["id"] for row in rows}) == len(rows)
 
 
+def test_other_languages_are_left_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the language that a question names, or else by its text; of a file of pairs too."""
+    stems = [("A box holds 24 eggs.", "en"), ("Ein Korb hat 24 Eier.", "de"), ("小明有15个苹果，吃了3个。", None)]
+    bank = QuestionBank.from_questions(
+        Question(f"q{at}", stem=stem, language=language) for at, (stem, language) in enumerate(stems)
+    )
+    bank.save(tmp_path / "bank.jsonl")
+    (row,) = perturb(str(tmp_path / "bank.jsonl"), tmp_path / "pairs.jsonl", "--operators", "f3")
+    assert row["id"] == "q0-f3"
+    assert "tqnet: 2 of 3 questions are left out: not in English" in capsys.readouterr().err
+    pairs = [{"original": stem, "paraphrase": stem} for stem, _ in (stems[0], stems[2])]
+    (tmp_path / "given.jsonl").write_text("\n".join(map(json.dumps, pairs)))
+    perturb(str(tmp_path / "given.jsonl"), tmp_path / "pairs.jsonl", "--pairs", "--operators", "f3")
+    assert "tqnet: 1 of 2 questions are left out: not in English" in capsys.readouterr().err
+
+
 def test_what_it_cannot_do(bank: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def fails(*arguments: str) -> str:
         assert main(["perturb", *arguments]) == 2
@@ -85,5 +101,10 @@ def test_what_it_cannot_do(bank: str, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "nowhere: no such folder" in fails(bank, "--out", str(tmp_path / "nowhere" / "pairs.jsonl"))
     assert "--operators: none is left" in fails(bank, "--out", out, "--operators", "f1", "f_b")
     QuestionBank.from_questions([Question("q", stem="Why?")]).save(tmp_path / "why.jsonl")
-    assert "no operator applies" in fails(str(tmp_path / "why.jsonl"), "--out", out, "--operators", "f8")
+    why = str(tmp_path / "why.jsonl")
+    said = fails(why, "--out", out, "--operators", "f3", "f6", "f8")
+    assert "why.jsonl: no operator applies to any question; to the first one not f3: " in said
+    assert "; f6: it is one sentence of 2 tokens; f8: " in said
+    assert "--rewrites: " in fails(why, "--out", out, "--rewrites", "gone.jsonl")
+    assert "--language-model: " in fails(why, "--out", out, "--language-model", "nosuch")
     assert not Path(out).exists()

@@ -66,14 +66,16 @@ def test_operators_share_a_file(
 def test_odd_questions_stop_nothing(
     folders: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is too long is left out; what is not in English is compared by its digits."""
+    """What is too long, or in another language, is left out, and a line says so."""
     path, out = tmp_path / "odd.jsonl", tmp_path / "made.jsonl"
-    stems = ["Tom ran home. " * 4000, "Ann ran home.", "小明有15个苹果，吃了3个。"]
+    stems = ["Tom ran to the shop. " * 4000, "Ann ran home.", "小明有15个苹果，吃了3个。"]
     QuestionBank.from_questions(Question(id=f"q{at}", stem=stem) for at, stem in enumerate(stems)).save(path)
     for operator, models in (("back-translation", ("there", "back")), ("reconstruction", ("rewriter",))):
         assert rewrite(str(path), out, operator, *(folders[name] for name in models)) == 0
-        assert "1 of 3 texts are left out: more than 50,000 characters" in capsys.readouterr().out
-    assert [row["text"] for row in rows(out)] == stems[1:] * 2
+        said = capsys.readouterr()
+        assert "1 of 2 texts are left out: more than 50,000 characters" in said.out
+        assert "tqnet: 1 of 3 questions are left out: not in English" in said.err
+    assert [row["text"] for row in rows(out)] == stems[1:2] * 2
 
 
 def test_a_run_that_was_killed_goes_on(bank: str, folders: dict[str, str], tmp_path: Path) -> None:
@@ -127,7 +129,7 @@ def test_wrong_calls_are_one_line(
         (("paraphrase", bart, bart), (), "--model: paraphrase takes 1, not 2"),
         (("paraphrase", str(tmp_path)), (), "no model here (config.json is missing)"),
         (("paraphrase", rewriter), ("--prefix", "x"), "--prefix: "),
-        (("paraphrase", bart), ("--split", "test"), "no question with a text in split 'test'"),
+        (("paraphrase", bart), ("--split", "test"), "no question with an English text in split 'test'"),
     ]
     for (operator, *models), more, message in cases:
         assert rewrite(bank, out, operator, *models, more=more) == 2

@@ -102,7 +102,18 @@ def test_wrong_calls(arguments: list[str], message: str, model_folder: str, caps
 def test_a_threshold_beyond_all_cosines(model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["score", "--model", model_folder, "a", "b", "--threshold", "nan"])
-    assert "nan is not between -1 and 1" in capsys.readouterr().err
+    assert "argument --threshold: 'nan' is no number" in capsys.readouterr().err
+
+
+def test_a_language_model_or_a_folder_that_is_not_there(
+    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("spacy")
+    call = ["score", "--model", model_folder, "a", "b", *FAST]
+    assert main([*call, "--language-model", "nosuch"]) == 2
+    assert "--language-model: " in capsys.readouterr().err
+    assert main([*call, "--out", str(tmp_path / "no" / "scores.jsonl")]) == 2
+    assert "--out: " in capsys.readouterr().err
 
 
 def test_a_faulty_file_is_named_with_line_and_field(

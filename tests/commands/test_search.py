@@ -294,7 +294,6 @@ def test_whom_the_answer_is_for(
         (["--stage", "review"], "told by a curriculum"),
         (["--stage", "review", "--curriculum", "nowhere.yaml"], "nowhere.yaml: no such curriculum"),
         ([*stage, "--section", "Astrology"], "the curriculum has no 'Astrology'"),
-        (["--diversity", "3"], "diversity: 3.0 is not in"),
         (["--tolerance", "1"], "--tolerance: of no use without --student"),
         (["--curriculum", str(curriculum)], "--curriculum: of no use without --stage"),
         (["--pairs-model", bank_folder], "--pairs-model: of no use without --prefer"),

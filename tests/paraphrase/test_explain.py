@@ -88,6 +88,21 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "A car costs €900. How much are two cars?",
             "changed unit: $ -> €",
         ),
+        (
+            "Sugar and flour are mixed 3:4. How much sugar is in 14 kg?",
+            "Sugar and flour are mixed 4:3. How much sugar is in 14 kg?",
+            "exchanged numbers: 3 -> 4, 4 -> 3",
+        ),
+        (
+            "Ann has 3 pens. Ben has five pens. How many have both?",
+            "Ben has 3 pens. Ann has 5 pens. What do they have together?",
+            "exchanged numbers: 3 -> 5, five -> 3",
+        ),
+        (
+            "Ida buys 3 lemons and 7 onions. What does she pay?",
+            "Seven lemons and three onions are bought by Ida. What does she pay?",
+            "exchanged numbers: 3 lemon -> 3 onion, 7 onion -> 7 lemon",
+        ),
     ],
 )
 def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named: str, explain: Explain) -> None:
@@ -118,6 +133,10 @@ def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named:
         ("A shirt is Rs. 80. How much are 3?", "A shirt is Rupees 80. How much are 3?"),
         ("Which of {1, 2} is chosen more often?", "Which of { 1, 2 } is chosen more often?"),
         ("Why?", "Why not?"),
+        ("Of 5 figs, 2 are ripe. How many are not?", "2 of 5 figs are ripe. How many are not?"),
+        ("Ida buys 3 lemons and 7 onions. What does she pay?", "Ida buys 7 onions and 3 lemons. What does she pay?"),
+        ("Boys to girls are 3:4. How many of 14 are boys?", "Girls to boys are 4:3. How many of 14 are boys?"),
+        ("A pen is 3 dollars. A pen is 5 dollars. Which?", "A pen is 5 dollars. A pen is 3 dollars. Which?"),
     ],
 )
 def test_what_is_written_otherwise_is_not_lost(original: str, paraphrase: str, explain: Explain) -> None:

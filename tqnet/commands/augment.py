@@ -8,7 +8,7 @@ import sys
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import whole_number
+from tqnet.commands.options import number, whole_number
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -36,7 +36,9 @@ def add(subparsers: Subparsers) -> None:
         "structure; repeatable (all)",
     )
     parser.add_argument(
-        "--probability", type=_share, help="of each strategy (1 for those that are named, otherwise 0.3 as in training)"
+        "--probability",
+        type=number(0, 1),
+        help="of each strategy (1 for those that are named, otherwise 0.3 as in training)",
     )
     parser.add_argument("--draws", type=whole_number(1), default=1, help="how often each question is augmented (1)")
     parser.add_argument("--seed", type=whole_number(0), default=0)
@@ -60,15 +62,6 @@ def run(args: argparse.Namespace) -> int:
             rng = np.random.default_rng([args.seed, place, draw])
             print(f"  -> {_indented(_change(question, apply_strategies(question, names, probability, rng)))}")
     return 0
-
-
-def _share(text: str) -> float:
-    try:
-        if 0 <= (value := float(text)) <= 1:
-            return value
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no number from 0 to 1")
 
 
 def _places(bank: QuestionBank, ids: list[str] | None, seed: int) -> list[int]:

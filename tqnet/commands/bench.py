@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import add_model_arguments, whole_number
+from tqnet.commands.encode import add_model_arguments
+from tqnet.commands.options import whole_number
 from tqnet.commands.results import command, write_results
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.options import number, whole_number
 from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--threshold",
-        type=_share,
+        type=number(0, 1, above=True),
         metavar="SHARE",
         help="of the three-word runs that near texts share (0.9); with --pairs-model, the least probability (0.5)",
     )
@@ -80,13 +81,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(found, bank, args.show))
     return 0
-
-
-def _share(text: str) -> float:
-    value = float(text)
-    if not 0 < value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not in (0, 1]")
-    return value
 
 
 @contextmanager
@@ -158,7 +152,6 @@ def _text(found: Duplicates, bank: QuestionBank, shown: int) -> str:
 
 
 def _excerpt(cluster: Cluster, bank: QuestionBank) -> str:
-    from tqnet.text.readable import readable
+    from tqnet.text.readable import excerpt
 
-    text = " ".join(readable(bank[cluster.rows[0]].content).split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return excerpt(bank[cluster.rows[0]].content, _SHOWN)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tqnet.commands.options import whole_number
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -63,17 +64,6 @@ def device(name: str) -> str:
     except (RuntimeError, AssertionError) as error:
         raise argparse.ArgumentTypeError(f"{name}: {str(error).splitlines()[0]}") from None
     return name
-
-
-def whole_number(least: int) -> Callable[[str], int]:
-    """An argparse type: whole numbers from ``least`` on."""
-
-    def number(text: str) -> int:
-        if (value := int(text)) < least:
-            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
-        return value
-
-    return number
 
 
 def run(args: argparse.Namespace) -> int:

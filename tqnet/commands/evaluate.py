@@ -15,7 +15,8 @@ from tqnet.commands import (
     evaluate_ranking,
     evaluate_recall,
 )
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.options import whole_number
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, doubles_of, similarity_of
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.options import whole_number
 from tqnet.commands.results import command, write_results
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
+from tqnet.commands.options import whole_number
 from tqnet.commands.ranking import load_ranker
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of

@@ -6,9 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.commands.encode import whole_number
 from tqnet.commands.index import open_index
-from tqnet.commands.ranking import amount
+from tqnet.commands.options import number, whole_number
 from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of
 
@@ -23,7 +22,7 @@ def add(tasks: Any) -> None:
     parser.add_argument("-n", type=whole_number(5), default=100, help="candidates that are recalled (100)")
     parser.add_argument(
         "--text-weights",
-        type=amount,
+        type=number(0),
         nargs="+",
         default=[],
         metavar="W",

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.options import whole_number
 
 if TYPE_CHECKING:
     import numpy as np

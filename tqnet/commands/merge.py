@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_error_arguments, whole_number
+from tqnet.commands.encode import add_error_arguments
+from tqnet.commands.options import whole_number
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers

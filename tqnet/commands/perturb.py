@@ -6,21 +6,20 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.augment.paraphrase import NEGATIVE, POSITIVE, TEST
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.english import add_language_model_argument, english_parser, english_texts
+from tqnet.commands.options import naming, whole_number
 from tqnet.commands.results import output_file
-from tqnet.commands.rewrite import add_language_model_argument
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tqnet.augment.paraphrase.operators import Operator
+    from tqnet.augment.paraphrase.operators import Operator, Rewrite
     from tqnet.augment.paraphrase.problem import Problem
     from tqnet.cli import Subparsers
 
-#: ParaQD's operators: those that it is trained with (Section 3), and those of its test sets (Section 4.2).
-_TRAINING = ("f1", "f2", "f3", "f4", "f5", "f6", "f7", "f8", "f9", "f10")
-_TEST = ("f_a", "f_b", "f_c", "f_d", "f_e")
-_GROUPS = {"training": _TRAINING, "test": _TEST}
+_GROUPS = {"training": (*POSITIVE, *NEGATIVE), "test": TEST}
 
 
 def add(subparsers: Subparsers) -> None:
@@ -41,7 +40,7 @@ def add(subparsers: Subparsers) -> None:
         "--operators",
         nargs="+",
         default=["training"],
-        choices=(*_GROUPS, *_TRAINING, *_TEST),
+        choices=(*_GROUPS, *POSITIVE, *NEGATIVE, *TEST),
         metavar="NAME",
         help="f3 f8 and the like; training (the default): f1 to f10; test: f_a to f_e",
     )
@@ -80,20 +79,23 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--out: {out} does not end in .jsonl")
     texts = _texts(args)
     check_installed(args.language_model)
-    problems = _parse(list(texts), args.language_model)
+    problems = english_parser(args, size=len(texts)).parse(list(texts))
     operators = _operators(args, problems)
     rows, counts, without = [], Counter[str](), Counter[str]()
+    reasons: dict[str, str] = {}
     for problem in problems:
         rng = np.random.default_rng([args.seed, hash64(problem.text)])  # whatever questions stand around it
         made, lacking = _paraphrases(problem, operators, args.every, rng)
-        without.update(lacking)
+        without.update(lacking.keys())
+        reasons = reasons or lacking
         for operator, text in made:
             counts[operator.symbol] += 1
             label, name = int(operator.label == "positive"), f"{texts[problem.text]}-{operator.symbol}"
             pair = {"id": name, "original": problem.text, "paraphrase": text, "label": label}
             rows.append(json.dumps(pair | {"operator": operator.symbol}, ensure_ascii=False) + "\n")
     if not rows:
-        raise ValueError(f"{args.bank}: no operator applies ({without.most_common(1)[0][0]})")
+        told = "; ".join(reasons.values())
+        raise ValueError(f"{args.bank}: no operator applies to any question; to the first one not {told}")
     with atomic(out) as temporary:
         temporary.write_text("".join(rows), encoding="utf-8")
     told = ", ".join(f"{operator.symbol} {counts[operator.symbol]:,}" for operator in operators)
@@ -104,7 +106,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _texts(args: argparse.Namespace) -> dict[str, str]:
-    """Distinct texts of the questions -> id of the first that has it.
+    """Distinct texts of the questions in English -> id of the first that has it.
 
     Raises:
         ValueError: There are none.
@@ -112,23 +114,13 @@ def _texts(args: argparse.Namespace) -> dict[str, str]:
     from tqnet.questions.paraphrase_pairs import read_pairs
 
     if args.pairs:
-        named = [(pair.original, pair.id) for pair in read_pairs(args.bank)]
+        texts = english_texts((pair.original, pair.id, None) for pair in read_pairs(args.bank))
     else:
         bank = read_bank(args)
-        named = list(zip(bank.column("stem"), bank.ids, strict=True))
-    texts: dict[str, str] = {}
-    for text, name in named:
-        if text.strip():
-            texts.setdefault(text, name)
+        texts = english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True))
     if not texts:
-        raise ValueError(f"{args.bank}: no question with a text")
+        raise ValueError(f"{args.bank}: no question with an English text")
     return texts
-
-
-def _parse(texts: Sequence[str], language_model: str | None) -> list[Problem]:
-    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser
-
-    return Parser(language_model or DEFAULT_MODEL, size=len(texts)).parse(texts)
 
 
 def _operators(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Operator]:
@@ -142,17 +134,17 @@ def _operators(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Op
     from tqnet.augment.paraphrase.weights import WordWeights
 
     asked = list(dict.fromkeys(symbol for name in args.operators for symbol in _GROUPS.get(name, (name,))))
-    rewrites = Rewrites.load(args.rewrites) if args.rewrites else None
+    with naming("--rewrites"):
+        rewrites = Rewrites.load(args.rewrites) if args.rewrites else None
     given = {name: rewrites.operator(name) if rewrites else None for name in MODEL_OPERATORS}
     weights = WordWeights.fit([problem.text for problem in problems]) if "f_c" in asked else None
+    shorten = _phrase_deletion(args, problems) if "f5" in asked else None
     known = [
-        *training_operators(translate=given["back-translation"], lose=given["lossy-paraphrase"]),
+        *training_operators(shorten, given["back-translation"], given["lossy-paraphrase"]),
         *evaluation_operators(weights, paraphrase=given["paraphrase"]),
     ]
     if reconstructed := given["reconstruction"]:
         known.append(Operator("reconstruction", "f_b", "positive", reconstructed))
-    if "f5" in asked:
-        known.append(_phrase_deletion(args, problems))
     found = {operator.symbol: operator for operator in known}
     if lacking := [symbol for symbol in asked if symbol not in found]:
         source = f"{args.rewrites} has none of them" if args.rewrites else "--rewrites: not given"
@@ -162,12 +154,12 @@ def _operators(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Op
     return [found[symbol] for symbol in asked if symbol in found]
 
 
-def _phrase_deletion(args: argparse.Namespace, problems: Sequence[Problem]) -> Operator:
+def _phrase_deletion(args: argparse.Namespace, problems: Sequence[Problem]) -> Rewrite:
     """f5 with all questions' phrases encoded at once."""
-    from tqnet.augment.paraphrase.operators import Operator
+    from tqnet.augment.paraphrase.deletion import NO_PHRASES
     from tqnet.evaluation.sources import open_source
     from tqnet.libraries import precision
-    from tqnet.training.paraphrases.beforehand import NO_PHRASES, LookUp, without_important_phrases
+    from tqnet.training.paraphrases.beforehand import LookUp, without_important_phrases
     from tqnet.training.paraphrases.validation import as_questions
 
     model = open_source(args.encoder)
@@ -176,26 +168,30 @@ def _phrase_deletion(args: argparse.Namespace, problems: Sequence[Problem]) -> O
     def encode(texts: Sequence[str]) -> np.ndarray:
         return model.encode(as_questions(texts), **how)
 
-    made = dict(without_important_phrases(problems, encode, shows_progress=True))
-    return Operator("phrase-deletion", "f5", "negative", LookUp(made, NO_PHRASES))
+    return LookUp(dict(without_important_phrases(problems, encode, shows_progress=True)), NO_PHRASES)
 
 
 def _paraphrases(
     problem: Problem, operators: Sequence[Operator], every: bool, rng: np.random.Generator
-) -> tuple[list[tuple[Operator, str]], list[str]]:
-    """Operators and their texts, one for each label or for each operator; and what there is none of."""
+) -> tuple[list[tuple[Operator, str]], dict[str, str]]:
+    """Operators and their texts, one for each label or for each operator; and what there is none of, with the reasons
+    of the operators that do not apply.
+    """
     from tqnet.augment.paraphrase.operators import select
     from tqnet.augment.paraphrase.problem import NotApplicable
     from tqnet.augment.paraphrase.triplets import first_that_applies
 
     kinds = [(label, select(operators, label)) for label in ("positive", "negative")]
     asked = [(f"text by {one.symbol}", [one]) for one in operators] if every else kinds
-    made, lacking = [], []
+    made: list[tuple[Operator, str]] = []
+    lacking: dict[str, str] = {}
     for name, of in asked:
+        if not of:
+            continue
         try:
             text, symbol = first_that_applies(problem, of, rng)
-        except NotApplicable:
-            lacking += [name] if of else []
+        except NotApplicable as reasons:
+            lacking[name] = str(reasons)
             continue
         made.append((next(one for one in of if one.symbol == symbol), text))
     return made, lacking

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import whole_number
+from tqnet.commands.options import number, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +27,7 @@ def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--rank-first", type=whole_number(1), default=20, metavar="N", help="so many are ranked (20)")
     group.add_argument(
         "--deadline",
-        type=amount,
+        type=number(0),
         metavar="SECONDS",
         help="past it the order of recall is kept",
     )
@@ -38,8 +37,8 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
     """For whom the answer is."""
     group = parser.add_argument_group("re-ranking")
     group.add_argument("--student", choices=("strong", "weak"), help="as hard or harder; as hard or easier")
-    group.add_argument("--difficulty", type=float, metavar="D", help="of a query that is typed")
-    group.add_argument("--tolerance", type=amount, metavar="D", help="difficulties so near are equal (0)")
+    group.add_argument("--difficulty", type=number(), metavar="D", help="of a query that is typed")
+    group.add_argument("--tolerance", type=number(0), metavar="D", help="difficulties so near are equal (0)")
     group.add_argument(
         "--stage", choices=("practice", "review"), help="nothing beyond the current section; beyond the semester"
     )
@@ -47,7 +46,9 @@ def add_rerank_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--section", metavar="CONCEPT", help="the current one; by default the query's latest")
     group.add_argument("--prefer", choices=("variant", "similar"), help="which comes first; duplicates are left out")
     add_pairs_model(group)
-    group.add_argument("--diversity", type=float, default=0.0, metavar="SHARE", help="0 to 1: put repetitions back (0)")
+    group.add_argument(
+        "--diversity", type=number(0, 1), default=0.0, metavar="SHARE", help="0 to 1: put repetitions back (0)"
+    )
 
 
 def add_pairs_model(parser: argparse._ActionsContainer) -> None:
@@ -63,14 +64,6 @@ def classify_of(args: argparse.Namespace) -> Classify | None:
     from tqnet.modeling.pairs import PairClassifier
 
     return PairClassifier.from_pretrained(args.pairs_model).to(args.device or accelerator() or "cpu").classify
-
-
-def amount(text: str) -> float:
-    """What argparse takes for a finite number of at least 0."""
-    value = float(text)
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not 0 or more")
-    return value
 
 
 def rank_of(args: argparse.Namespace, index: Index) -> Rank | None:

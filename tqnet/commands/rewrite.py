@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank, whole_number
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.english import add_language_model_argument, english_parser, english_texts
+from tqnet.commands.options import number, whole_number
 from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
@@ -21,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Texts that are on the disk before the next ones are rewritten.
 _WINDOW = 256
-#: Texts whose parses are kept: those of a window, and rewritings of it.
-_PARSED = 2000
 
 
 def add(subparsers: Subparsers) -> None:
@@ -51,7 +52,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--split", choices=("train", "valid", "test"), help="questions of that split alone")
     parser.add_argument("--limit", type=whole_number(1), metavar="N", help="the first N questions alone")
     parser.add_argument("--candidates", type=whole_number(1), default=4, help="rewritings of a question, at most (4)")
-    parser.add_argument("--diversity", type=_strength, default=0.5, help="how far they keep from each other (0.5)")
+    parser.add_argument("--diversity", type=number(0), default=0.5, help="how far they keep from each other (0.5)")
     parser.add_argument("--beams", type=whole_number(1), default=5, help="of the first translation (5)")
     parser.add_argument(
         "--prefix", default="", metavar="TEXT", help='what a paraphraser expects first ("paraphrase: ")'
@@ -63,15 +64,7 @@ def add(subparsers: Subparsers) -> None:
     parser.set_defaults(run=run)
 
 
-def add_language_model_argument(parser: argparse.ArgumentParser) -> None:
-    """``--language-model``."""
-    parser.add_argument(
-        "--language-model", metavar="NAME", help="spaCy's model of English, a name or a folder; by default the extra's"
-    )
-
-
 def run(args: argparse.Namespace) -> int:
-    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser
     from tqnet.augment.paraphrase.rewrites import RewritesFile
     from tqnet.libraries import quiet
     from tqnet.training.paraphrases import check_installed
@@ -81,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     texts = _texts(args)
     models = _models(args)
     check_installed(args.language_model)
-    parser = Parser(args.language_model or DEFAULT_MODEL, size=_PARSED)
+    parser = english_parser(args)
     stand_in = models[0].is_rewriter and args.operator != "reconstruction"
     file = RewritesFile(out, args.operator, stand_in, _made_by(args))
     if stand_in:
@@ -91,16 +84,10 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _strength(text: str) -> float:
-    if (value := float(text)) >= 0:
-        return value
-    raise argparse.ArgumentTypeError(f"{text} is less than 0")
-
-
 def _texts(args: argparse.Namespace) -> list[str]:
     """The distinct stems of the questions that are asked for: what ``finetune/paraphrase.py`` looks up.
 
-    What is too long to be a question is left out, which a line says.
+    What is not in English, or too long to be a question, is left out, which a line says.
 
     Raises:
         ValueError: There are none.
@@ -110,13 +97,14 @@ def _texts(args: argparse.Namespace) -> list[str]:
     bank = read_bank(args)
     if args.split:
         bank = bank.split(args.split)
-    count = len(bank) if args.limit is None else min(args.limit, len(bank))
-    stems = [text for text in dict.fromkeys(bank.column("stem")[:count]) if text.strip()]
+    questions = zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True)
+    stems = english_texts(islice(questions, args.limit))
     texts = [text for text in stems if len(text) <= LONGEST]
     if left := len(stems) - len(texts):
         print(f"{left:,} of {len(stems):,} texts are left out: {TOO_LONG}")
     if not texts:
-        raise ValueError(f"{args.bank}: no question with a text" + (f" in split {args.split!r}" if args.split else ""))
+        where = f" in split {args.split!r}" if args.split else ""
+        raise ValueError(f"{args.bank}: no question with an English text{where}")
     return texts
 
 

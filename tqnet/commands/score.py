@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import add_model_arguments
+from tqnet.commands.english import add_language_model_argument, english_parser
+from tqnet.commands.options import number
+from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
@@ -35,23 +36,13 @@ def add(subparsers: Subparsers) -> None:
         metavar="FILE",
         help="score those of a .csv or .jsonl file: original, paraphrase and, if known, label",
     )
-    parser.add_argument("--threshold", type=_cosine, help="a score above it is valid; by default the paper's")
+    parser.add_argument("--threshold", type=number(-1, 1), help="a score above it is valid; by default the paper's")
     parser.add_argument("--out", metavar="FILE", help="write one JSON object for each pair here, one on a line")
     parser.add_argument("--json", action="store_true", help="print them")
     parser.add_argument("--no-explain", action="store_true", help="scores alone, as fast as encoding")
-    parser.add_argument(
-        "--language-model", metavar="NAME", help="spaCy's model of English for the explanation, a name or a folder"
-    )
+    add_language_model_argument(parser)
     add_model_arguments(parser)
     parser.set_defaults(run=run)
-
-
-def _cosine(text: str) -> float:
-    """An argparse type: from -1 to 1."""
-    value = float(text)
-    if math.isnan(value) or not -1 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"{text} is not between -1 and 1")
-    return value
 
 
 def run(args: argparse.Namespace) -> int:
@@ -66,12 +57,12 @@ def run(args: argparse.Namespace) -> int:
     if args.threshold is None:
         args.threshold = THRESHOLD
     pairs = _pairs(args)
-    if args.out:  # where it cannot be, before anything is scored
-        Path(args.out).parent.mkdir(parents=True, exist_ok=True)
+    out = output_file(args.out) if args.out else None
+    explain = not args.no_explain
     scorer = ParaphraseScorer(
         args.model,
-        explain=not args.no_explain,
-        language_model=args.language_model,
+        explain=explain,
+        language_model=english_parser(args) if explain and args.language_model else None,
         batch_size=args.batch_size,
         device=args.device,
         precision=args.precision,
@@ -79,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
     scores = scorer.score(pairs, show_progress=bool(args.pairs))
     records = [_record(pair, found, args) for pair, found in zip(pairs, scores, strict=True)]
     lines = [json.dumps(record, ensure_ascii=False) for record in records]
-    if args.out:
-        with atomic(Path(args.out)) as temporary:
+    if out is not None:
+        with atomic(out) as temporary:
             temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     if args.json:
         print("\n".join(lines))
@@ -88,10 +79,10 @@ def run(args: argparse.Namespace) -> int:
     if not args.pairs:
         print(_verdict(scores[0], args.threshold))
         return 0
-    if not args.out:
+    if out is None:
         print(_table(pairs, scores, args.threshold))
     valid = sum(found.score > args.threshold for found in scores)
-    where = f": {args.out}" if args.out else ""
+    where = f": {out}" if out is not None else ""
     print(f"{len(pairs):,} pairs, {valid:,} valid (score above {args.threshold:g}){where}")
     return 0
 

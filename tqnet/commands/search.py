@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_model_arguments, whole_number
+from tqnet.commands.encode import add_model_arguments
 from tqnet.commands.index import encoder_of, open_index, open_model
+from tqnet.commands.options import whole_number
 from tqnet.commands.ranking import add_rank_arguments, add_rerank_arguments, rank_of, rerank_of
 
 if TYPE_CHECKING:
@@ -152,8 +153,7 @@ def _text(answer: Answer, named: bool) -> str:
 
 def _shown(question: Question) -> str:
     """Text and number of figures in a line or two."""
-    from tqnet.text.readable import readable
+    from tqnet.text.readable import excerpt
 
     figures = f"[{len(question.images)} figure{'s' * (len(question.images) > 1)}] " if question.images else ""
-    text = figures + " ".join(readable(question.content).split())
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return figures + excerpt(question.content, _SHOWN)

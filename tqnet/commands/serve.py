@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_model_arguments, whole_number
+from tqnet.commands.encode import add_model_arguments
 from tqnet.commands.index import open_index
+from tqnet.commands.options import whole_number
 from tqnet.commands.ranking import add_pairs_model, add_rank_arguments, classify_of, rank_of
 from tqnet.commands.search import add_merging_argument, open_searcher
 

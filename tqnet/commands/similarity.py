@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import whole_number
+from tqnet.commands.options import whole_number
 
 if TYPE_CHECKING:
     from tqnet.questions import Contamination, QuestionBank, Similarity

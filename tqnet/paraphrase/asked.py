@@ -72,18 +72,18 @@ def _plain(token: Token) -> str:
 
 def _words(problem: Problem, span: Span | None) -> list[Token]:
     """The words of a sentence, or of the whole text."""
-    tokens = _beginning_in(span, problem.doc, lambda token: token.idx) if span else problem.doc
+    tokens = beginning_in(span, problem.doc, lambda token: token.idx) if span else problem.doc
     return [token for token in tokens if any(map(str.isalnum, token.text))]
 
 
 def _contents(problem: Problem, span: Span | None) -> set[tuple[str, object]]:
     """Words and numbers that say something."""
     words = {("word", token.lemma_.lower()) for token in _words(problem, span) if token.is_alpha and not token.is_stop}
-    numbers = _beginning_in(span, problem.numbers, lambda number: number.start) if span else problem.numbers
+    numbers = beginning_in(span, problem.numbers, lambda number: number.start) if span else problem.numbers
     return words | {("number", value_of(number)) for number in numbers}
 
 
-def _beginning_in(span: Span, parts: Any, start: Callable[[Any], int]) -> Any:
+def beginning_in(span: Span, parts: Any, start: Callable[[Any], int]) -> Any:
     """Those parts of a text, in their order, that begin within a span."""
     first, behind = (bisect_left(parts, place, key=start) for place in span)
     return parts[first:behind]

@@ -23,12 +23,14 @@ class Change(StrEnum):
     """What became of it.
 
     ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left
-    somewhere. A question that is ``SHORTENED`` is there, without some of its words.
+    somewhere. Numbers that are ``EXCHANGED`` are all there, in each other's places. A question that is ``SHORTENED`` is
+    there, without some of its words.
     """
 
     LOST = "lost"
     NEW = "new"
     CHANGED = "changed"
+    EXCHANGED = "exchanged"
     INCONSISTENT = "inconsistent"
     SHORTENED = "shortened"
     RENAMED = "renamed"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from fractions import Fraction
 
 from spacy.tokens import Token
 
@@ -74,7 +75,7 @@ def _kind(label: str) -> str:
 
 def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Nouns that one number counts in the original and another one counts in the paraphrase."""
-    before, after = _counted(original), _counted(paraphrase)
+    before, after = counted_things(original), counted_things(paraphrase)
     lemmas, others = Counter(_lemmas(original.doc)), Counter(_lemmas(paraphrase.doc))
     found: dict[tuple[str, str], Difference] = {}
     for value in (value for value in before if value in after):
@@ -93,10 +94,10 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     return list(found.values())
 
 
-def _counted(problem: Problem) -> dict[object, dict[str, Token]]:
+def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
     """Value -> what it counts, by lemma; units are no things."""
     measured = {unit.number for unit in problem.units}
-    found: dict[object, dict[str, Token]] = {}
+    found: dict[Fraction, dict[str, Token]] = {}
     for value, numbers in by_value(problem).items():
         nouns = [counted_noun(problem, number) for number in numbers if number not in measured]
         found[value] = {_lemma(noun): noun for noun in nouns if noun is not None and noun.pos_ == "NOUN"}

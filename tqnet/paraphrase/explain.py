@@ -9,6 +9,7 @@ from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Pro
 from tqnet.paraphrase.asked import question_differences
 from tqnet.paraphrase.difference import Change, Difference
 from tqnet.paraphrase.entities import entity_differences
+from tqnet.paraphrase.exchanged import exchanged_numbers
 from tqnet.paraphrase.formulas import formula_differences
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
@@ -62,6 +63,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     return [
         *number_differences(original, paraphrase),
+        *exchanged_numbers(original, paraphrase),
         *unit_differences(original, paraphrase),
         *entities,
         *formula_differences(original, paraphrase),

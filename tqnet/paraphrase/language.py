@@ -20,8 +20,12 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _WORDS, _SHARE = 8, 0.15
 
 
-def is_english(text: str) -> bool:
-    """Whether nothing speaks against it: another script, or hardly a frequent English word among many."""
+def is_english(text: str, language: str | None = None) -> bool:
+    """Whether its ``language`` is ``en``; where that is not known, whether nothing speaks against it: another script,
+    or hardly a frequent English word among many.
+    """
+    if language:
+        return language == "en"
     for start, end in reversed(formula_spans(text)):
         text = text[:start] + text[end:]
     letters = [character for character in text if character.isalpha()]

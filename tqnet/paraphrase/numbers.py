@@ -41,16 +41,16 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         if number not in pairs:
             gone.setdefault(value_of(number), number)
     found = [
-        Difference(Part.NUMBER, Change.CHANGED, _written(original, number), _written(paraphrase, other))
+        Difference(Part.NUMBER, Change.CHANGED, written(original, number), written(paraphrase, other))
         for number, other in pairs.items()
     ]
     for value, number in gone.items():
         counts = len(before[value]), len(after.get(value, ()))
         mentions = counts if counts[1] else None
-        found.append(Difference(Part.NUMBER, Change.LOST, _written(original, number), mentions=mentions))
+        found.append(Difference(Part.NUMBER, Change.LOST, written(original, number), mentions=mentions))
     taken = set(pairs.values())
     return found + [
-        Difference(Part.NUMBER, Change.NEW, after=_written(paraphrase, number)) for number in new if number not in taken
+        Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, number)) for number in new if number not in taken
     ]
 
 
@@ -97,7 +97,8 @@ def value_of(number: Number) -> Fraction:
     return number.value / 100 if number.sign == "%" else number.value
 
 
-def _written(problem: Problem, number: Number) -> str:
+def written(problem: Problem, number: Number) -> str:
+    """As a text writes it."""
     return problem.text[slice(*number.outer)].strip()
 
 

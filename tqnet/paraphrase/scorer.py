@@ -18,6 +18,7 @@ from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 if TYPE_CHECKING:
+    from tqnet.augment.paraphrase.problem import Parser
     from tqnet.paraphrase.explain import Explainer
 
 log = logging.getLogger(__name__)
@@ -65,8 +66,8 @@ class ParaphraseScorer:
     Args:
         model: A trained folder; a text encoder as it comes, ``minilm`` or ``encoder:OWNER/NAME``; or a model.
         explain: Whether to say what was lost or changed. Without the extra ``paraphrase``, scores come without.
-        language_model: spaCy's for the explanation: the name of an installed one, or its folder; by default that of
-            the extra.
+        language_model: spaCy's for the explanation: the name of an installed one, or its folder, or what parses with
+            it; by default that of the extra.
         batch_size, device: As :func:`tqnet.modeling.encode.encode` has them.
         precision: ``fp32``, ``bf16``, or ``auto``: bf16 where the device computes in it.
 
@@ -82,7 +83,7 @@ class ParaphraseScorer:
         model: str | Path | QuestionEncoder,
         *,
         explain: bool = True,
-        language_model: str | None = None,
+        language_model: str | Parser | None = None,
         batch_size: int = 32,
         device: str | None = None,
         precision: str = "auto",
@@ -126,7 +127,7 @@ def _source(model: str) -> str:
     return f"{ENCODER}{model}" if is_name else model
 
 
-def _explainer(language_model: str | None) -> Explainer | None:
+def _explainer(language_model: str | Parser | None) -> Explainer | None:
     """None, with a line in the log, where what it needs is not installed."""
     try:
         from tqnet.paraphrase.explain import Explainer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
@@ -62,10 +63,14 @@ def read_filter(text: str) -> Filter:
 
 
 def _value(kind: type, value: str, text: str) -> str | float | int:
+    if kind is str:
+        return value
     try:
-        read = kind(value)
+        read = float(value)
     except ValueError:
-        raise FilterError(f"filter: {text!r}: {value!r} is no number") from None
-    if not isinstance(read, str) and not abs(read) < 2**53:
+        read = math.nan
+    if not abs(read) < 2**53:
         raise FilterError(f"filter: {text!r}: {value!r} is no number")
-    return read
+    if kind is int and not read.is_integer():
+        raise FilterError(f"filter: {text!r}: {value!r} is no whole number")
+    return int(read) if kind is int else read

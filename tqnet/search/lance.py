@@ -283,7 +283,7 @@ class LanceEngine(SearchEngine):
         """Those that are there now: another process may have made others."""
         version = self._table.version
         if self._seen.version != version:
-            indexes = {column: index for index in self._table.list_indices() for column in index.columns}
+            indexes = self._index_of()
             words = [self._table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
             self._seen = _Indexes(
                 version,
@@ -292,9 +292,9 @@ class LanceEngine(SearchEngine):
             )
         return self._seen
 
-    def _kinds(self) -> dict[str, str]:
-        """Column -> kind of its index."""
-        return {column: index.index_type for index in self._table.list_indices() for column in index.columns}
+    def _index_of(self) -> dict[str, Any]:
+        """Column -> its index."""
+        return {column: index for index in self._table.list_indices() for column in index.columns}
 
     def _make_word_indexes(self) -> None:
         for field in TEXT_FIELDS:
@@ -302,15 +302,15 @@ class LanceEngine(SearchEngine):
 
     def _make_indexes(self) -> None:
         """Those that are missing, and another one of the vectors where there have become too many for theirs."""
-        kinds = self._kinds()
+        there = self._index_of()
         for field, config in _SCALAR_INDEXES.items():
-            if field not in kinds:
+            if field not in there:
                 self._table.create_index(field, config=config)
         size = self.count()
-        if size > self._graph and kinds.get("vector") != "IvfRq":
+        if size > self._graph and not ("vector" in there and there["vector"].index_type == "IvfRq"):
             partitions = max(1, round(math.sqrt(size)))
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
-        elif self._exact < size <= self._graph and "vector" not in kinds:
+        elif self._exact < size <= self._graph and "vector" not in there:
             self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
 
 

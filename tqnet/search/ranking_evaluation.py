@@ -74,7 +74,8 @@ def recalled(
 ) -> list[Recalled]:
     """The candidates of the questions of ``split`` that have five similar ones, by text and vectors.
 
-    The concepts of a query are not looked for: where they say what is similar, nothing would be left to rank.
+    NOTE: The concepts of a query are not looked for, as ``tqnet search --id`` does: where they say what is similar,
+    nothing would be left to rank.
 
     Args:
         bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).

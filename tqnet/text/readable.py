@@ -30,6 +30,12 @@ def readable(text: str) -> str:
     return "".join(_formula(segment.body) if segment.is_formula else segment.body for segment in segments(text))
 
 
+def excerpt(text: str, most: int) -> str:
+    """The beginning of a readable text, in one line of at most ``most`` characters."""
+    line = " ".join(readable(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
 def _formula(body: str) -> str:
     plain = normal_formula(body)
     before = ""

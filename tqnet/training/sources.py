@@ -31,7 +31,9 @@ class Sources:
     def recall(self, query: int, count: int) -> list[int]:
         """The first ``count`` candidates, best first, by the score of recall.
 
-        NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form.
+        NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form. Nor does it look for
+        the query's concepts, as a search for a question of the index does (``tqnet search --id``): where questions are
+        similar that share them, nothing would be left to rank.
         """
         asked, everyone = np.array([query]), np.arange(len(self._bank))
         cosines, words = (source.scores(asked, everyone)[0] for source in (self._vector, self._text))

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from tqnet.augment.paraphrase.corruption import corrupt
-from tqnet.augment.paraphrase.deletion import delete_important_phrases, without_phrases
+from tqnet.augment.paraphrase.deletion import NO_PHRASES, delete_important_phrases, without_phrases
 from tqnet.augment.paraphrase.operators import Operator, evaluation_operators, select, training_operators
-from tqnet.augment.paraphrase.problem import NotApplicable, Parser
+from tqnet.augment.paraphrase.problem import NotApplicable, Parser, Problem
 from tqnet.augment.paraphrase.triplets import draw_triplet
 from tqnet.augment.paraphrase.units import find_units
 from tqnet.augment.paraphrase.weights import WordWeights
@@ -28,9 +28,16 @@ def encode(texts: Sequence[str]) -> np.ndarray:
     )
 
 
+def shorten(problem: Problem, rng: np.random.Generator) -> str:
+    (text,) = delete_important_phrases([problem], encode)
+    if text is None:
+        raise NotApplicable(NO_PHRASES)
+    return text
+
+
 OPERATORS = {
     operator.symbol: operator
-    for operator in (*training_operators(encode=encode), *evaluation_operators(weights=WordWeights.fit(CORPUS)))
+    for operator in (*training_operators(shorten), *evaluation_operators(weights=WordWeights.fit(CORPUS)))
 }
 
 
@@ -258,7 +265,7 @@ def test_positives_keep_every_number_and_unit(parse: Parser, text: str) -> None:
 
 def test_operators_that_lack_something_are_left_out() -> None:
     assert [one.symbol for one in training_operators()] == ["f2", "f3", "f4", "f6", "f7", "f8", "f10"]
-    everything = training_operators(encode, translate=rewritten("one"), lose=rewritten("two"))
+    everything = training_operators(shorten, translate=rewritten("one"), lose=rewritten("two"))
     assert [one.symbol for one in everything] == [f"f{number}" for number in range(1, 11)]
     assert [one.symbol for one in select(everything, "positive")] == ["f1", "f2", "f3", "f4"]
     assert [one.symbol for one in evaluation_operators(WordWeights.fit(CORPUS), str, rewritten("x"))] == [

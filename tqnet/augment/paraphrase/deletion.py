@@ -20,6 +20,9 @@ from tqnet.text.spans import Span
 #: Texts -> their vectors, [n, width].
 Encode = Callable[[Sequence[str]], np.ndarray]
 
+#: Why a text has none to lose.
+NO_PHRASES = "there are no phrases besides what they are part of"
+
 #: Tokens that a text of one sentence loses.
 _LAST = 3
 #: Phrases that TopicRank offers.
@@ -45,7 +48,7 @@ def without_phrases(problem: Problem, most: int = PHRASES) -> list[str]:
     texts = [rewrite(problem.text, dict.fromkeys(spans, "")) for spans in _phrases(problem.doc)[:most]]
     left = [text for text in dict.fromkeys(texts) if any(map(str.isalnum, text)) and text != problem.text]
     if not left:
-        raise NotApplicable("there are no phrases besides what they are part of")
+        raise NotApplicable(NO_PHRASES)
     return left
 
 

@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 
 from tqnet.augment.paraphrase.corruption import corrupt, delete_words
-from tqnet.augment.paraphrase.deletion import Encode, delete_important_phrases, delete_last_sentence
+from tqnet.augment.paraphrase.deletion import delete_last_sentence
 from tqnet.augment.paraphrase.passive import active_to_passive
 from tqnet.augment.paraphrase.problem import TOO_LONG, NotApplicable, Problem
 from tqnet.augment.paraphrase.replacement import replace_entities, replace_units
@@ -58,23 +58,22 @@ class Operator:
 
 
 def training_operators(
-    encode: Encode | None = None, translate: Rewrite | None = None, lose: Rewrite | None = None
+    shorten: Rewrite | None = None, translate: Rewrite | None = None, lose: Rewrite | None = None
 ) -> list[Operator]:
     """f1 to f10, in this order, without those that lack what they need.
 
     Args:
-        encode: For the most important phrase (f5): texts -> vectors, [n, width]. For many questions in one batch see
-            `tqnet.augment.paraphrase.deletion.delete_important_phrases`.
+        shorten: Leaves out the most important phrase (f5), which an encoder has found for all questions beforehand
+            (`tqnet.augment.paraphrase.deletion.delete_important_phrases`).
         translate: Back-translation (f1).
         lose: A model that paraphrases and loses information (f9).
     """
-    phrase = partial(_without_important_phrase, encode=encode) if encode else None
     return _given(
         ("back-translation", "f1", "positive", translate),
         ("same-sentence", "f2", "positive", same_sentence),
         ("numbers-to-words", "f3", "positive", numbers_to_words),
         ("unit-expansion", "f4", "positive", expand_units),
-        ("phrase-deletion", "f5", "negative", phrase),
+        ("phrase-deletion", "f5", "negative", shorten),
         ("last-sentence-deletion", "f6", "negative", delete_last_sentence),
         ("entity-replacement", "f7", "negative", replace_entities),
         ("number-deletion", "f8", "negative", make_numbers_vague),
@@ -108,13 +107,6 @@ def evaluation_operators(
 
 def _given(*rows: tuple[str, str, Label, Rewrite | None]) -> list[Operator]:
     return [Operator(name, symbol, label, rewrite) for name, symbol, label, rewrite in rows if rewrite]
-
-
-def _without_important_phrase(problem: Problem, rng: np.random.Generator, encode: Encode) -> str:
-    (text,) = delete_important_phrases([problem], encode)
-    if text is None:
-        raise NotApplicable("there are no phrases besides what they are part of")
-    return text
 
 
 def _reconstructed(problem: Problem, rng: np.random.Generator, reconstruct: Callable[[str], str]) -> str:

@@ -23,9 +23,6 @@ from tqnet.training.provenance import Provenance
 #: Text -> what a model has made of it.
 Made = dict[str, list[str]]
 
-#: Why a text has none by f5.
-NO_PHRASES = "there are no phrases besides what they are part of"
-
 #: Questions whose candidates for f5 are encoded at once, some eight texts each.
 _ENCODED = 256
 #: Texts whose gaps are filled at once: every token of each has a logit for every word.

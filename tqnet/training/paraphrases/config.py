@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
+from tqnet.augment.paraphrase import NEGATIVE, POSITIVE
 from tqnet.objectives import cosine_triplet, euclidean_triplet
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, within
-
-#: ParaQD's operators by symbol (Section 3).
-POSITIVE, NEGATIVE = ("f1", "f2", "f3", "f4"), ("f5", "f6", "f7", "f8", "f9", "f10")
 
 #: Objective -> the triplet loss, and its margin where none is set.
 TRIPLETS = {"triplet": (cosine_triplet, 1.0), "triplet_euclidean": (euclidean_triplet, 5.0)}

@@ -13,7 +13,7 @@ import numpy as np
 from accelerate import Accelerator
 
 from tqnet.augment.paraphrase.baselines import LightWords
-from tqnet.augment.paraphrase.deletion import phrases_by
+from tqnet.augment.paraphrase.deletion import NO_PHRASES, phrases_by
 from tqnet.augment.paraphrase.operators import Operator, Rewrite, select, training_operators
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser, Problem
 from tqnet.augment.paraphrase.rewrites import Rewrites
@@ -24,7 +24,6 @@ from tqnet.questions import QuestionBank
 from tqnet.training import session
 from tqnet.training.config import ConfigError
 from tqnet.training.paraphrases.beforehand import (
-    NO_PHRASES,
     LookUp,
     Made,
     made_once,
@@ -117,10 +116,8 @@ def operators_of(
     models = {"f1": "back-translation", "f9": "lossy-paraphrase"}
     asked = {symbol: name for symbol, name in models.items() if symbol in config.operators}
     given = given_rewrites(config, asked, bank.column("stem"))
-    chosen = [o for o in training_operators(encode, given.get("f1"), given.get("f9")) if o.symbol in config.operators]
-    if "f5" in config.operators:
-        known = once("phrases", phrases, NO_PHRASES)
-        chosen = [Operator(o.name, o.symbol, o.label, known) if o.symbol == "f5" else o for o in chosen]
+    known = once("phrases", phrases, NO_PHRASES) if "f5" in config.operators else None
+    chosen = [o for o in training_operators(known, given.get("f1"), given.get("f9")) if o.symbol in config.operators]
     kinds = [select(chosen, label) for label in ("positive", "negative")]
     if not all(kinds):
         raise ConfigError(

@@ -30,8 +30,7 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
     from tqnet.paraphrase.language import is_english
 
     told = zip(bank.column("stem"), bank.column("language"), strict=True)
-    in_english = [stem.strip() and (language == "en" if language else is_english(stem)) for stem, language in told]
-    rows = [row for row, found in enumerate(in_english) if found]
+    rows = [row for row, (stem, language) in enumerate(told) if stem.strip() and is_english(stem, language)]
     if left := len(bank) - len(rows):
         log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
     if config.data.valid_pairs:

@@ -1,0 +1,68 @@
+"""Numbers that changed places: "3 apples and 4 pears" for "4 apples and 3 pears".
+
+That numbers come in another order says nothing yet: a clause moves, and its number with it. Looked at are sentences
+that are the same but for their numbers, and things that other numbers count. What changed places in a sentence that was
+put in other words as well, "in the ratio 3:4", is not seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.asked import beginning_in
+from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.entities import counted_things
+from tqnet.paraphrase.numbers import value_of, written
+from tqnet.text.numbers import Number
+
+
+def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Each number with the one that has its place; or else with the thing that it counted, and the one that it counts.
+
+    The terms of a sum are not told from others: "5 + 3" is another order than "3 + 5".
+    """
+    return _within_sentences(original, paraphrase) or _among_things(original, paraphrase)
+
+
+def _within_sentences(original: Problem, paraphrase: Problem) -> list[Difference]:
+    before, after = _by_words(original), _by_words(paraphrase)
+    places = [place for words in before if words in after for place in zip(before[words], after[words], strict=True)]
+    moved = [(own, other) for own, other in places if value_of(own) != value_of(other)]
+    if Counter(value_of(own) for own, _ in moved) != Counter(value_of(other) for _, other in moved):
+        return []
+    return [
+        Difference(Part.NUMBER, Change.EXCHANGED, written(original, own), written(paraphrase, other))
+        for own, other in moved
+    ]
+
+
+def _by_words(problem: Problem) -> dict[tuple[str, ...], list[Number]]:
+    """Words of a sentence, a gap for each number -> its numbers; without sentences that stand there several times."""
+    found: dict[tuple[str, ...], list[list[Number]]] = {}
+    for start, end in problem.sentences:
+        numbers = beginning_in((start, end), problem.numbers, lambda number: number.start)
+        pieces, at = [], start
+        for number in numbers:
+            pieces.append(problem.text[at : number.outer[0]])
+            at = number.outer[1]
+        words = " 0 ".join([*pieces, problem.text[at:end]]).casefold().split()
+        found.setdefault(tuple(words), []).append(numbers)
+    return {words: of[0] for words, of in found.items() if len(of) == 1}
+
+
+def _among_things(original: Problem, paraphrase: Problem) -> list[Difference]:
+    before, after = _things(original), _things(paraphrase)
+    moved = [value for value, thing in before.items() if after.get(value, thing) != thing]
+    if Counter(before[value] for value in moved) != Counter(after[value] for value in moved):
+        return []
+    return [
+        Difference(Part.NUMBER, Change.EXCHANGED, f"{value} {before[value]}", f"{value} {after[value]}")
+        for value in moved
+    ]
+
+
+def _things(problem: Problem) -> dict[Fraction, str]:
+    """Value -> the one thing that it counts, as a lemma."""
+    return {value: next(iter(things)) for value, things in counted_things(problem).items() if len(things) == 1}
