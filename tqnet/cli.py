@@ -28,6 +28,7 @@ from tqnet.commands import (
     score,
     search,
     serve,
+    solve,
 )
 from tqnet.version import __version__
 
@@ -73,6 +74,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     index.add,
     search.add,
     score.add,
+    solve.add,
     serve.add,
 )
 

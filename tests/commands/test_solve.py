@@ -1,0 +1,67 @@
+"""``tqnet solve`` as a user meets it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from tqnet.cli import main
+from tqnet.equations import Alphabet
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.solver import WordProblemSolver
+
+TEXT = "Tom has 3 pens and buys 5 more. How many has he?"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    shape = ModelConfig(text="scratch", visual=None, fusion="none", vocabulary_min_count=0, max_length=60)
+    shape.scratch_hidden, shape.scratch_layers = 32, 1
+    folder = tmp_path_factory.mktemp("solver")
+    WordProblemSolver(build_model(shape, [TEXT])[0], Alphabet(("1",))).save_pretrained(folder)
+    return folder
+
+
+def test_one_problem(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", TEXT, "--model", str(model), "--json", "--precision", "fp32"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["numbers"] == ["3", "5"]
+    assert found["equation"]
+    assert isinstance(found["value"], float)
+    assert main(["solve", TEXT, "--model", str(model), "--precision", "fp32"]) == 0
+    assert "n1 = 3, n2 = 5" in capsys.readouterr().out
+
+
+def test_a_bank(model: Path, tmp_path: Path) -> None:
+    bank, out = tmp_path / "bank.jsonl", tmp_path / "solved.jsonl"
+    stems = [TEXT, "Who has the cake?", "买了5个苹果，吃了(1/5)，还剩几个？"]
+    bank.write_text("".join(json.dumps({"id": f"q{i}", "stem": stem}) + "\n" for i, stem in enumerate(stems)))
+    assert main(["solve", "--bank", str(bank), "--model", str(model), "--out", str(out), "--precision", "fp32"]) == 0
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [record["id"] for record in records] == ["q0", "q1", "q2"]
+    assert records[1] == {
+        "id": "q1",
+        "numbers": [],
+        "equation": None,
+        "value": None,
+        "probability": 0.0,
+        "fault": "the text has no number",
+    }
+    assert records[2]["numbers"] == ["5", "0.2"]
+
+
+def test_what_cannot_be(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", "Who has the cake?", "--model", str(model)]) == 1
+    assert "no answer: the text has no number" in capsys.readouterr().out
+    for arguments, said in (
+        (["--model", str(model)], "one problem, or --bank with many"),
+        ([" ", "--model", str(model)], "the problem is empty"),
+        ([TEXT, "--model", str(tmp_path)], "no solver here; finetune/solver.py makes one"),
+        (["--bank", str(tmp_path / "no.jsonl"), "--model", str(model)], "no.jsonl"),
+    ):
+        assert main(["solve", *arguments]) == 2
+        assert said in capsys.readouterr().err
