@@ -24,6 +24,7 @@ from tqnet.commands import (
     index,
     merge,
     perturb,
+    prototypes,
     rewrite,
     score,
     search,
@@ -74,6 +75,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     index.add,
     search.add,
     score.add,
+    prototypes.add,
     solve.add,
     serve.add,
 )

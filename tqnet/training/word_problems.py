@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from tqnet.equations.banks import EQUATION, equation_of, told_equations
 from tqnet.equations.problems import Alphabet, WordProblem, read_problem
 from tqnet.equations.tree import EquationError, same_value
 from tqnet.equations.triples import Triple, Triples
@@ -20,18 +21,10 @@ from tqnet.training.data import Batch, Item, QuestionViews
 
 log = logging.getLogger(__name__)
 
-#: Field of a question that holds its equation.
-EQUATION = "equation"
 #: Problems of ``valid`` on which a state is judged.
 _JUDGED = 500
 #: Faults that are told one by one.
 _TOLD = 5
-
-
-def equation_of(question: Question) -> str | None:
-    """As the bank has it; None where it has none."""
-    equation = question.extras.get(EQUATION)
-    return str(equation) if equation is not None else None
 
 
 def learn_alphabet(bank: QuestionBank, min_count: int) -> Alphabet:
@@ -40,7 +33,7 @@ def learn_alphabet(bank: QuestionBank, min_count: int) -> Alphabet:
     Raises:
         ConfigError: No question has an equation.
     """
-    told = [(question.content, equation) for question in bank if (equation := equation_of(question)) is not None]
+    told = list(told_equations(bank))
     if not told:
         raise ConfigError(f"data.bank: no question of {bank.name} has a field {EQUATION!r}")
     return Alphabet.learn(told, min_count)
