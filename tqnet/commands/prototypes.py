@@ -17,8 +17,8 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "prototypes",
         help="group word problems by their equations",
-        description="Writes a bank whose groups are the prototypes of its questions' field 'equation' (n1 * n2, whatever "
-        "the numbers), for tqnet evaluate similar and finetune/similar.py. Lists the equations that cannot "
+        description="Writes a bank whose groups are the prototypes of its questions' field 'equation' (n1 * n2, "
+        "whatever the numbers), for tqnet evaluate similar and finetune/similar.py. Lists the equations that cannot "
         "be read; such a question has no group.",
     )
     parser.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
