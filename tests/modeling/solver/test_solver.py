@@ -122,13 +122,14 @@ def test_two_stages_solve_generated_problems(tmp_path: Path) -> None:
         "model.scratch_hidden=64",
         "model.scratch_layers=1",
         "model.max_length=60",
-        "optim.lr=3e-3",
+        "optim.lr=4e-3",
+        "decoder_dropout=0.2",
         "run.batch_size=16",
         "run.precision=fp32",
     ]
     first = main(load_config(SolverConfig, [], [*settings, f"run.out={tmp_path / 'one'}", "alpha=1", "pairs=2"]))
     second = [setting for setting in settings if not setting.startswith("model.")]
-    second += [f"run.out={tmp_path / 'two'}", f"model.start={first}", "run.epochs=6"]
+    second += [f"run.out={tmp_path / 'two'}", f"model.start={first}", "run.epochs=10", "optim.schedule=linear"]
     solver = load_solver(main(load_config(SolverConfig, [], second)))
     asked = [
         "Tom had 31 pens and bought 8 more. How many pens has he now?",

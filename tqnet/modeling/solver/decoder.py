@@ -21,6 +21,7 @@ class Source(NamedTuple):
         mask: bool [b, t], real tokens.
         root: [b, h], the first goal.
         candidates: [b, k, h], embeddings of operators, constants, and the problem's numbers, in this order.
+        compared: [b, k, h], what is scored of them: computed once, too.
         possible: bool [b, k], those that the problem has.
     """
 
@@ -29,6 +30,7 @@ class Source(NamedTuple):
     mask: Tensor
     root: Tensor
     candidates: Tensor
+    compared: Tensor
     possible: Tensor
 
     def of(self, problems: Tensor) -> Source:
@@ -73,7 +75,7 @@ class TreeDecoder(nn.Module):
         self.fixed = nn.Embedding(len(OPERATORS) + constants, hidden)
         self.query, self.key = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden, bias=False)
         self.attention = nn.Linear(hidden, 1, bias=False)
-        self.compared, self.candidate = nn.Linear(2 * hidden, hidden), nn.Linear(hidden, hidden, bias=False)
+        self.wanted, self.candidate = nn.Linear(2 * hidden, hidden), nn.Linear(hidden, hidden, bias=False)
         self.score = nn.Linear(hidden, 1, bias=False)
         self.break_up_left, self.break_up_right = Gate(3 * hidden, hidden), Gate(3 * hidden, hidden)
         self.left_goal, self.right_goal = Gate(hidden, hidden), Gate(2 * hidden, hidden)
@@ -90,13 +92,15 @@ class TreeDecoder(nn.Module):
         """
         numbers = hidden.gather(1, number_at.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1]))
         fixed = self.fixed.weight.to(hidden.dtype).expand(len(hidden), -1, -1)
+        candidates = torch.cat((fixed, numbers), 1)
         there = torch.ones(fixed.shape[:2], dtype=torch.bool, device=hidden.device)
         return Source(
             hidden=hidden,
             keys=self.key(hidden),
             mask=mask,
             root=hidden[:, 0],
-            candidates=torch.cat((fixed, numbers), 1),
+            candidates=candidates,
+            compared=self.candidate(self.dropout(candidates)),
             possible=torch.cat((there, number_at >= 0), 1),
         )
 
@@ -108,8 +112,8 @@ class TreeDecoder(nn.Module):
 
     def log_probabilities(self, goal: Tensor, context: Tensor, source: Source) -> Tensor:
         """Of each candidate, float32 [n, k]; minus infinity where the problem has none."""
-        compared = self.compared(self.dropout(torch.cat((goal, context), -1)))[:, None]
-        scores = self.score(torch.tanh(compared + self.candidate(self.dropout(source.candidates)))).squeeze(-1)
+        wanted = self.wanted(self.dropout(torch.cat((goal, context), -1)))[:, None]
+        scores = self.score(torch.tanh(wanted + source.compared)).squeeze(-1)
         return F.log_softmax(scores.float().masked_fill(~source.possible, float("-inf")), -1)
 
     def left(self, goal: Tensor, context: Tensor, operator: Tensor) -> Tensor:

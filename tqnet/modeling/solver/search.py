@@ -21,10 +21,9 @@ class _Hypotheses:
         length: [r], tokens so far.
         goal: [r, h], that is to be met next.
         open: [r], operators that lack an operand: how deep the stack is. -1 where the tree is whole.
-        operator: [r, d, h], embeddings of the stack's operators.
-        pending: [r, d, h], of what the goals of their right operands are made.
-        left: [r, d, h], embeddings of their left subtrees.
-        has_left: bool [r, d], whether those are known.
+        operator: [r, d], the stack's operators.
+        pending: [r, d], where that is kept of which the goals of their right operands are made.
+        left: [r, d], where the embeddings of their left subtrees are kept; -1 where those are not known yet.
     """
 
     score: Tensor
@@ -35,14 +34,35 @@ class _Hypotheses:
     operator: Tensor
     pending: Tensor
     left: Tensor
-    has_left: Tensor
 
     def take(self, rows: Tensor) -> _Hypotheses:
         return _Hypotheses(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @property
-    def whole(self) -> Tensor:
-        return self.open < 0
+    def at_end(self) -> Tensor:
+        """bool [r], whole trees, and rows that stand for none."""
+        return (self.open < 0) | self.score.isinf()
+
+
+class _Kept:
+    """Vectors that hypotheses have in common: kept once, and named by their place, however often beams part."""
+
+    def __init__(self, hidden: int, like: Tensor):
+        self.vectors = like.new_empty((0, hidden))
+        self.count = 0
+
+    def add(self, vectors: Tensor) -> Tensor:
+        """The places of ``vectors`` [n, h]."""
+        if self.count + len(vectors) > len(self.vectors):
+            room = self.vectors.new_empty((self.count + max(len(vectors), self.count), self.vectors.shape[1]))
+            room[: self.count] = self.vectors[: self.count]
+            self.vectors = room
+        first, self.count = self.count, self.count + len(vectors)
+        self.vectors[first : self.count] = vectors
+        return torch.arange(first, self.count, device=self.vectors.device)
+
+    def __getitem__(self, places: Tensor) -> Tensor:
+        return self.vectors[places]
 
 
 @torch.no_grad()
@@ -60,86 +80,97 @@ def beam_search(decoder: TreeDecoder, source: Source, beams: int, most: int) -> 
         Tokens [b, w, m] in prefix order, their number [b, w], and log-probabilities [b, w]: minus infinity where a
         problem has fewer trees.
     """
-    b, device = len(source.root), source.root.device
-    problems = torch.arange(b, device=device).repeat_interleave(beams)
-    rows = source.of(problems)
-    now = _start(source.root[problems], beams, most)
-    for _ in range(most):
-        if bool((now.whole | now.score.isinf()).all()):
-            break
-        context = decoder.context(now.goal, rows)
-        steps = decoder.log_probabilities(now.goal, context, rows)
-        # Whoever stands at the end of the room needs a number for each operand that is lacking.
-        lacking = _lacking(now)
-        steps[:, : len(OPERATORS)].masked_fill_((most - now.length < lacking + 3)[:, None], float("-inf"))
-        scores = (now.score[:, None] + steps).masked_fill(now.whole[:, None], float("-inf"))
-        # A tree that is whole stays as it is: its own score, once.
-        kept = torch.where(now.whole, now.score, float("-inf"))[:, None]
-        best = torch.cat((scores, kept), 1).view(b, -1).topk(beams)
-        width = scores.shape[1] + 1
-        row = (torch.arange(b, device=device)[:, None] * beams + best.indices // width).flatten()
-        token = (best.indices % width).flatten()
-        now, goal, context = now.take(row), now.goal[row], context[row]
-        now.score = best.values.flatten()
-        _advance(decoder, now, token, goal, context, rows, going=(token < width - 1).nonzero().squeeze(1))
-    shape = (b, beams)
+    search = _Search(decoder, source, beams, most)
+    while len(going := (~search.now.at_end).nonzero().squeeze(1)):
+        search.step(going)
+    now, shape = search.now, (len(source.root), beams)
     return now.tokens.view(*shape, -1), now.length.view(shape), now.score.view(shape)
 
 
-def _start(root: Tensor, beams: int, most: int) -> _Hypotheses:
-    """One hypothesis a problem; the other rows stand for none yet."""
-    r, h, deepest = len(root), root.shape[1], most // 2 + 1
-    stack = root.new_zeros((r, deepest, h))
-    counts = torch.zeros(r, dtype=torch.long, device=root.device)
-    first = torch.arange(r, device=root.device) % beams == 0
-    return _Hypotheses(
-        score=torch.where(first, 0.0, float("-inf")),
-        tokens=torch.full((r, most), -1, device=root.device),
-        length=counts,
-        goal=root,
-        open=counts.clone(),
-        operator=stack,
-        pending=stack.clone(),
-        left=stack.clone(),
-        has_left=torch.zeros((r, deepest), dtype=torch.bool, device=root.device),
-    )
+class _Search:
+    """Where a search stands.
 
+    Attributes:
+        problem: [r], of each row.
+    """
 
-def _lacking(now: _Hypotheses) -> Tensor:
-    """[r], operands that lack, the next goal's not counted: right ones of the stack whose left one is under way."""
-    places = torch.arange(now.has_left.shape[1], device=now.open.device)
-    return ((places < now.open[:, None]) & ~now.has_left).sum(1)
+    def __init__(self, decoder: TreeDecoder, source: Source, beams: int, most: int):
+        self.decoder, self.source, self.beams, self.most = decoder, source, beams, most
+        b, h = source.root.shape
+        device = source.root.device
+        self.problem = torch.arange(b, device=device).repeat_interleave(beams)
+        self.pending, self.left = _Kept(h, source.root), _Kept(h, source.root)
+        r, deepest = b * beams, most // 2 + 1
+        counts = torch.zeros(r, dtype=torch.long, device=device)
+        stack = torch.full((r, deepest), -1, device=device)
+        first = torch.arange(r, device=device) % beams == 0  # one hypothesis a problem; the others stand for none yet
+        self.now = _Hypotheses(
+            score=torch.where(first, 0.0, float("-inf")),
+            tokens=torch.full((r, most), -1, device=device),
+            length=counts,
+            goal=source.root[self.problem],
+            open=counts.clone(),
+            operator=stack,
+            pending=stack.clone(),
+            left=stack.clone(),
+        )
 
+    def step(self, going: Tensor) -> None:
+        """The rows ``going`` take one token more, and of each problem the best hypotheses are kept."""
+        now, source = self.now, self.source.of(self.problem[going])
+        contexts = torch.zeros_like(now.goal).index_copy(
+            0, going, self.decoder.context(now.goal[going], source).to(now.goal.dtype)
+        )
+        steps = self.decoder.log_probabilities(now.goal[going], contexts[going], source)
+        # Whoever stands at the end of the room needs a number for each operand that is lacking.
+        no_room = (self.most - now.length < self._lacking() + 3)[going]
+        steps[:, : len(OPERATORS)].masked_fill_(no_room[:, None], float("-inf"))
+        # A tree that is whole stays as it is, in a last column: its own score, once.
+        scores = now.score.new_full((len(now.score), steps.shape[1] + 1), float("-inf"))
+        scores[going, :-1] = now.score[going, None] + steps
+        scores[:, -1] = torch.where(now.open < 0, now.score, float("-inf"))
+        width = scores.shape[1]
+        best = scores.view(len(self.source.root), -1).topk(self.beams)
+        begin = torch.arange(len(self.source.root), device=scores.device)[:, None] * self.beams
+        row, token = (begin + best.indices // width).flatten(), (best.indices % width).flatten()
+        self.now = now.take(row)
+        self.now.score = best.values.flatten()
+        going = ((token < width - 1) & ~self.now.score.isinf()).nonzero().squeeze(1)
+        self._advance(going, token[going], now.goal[row[going]], contexts[row[going]])
 
-def _advance(
-    decoder: TreeDecoder, now: _Hypotheses, token: Tensor, goal: Tensor, context: Tensor, rows: Source, going: Tensor
-) -> None:
-    """The rows ``going`` of ``now`` take their tokens; the others stay as they are."""
-    now.tokens[going, now.length[going]] = token[going]
-    now.length[going] += 1
-    embedding = rows.candidates[going, token[going]]
-    is_operator = token[going] < len(OPERATORS)
+    def _lacking(self) -> Tensor:
+        """[r], operands that lack, the next goal's not counted: right ones whose left one is under way."""
+        places = torch.arange(self.now.left.shape[1], device=self.now.open.device)
+        return ((places < self.now.open[:, None]) & (self.now.left < 0)).sum(1)
 
-    at = going[is_operator]
-    broken_up = (goal[at], context[at], embedding[is_operator])
-    top = now.open[at]
-    now.operator[at, top] = broken_up[2]
-    now.pending[at, top] = decoder.pending(*broken_up).to(now.pending.dtype)
-    now.has_left[at, top] = False
-    now.open[at] += 1
-    now.goal[at] = decoder.left(*broken_up).to(now.goal.dtype)
+    def _advance(self, going: Tensor, token: Tensor, goal: Tensor, context: Tensor) -> None:
+        """The rows ``going`` take their tokens; the others stay as they are."""
+        now, decoder = self.now, self.decoder
+        now.tokens[going, now.length[going]] = token
+        now.length[going] += 1
+        embedding = self.source.candidates[self.problem[going], token]
+        is_operator = token < len(OPERATORS)
 
-    at, subtree = going[~is_operator], embedding[~is_operator]
-    while len(at):  # each is the embedding of a whole subtree
-        done = now.open[at] == 0
-        now.open[at[done]] = -1
-        at, subtree = at[~done], subtree[~done]
-        top = now.open[at] - 1
-        is_right = now.has_left[at, top]
-        left = at[~is_right]
-        now.left[left, top[~is_right]] = subtree[~is_right]
-        now.has_left[left, top[~is_right]] = True
-        now.goal[left] = decoder.right(now.pending[left, top[~is_right]], subtree[~is_right]).to(now.goal.dtype)
-        at, top, right = at[is_right], top[is_right], subtree[is_right]
-        now.open[at] -= 1
-        subtree = decoder.subtree(now.operator[at, top], now.left[at, top], right).to(right.dtype)
+        at = going[is_operator]
+        broken_up = (goal[is_operator], context[is_operator], embedding[is_operator])
+        top = now.open[at]
+        now.operator[at, top] = token[is_operator]
+        now.pending[at, top] = self.pending.add(decoder.pending(*broken_up))
+        now.left[at, top] = -1
+        now.open[at] += 1
+        now.goal[at] = decoder.left(*broken_up).to(now.goal.dtype)
+
+        at, subtree = going[~is_operator], embedding[~is_operator]
+        while len(at):  # each is the embedding of a whole subtree
+            done = now.open[at] == 0
+            now.open[at[done]] = -1
+            at, subtree = at[~done], subtree[~done]
+            top = now.open[at] - 1
+            is_right = now.left[at, top] >= 0
+            left, of, told = at[~is_right], top[~is_right], subtree[~is_right]
+            now.left[left, of] = self.left.add(told)
+            now.goal[left] = decoder.right(self.pending[now.pending[left, of]], told).to(now.goal.dtype)
+            at, top, right = at[is_right], top[is_right], subtree[is_right]
+            now.open[at] -= 1
+            operator = self.source.candidates[self.problem[at], now.operator[at, top]]
+            subtree = decoder.subtree(operator, self.left[now.left[at, top]], right).to(right.dtype)
