@@ -8,8 +8,8 @@ difficulties from 0 to 100, so that a filter keeps as many as is wanted. What wa
 
 `vectors`, `text` and `text and concepts` find ten questions, `recall` merges a hundred candidates of vectors and text,
 `recall by id` those of a question of the index, whose concepts are looked for too. Each query of `vectors, new filter`
-has a filter that was never seen: what it keeps is counted first. `search` is all from a typed text to its answer, by the
-model of INDEX; `bm25s` finds ten by the same words, in memory and without a filter.
+has a filter that was never seen: what it keeps is counted first. `search` is all from a typed text to its answer, by
+the model of INDEX; `bm25s` finds ten by the same words, in memory and without a filter.
 """
 
 from __future__ import annotations
