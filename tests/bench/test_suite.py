@@ -251,6 +251,13 @@ def test_the_rows_of_another_suite_on_other_questions(write: Any) -> None:
         load_suite(other)
 
 
+def test_the_model_of_another_suite(write: Any) -> None:
+    path = write({**SUITE, "model": {"text": "minilm", "max_length": 64}}, a={"name": "a", "stages": ["mlm"]})
+    other = path.parent / "other.yaml"
+    other.write_text("title: Elsewhere\nbank: b\nrows_of: table\nmodel_of: table\nmodel: {max_length: 32}\n")
+    assert load_suite(other).model == {"text": "minilm", "max_length": 32}
+
+
 def test_a_file_that_is_a_list(write: Any) -> None:
     path = write(SUITE, a={"name": "a", "stages": ["mlm"]})
     (path.parent / "table" / "a.yaml").write_text("- name")

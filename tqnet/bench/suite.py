@@ -153,6 +153,7 @@ class Suite:
         compare: Pairs of rows' names, the first to be compared with the second. A row that is in none of them is
             compared with the table's first.
         rows_of: Name of a suite beside this one, whose rows it has instead of its own: the same on other questions.
+        model_of: Name of a suite beside this one, whose ``model`` it has where its own says nothing else.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
     """
@@ -172,6 +173,7 @@ class Suite:
     paper_metric: str = "P@5"
     compare: list[list[str]] = field(default_factory=list)
     rows_of: str | None = None
+    model_of: str | None = None
     rows: list[Row] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
     name: str = ""
@@ -214,6 +216,8 @@ def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
     path = Path(path)
     suite = _read(path, Suite)
     suite.name = path.stem
+    if suite.model_of:
+        suite.model = _read(path.parent / f"{suite.model_of}.yaml", Suite).model | suite.model
     folder = path.parent / (suite.rows_of or path.stem)
     suite.rows += [_read(file, Row) for file in sorted(folder.glob("*.yaml"))]
     if not suite.rows:
