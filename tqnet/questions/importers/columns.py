@@ -10,7 +10,6 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from tqnet.questions.fields import kind
 from tqnet.questions.importers.column_names import columns_by_name
 from tqnet.questions.importers.job import Draft, Job, Place
 from tqnet.questions.importers.lettered_options import in_one_text, without_letters
@@ -56,7 +55,7 @@ def drafts(job: Job, header: Sequence[str], rows: Iterator[Row], document: str) 
         if all(value is None for value in values.values()):
             continue
         row = _Row(job, place, document, columns, values)
-        extras = {name: value for name, value in values.items() if name not in taken and value is not None}
+        extras = {name: _extra(value) for name, value in values.items() if name not in taken and value is not None}
         yield Draft(row.record() | {"extras": extras}, place)
 
 
@@ -87,10 +86,11 @@ class _Row:
         options = self._options()
         present = [name for name, text in texts.items() if text is not None]
         if isinstance(options, list) and all(isinstance(option, str) for option in options):
-            *plain_fields, = plain_texts([*(texts[name] for name in present), *options])
-            images = self._figures(dict(zip(present, plain_fields, strict=False)), plain_fields[len(present) :])
-            texts |= {name: text.text for name, text in zip(present, plain_fields, strict=False)}
-            options = [text.text for text in plain_fields[len(present) :]]
+            plain = plain_texts([*(texts[name] or "" for name in present), *options])
+            of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :]
+            images = self._figures(of_fields, of_options)
+            texts |= {name: text.text for name, text in of_fields.items()}
+            options = [text.text for text in of_options]
         else:
             images = self._figures({}, [])
         record: dict[str, Any] = texts | {"options": options, "images": images}
@@ -110,6 +110,8 @@ class _Row:
         """The values of a cell with several: what JSON lists, or between separators."""
         pieces: list[str] = []
         for cell in self._cells(name):
+            if _embedded(cell):
+                continue
             listed = cell if isinstance(cell, list) else _json_list(cell)
             if listed is not None:
                 pieces += [_shown(item) for item in listed if item is not None]
@@ -126,7 +128,9 @@ class _Row:
             while cells and cells[-1] is None:
                 cells.pop()
             if None in cells:
-                self._job.fault(self._place, "options", f"an empty cell before the last: {columns[cells.index(None)]!r}")
+                self._job.fault(
+                    self._place, "options", f"an empty cell before the last: {columns[cells.index(None)]!r}"
+                )
             return without_letters([_shown(cell) for cell in cells if cell is not None])
         options = self._several("options", r"\n")
         if len(options) == 1:
@@ -141,6 +145,9 @@ class _Row:
         found = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
         for number, option in enumerate(options):
             found += job.figures_of(option, document, place, f"options[{number}]")
+        for cell in self._cells("images"):
+            for content in _embedded(cell):
+                found += job.embedded(content, place, "images")
         for reference in self._several("images", r"[;\n]"):
             found += job.figure(reference, document, place, "images")
         return list(dict.fromkeys(found))
@@ -171,6 +178,12 @@ class _Row:
         return None if text is None else _SPLITS.get(text.lower(), text.lower())
 
 
+def _embedded(cell: Any) -> list[bytes]:
+    """The figures that Hugging Face's tables hold: an object, or a list of objects, with ``bytes``."""
+    items = cell if isinstance(cell, list) else [cell]
+    return [item["bytes"] for item in items if isinstance(item, dict) and isinstance(item.get("bytes"), bytes)]
+
+
 def paths(texts: Sequence[str]) -> list[list[str]]:
     """``Algebra > Equations`` as a path from coarse to fine."""
     found = ([step for step in _STEPS.split(text) if step] for text in texts)
@@ -193,11 +206,16 @@ def _value(cell: Any) -> Any:
         return cell.isoformat()
     if isinstance(cell, Decimal):
         return float(cell)
-    return cell if isinstance(cell, bool | int | float) else f"{kind(cell)}: {cell!r:.80}"
+    return cell if isinstance(cell, bool | int | float | bytes) else str(cell)
 
 
 def _shown(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+
+
+def _extra(value: Any) -> Any:
+    """What JSON can hold; bytes, which it cannot, as their number."""
+    return json.loads(json.dumps(value, default=lambda other: f"{len(other)} bytes"))
 
 
 def _json_list(cell: Any) -> list[Any] | None:

@@ -1,4 +1,4 @@
-r"""MATH (Hendrycks et al. 2021): a file a problem in a folder a subject; the answer is in ``\boxed`` of the solution."""
+r"""MATH (Hendrycks et al. 2021): a folder a subject, a file a problem; the answer is in ``\boxed``."""
 
 from __future__ import annotations
 

@@ -57,7 +57,9 @@ def encoding_of(file: Path) -> str:
         return "utf-8"
     if _decodes(file, "gb18030") and _reads_as_chinese(file):
         return "gb18030"
-    raise EncodingError(f"{file}: neither UTF-8 nor GB18030; name its encoding by --encoding (cp1252, big5, shift_jis ..)")
+    raise EncodingError(
+        f"{file}: neither UTF-8 nor GB18030; name its encoding by --encoding (cp1252, big5, shift_jis ..)"
+    )
 
 
 def _decodes(file: Path, encoding: str) -> bool:

@@ -90,9 +90,16 @@ class Job:
             content = data_uri(reference)
             if content is None:
                 content = self.source.read(resolve(reference, document))
+        except SourceError as error:
+            self.fault(place, name, str(error))
+            return []
+        return self.embedded(content, place, name, "" if reference.startswith("data:") else f": {reference!r:.200}")
+
+    def embedded(self, content: bytes, place: Place, name: str, shown: str = "") -> list[str]:
+        """The same for the bytes of a figure, which a fault calls ``shown``."""
+        try:
             return [self.figures.add(content)]
         except SourceError as error:
-            shown = "" if reference.startswith("data:") or reference in str(error) else f": {reference!r:.200}"
             self.fault(place, name, f"{error}{shown}")
             return []
 

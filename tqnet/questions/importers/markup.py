@@ -20,16 +20,17 @@ _DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
 _OBJECT = re.compile(r"(<object\b[^<>]*>).*?</object\s*>", re.DOTALL | re.IGNORECASE)
 
 #: What is no text and no figure; a line of the report says so.
-_MEDIA = frozenset("audio video iframe embed canvas svg".split())
+_MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas", "svg"})
 #: Elements of HTML that mean nothing to a text; their contents stay.
-_DROPPED = frozenset(
+_DROPPED_NAMES = (
     "source track param picture main nav aside details summary dialog button form fieldset legend select optgroup "
     "textarea map area ruby rb rt rp bdi bdo dfn data time var samp tt center font acronym noscript template colgroup "
-    "meta link head html body output progress meter input label object".split()
+    "meta link head html body output progress meter input label object"
 )
+_DROPPED = frozenset(_DROPPED_NAMES.split())
 _BULLETS = "•◦▪"
 #: Within a cell, what would break its row.
-_BREAKS = frozenset("p div br ul ol h1 h2 h3 h4 h5 h6".split())
+_BREAKS = frozenset({"p", "div", "br", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6"})
 _PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
 
 

@@ -9,7 +9,7 @@ from tqnet.questions.importers.json_records import records, word
 
 
 def read(job: Job) -> Iterator[Draft]:
-    """``original_text`` is the stem, without it ``segmented_text`` joined; ``ans`` and ``equation`` stay as they are."""
+    """``original_text`` is the stem, or ``segmented_text`` joined; ``ans`` and ``equation`` stay as they are."""
     for record in records(job):
         fields = record.fields
         text, segmented = word(fields.get("original_text")), word(fields.get("segmented_text"))

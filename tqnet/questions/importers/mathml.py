@@ -22,7 +22,14 @@ _OVER = {
     "︷": r"\overbrace", "ˇ": r"\check", "´": r"\acute", "`": r"\grave", "˘": r"\breve", "⌢": r"\overset{\frown}",
     "⌒": r"\overset{\frown}", "⏜": r"\overset{\frown}", "︵": r"\overset{\frown}",
 }  # fmt: skip
-_UNDER = {"_": r"\underline", "―": r"\underline", "̲": r"\underline", "¯": r"\underline", "⏟": r"\underbrace", "︸": r"\underbrace"}
+_UNDER = {
+    "_": r"\underline",
+    "―": r"\underline",
+    "̲": r"\underline",
+    "¯": r"\underline",
+    "⏟": r"\underbrace",
+    "︸": r"\underbrace",
+}
 #: Those that take their limits as scripts.
 _LARGE = frozenset("∑∏∐⋃⋂⋁⋀∫∬∭∮⨁⨂") | {"lim", "max", "min", "sup", "inf", "gcd", "limsup", "liminf"}
 _ARROWS = {"→": r"\xrightarrow", "⟶": r"\xrightarrow", "←": r"\xleftarrow", "⟵": r"\xleftarrow"}
@@ -191,7 +198,9 @@ def _many_scripts(element: Element) -> str:
 
     def pairs(scripts: Sequence[Element]) -> str:
         marked = zip("_^" * len(scripts), scripts, strict=False)
-        return "".join(f"{mark}{_group(script)}" for mark, script in marked if script.tag != "none" and len(_latex(script)))
+        return "".join(
+            f"{mark}{_group(script)}" for mark, script in marked if script.tag != "none" and len(_latex(script))
+        )
 
     before = pairs(children[split:])
     return ("{}" + before if before else "") + _base(children[0]) + pairs(children[1:split])

@@ -25,10 +25,11 @@ _USUAL = {
 }  # fmt: skip
 
 #: Names that LaTeX has a command for.
-FUNCTIONS = frozenset(
-    "arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf limsup ln log max min "
-    "sec sin sinh sup tan tanh Pr".split()
+_FUNCTION_NAMES = (
+    "arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf limsup ln log max "
+    "min sec sin sinh sup tan tanh Pr"
 )
+FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
 
 _ENDS_IN_COMMAND = re.compile(r"\\[A-Za-z]+$")
 _OF_TEXT = re.compile(r"[\\{}$&#^_%~]")

@@ -40,9 +40,7 @@ def parse(content: bytes | str) -> Element:
         XmlError: It is not well-formed, or declares entities.
     """
     try:
-        root = etree.fromstring(
-            content.encode() if isinstance(content, str) else content, etree.XMLParser(**_SAFE)
-        )
+        root = etree.fromstring(content.encode() if isinstance(content, str) else content, etree.XMLParser(**_SAFE))
     except etree.XMLSyntaxError as error:
         raise _broken(error) from None
     _refuse_entities(root)

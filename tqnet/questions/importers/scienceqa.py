@@ -13,7 +13,7 @@ from tqnet.questions.importers.source import SourceError
 
 
 def read(job: Job) -> Iterator[Draft]:
-    """The hint precedes the question; topic, category and skill are the knowledge, lecture and solution the analysis."""
+    """The hint precedes the question; topic, category and skill are the knowledge, lecture and solution analysis."""
     for name in job.source.names:
         if PurePosixPath(name).suffix.lower() != ".json" or PurePosixPath(name).name == "pid_splits.json":
             continue

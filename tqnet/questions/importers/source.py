@@ -9,7 +9,8 @@ import zlib
 from pathlib import Path
 from typing import Protocol
 
-#: Bounds of what others send: one figure or item, one file of all questions, all of a zip, and how far a part of a zip may swell.
+#: Bounds of what others send: one figure or item, one file of all questions, all of a zip, its parts and how far one of
+#: them may swell.
 MAX_MEMBER = 64 * 2**20
 MAX_DOCUMENT = 2**30
 MAX_TOTAL = 4 * 2**30

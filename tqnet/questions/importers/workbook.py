@@ -12,7 +12,7 @@ from tqnet.questions.importers.job import Draft, Job
 from tqnet.questions.importers.source import MAX_MEMBER, check_zip
 
 #: What a cell shows whose formula has failed.
-_ERRORS = frozenset("#REF! #DIV/0! #VALUE! #NAME? #N/A #NUM! #NULL!".split())
+_ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
 
 
 def read(job: Job) -> Iterator[Draft]:
