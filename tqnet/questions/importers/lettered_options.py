@@ -19,7 +19,7 @@ def without_letters(options: Sequence[str]) -> list[str]:
 
 def in_one_text(text: str) -> list[str]:
     """``a ) 38 , b ) 27.675 , c ) none`` as its three options; a single one where no letters stand in order."""
-    starts = []
+    starts: list[re.Match[str]] = []
     for match in re.finditer(r"(?:^|(?<=[\s,;|\['\"]))[(（]?([A-Za-z])\s?[.)）、．]\s*", text):
         if match[1].upper() == chr(ord("A") + len(starts)):
             starts.append(match)

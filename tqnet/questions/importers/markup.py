@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tqnet.questions import html
+from tqnet.text.formulas import segments
 
-_MATH = re.compile(r"(</?(?:[A-Za-z]\w*:)?math(?:\s[^>]*)?>)", re.IGNORECASE)
+_MATH = re.compile(r"(</?(?:[A-Za-z]\w*:)?math(?:\s[^>]*)?/?>)", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w:-]*)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
@@ -65,11 +66,11 @@ def plain_texts(texts: Sequence[str]) -> list[Plain]:
 
 
 def _with_latex(markup: str, lost: list[str]) -> str:
-    """``markup`` with each ``<math>`` as LaTeX between dollars, or ``\\(..\\)`` where a text has dollars of its own."""
+    """``markup`` with each ``<math>`` as LaTeX between dollars, or ``\\(..\\)`` where others stand for themselves."""
     pieces = _MATH.split(markup)
     if len(pieces) == 1:
         return markup
-    own_dollars = any("$" in piece for piece in pieces[::2])
+    own_dollars = _has_stray_dollar(" ".join(pieces[::2]))  # what MathML holds is among them, and without dollars
     out, formula = [pieces[0]], ""
     for tag, following in zip(pieces[1::2], pieces[2::2], strict=True):
         if tag.startswith("</"):
@@ -83,6 +84,11 @@ def _with_latex(markup: str, lost: list[str]) -> str:
         lost.append("a formula in MathML that does not end")
         out.append(_TAG.sub(" ", formula))
     return "".join(out)
+
+
+def _has_stray_dollar(text: str) -> bool:
+    """Whether there is a dollar that begins or ends no formula, as in "it costs $5"."""
+    return any("$" in segment.body for segment in segments(text) if not segment.is_formula)
 
 
 def _formula(math: str, own_dollars: bool, lost: list[str]) -> str:

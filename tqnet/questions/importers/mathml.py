@@ -11,43 +11,21 @@ import html
 import re
 from collections.abc import Callable, Sequence
 
-from tqnet.questions.importers.mathml_symbols import FUNCTIONS, join, symbols, text_command
+from tqnet.questions.importers.mathml_symbols import (
+    ARROWS,
+    FENCED_TABLES,
+    FUNCTIONS,
+    LARGE,
+    NOTATIONS,
+    OVER,
+    UNDER,
+    VARIANTS,
+    join,
+    symbols,
+    text_command,
+)
 from tqnet.questions.importers.safe_xml import Element, XmlError, parse, strip_namespaces
 
-#: What stands over a base -> the command that draws it there.
-_OVER = {
-    "¯": r"\overline", "‾": r"\overline", "―": r"\overline", "_": r"\overline", "→": r"\overrightarrow",
-    "⃗": r"\vec", "⇀": r"\vec", "←": r"\overleftarrow", "↔": r"\overleftrightarrow", "^": r"\hat", "ˆ": r"\hat",
-    "̂": r"\hat", "~": r"\tilde", "˜": r"\tilde", "˙": r"\dot", ".": r"\dot", "¨": r"\ddot", "⏞": r"\overbrace",
-    "︷": r"\overbrace", "ˇ": r"\check", "´": r"\acute", "`": r"\grave", "˘": r"\breve", "⌢": r"\overset{\frown}",
-    "⌒": r"\overset{\frown}", "⏜": r"\overset{\frown}", "︵": r"\overset{\frown}",
-}  # fmt: skip
-_UNDER = {
-    "_": r"\underline",
-    "―": r"\underline",
-    "̲": r"\underline",
-    "¯": r"\underline",
-    "⏟": r"\underbrace",
-    "︸": r"\underbrace",
-}
-#: Those that take their limits as scripts.
-_LARGE = frozenset("∑∏∐⋃⋂⋁⋀∫∬∭∮⨁⨂") | {"lim", "max", "min", "sup", "inf", "gcd", "limsup", "liminf"}
-_ARROWS = {"→": r"\xrightarrow", "⟶": r"\xrightarrow", "←": r"\xleftarrow", "⟵": r"\xleftarrow"}
-_VARIANTS = {
-    "bold": r"\mathbf",
-    "double-struck": r"\mathbb",
-    "script": r"\mathcal",
-    "fraktur": r"\mathfrak",
-    "sans-serif": r"\mathsf",
-    "monospace": r"\mathtt",
-}
-#: A table between fences is a matrix of a name.
-_FENCED_TABLES = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix", ("‖", "‖"): "Vmatrix"}
-_NOTATIONS = {
-    "box": r"\boxed", "roundedbox": r"\boxed", "top": r"\overline", "bottom": r"\underline", "radical": r"\sqrt",
-    "actuarial": r"\overline", "updiagonalstrike": r"\cancel", "downdiagonalstrike": r"\bcancel",
-    "horizontalstrike": r"\cancel", "circle": r"\boxed", "longdiv": r"\overline", "vector": r"\vec",
-}  # fmt: skip
 _NAMED_REFERENCE = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)(\w+;)")
 
 
@@ -115,7 +93,7 @@ def _fenced_table(children: Sequence[Element]) -> tuple[str, int]:
         if opening == "{" and closing in ("", "}"):
             width = 3 if len(children) > 2 and children[2].tag == "mo" else 2
             return _environment("cases", inner), width
-        if name := _FENCED_TABLES.get((opening, closing)):
+        if name := FENCED_TABLES.get((opening, closing)):
             return _environment(name, inner), 3
     if inner.tag == "mfrac" and _is_barless(inner) and (opening, closing) == ("(", ")"):
         over, under = map(_group, _children(inner, 2))
@@ -134,7 +112,7 @@ def _identifier(element: Element) -> str:
     if name in FUNCTIONS:
         return rf"\{name}"
     latex = symbols(name)
-    if variant := _VARIANTS.get(element.get("mathvariant", "").removesuffix("-italic")):
+    if variant := VARIANTS.get(element.get("mathvariant", "").removesuffix("-italic")):
         return f"{variant}{{{latex}}}"
     if len(name) > 1 and name.isalpha() and not name.isupper():
         return rf"\mathrm{{{name}}}" if name.isascii() else text_command(name)
@@ -210,9 +188,9 @@ def _over(element: Element) -> str:
     base, above = _children(element, 2)
     if _is_large(base):
         return f"{_latex(base).strip()}^{_group(above)}"
-    if arrow := _ARROWS.get(_text(base)):
+    if arrow := ARROWS.get(_text(base)):
         return f"{arrow}{_group(above)}"
-    if command := _OVER.get(_text(above)):
+    if command := OVER.get(_text(above)):
         return f"{command}{_group(base)}"
     return rf"\overset{_group(above)}{_group(base)}"
 
@@ -221,7 +199,7 @@ def _under(element: Element) -> str:
     base, below = _children(element, 2)
     if _is_large(base):
         return f"{_latex(base).strip()}_{_group(below)}"
-    if command := _UNDER.get(_text(below)):
+    if command := UNDER.get(_text(below)):
         return f"{command}{_group(base)}"
     return rf"\underset{_group(below)}{_group(base)}"
 
@@ -230,13 +208,13 @@ def _under_and_over(element: Element) -> str:
     base, below, above = _children(element, 3)
     if _is_large(base):
         return f"{_latex(base).strip()}_{_group(below)}^{_group(above)}"
-    if arrow := _ARROWS.get(_text(base)):
+    if arrow := ARROWS.get(_text(base)):
         return f"{arrow}[{_latex(below).strip()}]{_group(above)}"
     return rf"\underset{_group(below)}{{\overset{_group(above)}{_group(base)}}}"
 
 
 def _is_large(base: Element) -> bool:
-    return _text(_unwrapped(base)) in _LARGE
+    return _text(_unwrapped(base)) in LARGE
 
 
 def _fraction(element: Element) -> str:
@@ -266,7 +244,7 @@ def _fenced(element: Element) -> str:
         table = _unwrapped(children[0])
         if opening == "{" and closing in ("", "}"):
             return _environment("cases", table)
-        if name := _FENCED_TABLES.get((opening, closing)):
+        if name := FENCED_TABLES.get((opening, closing)):
             return _environment(name, table)
     marks = element.get("separators", ",").replace(" ", "")
     pieces = [symbols(opening)]
@@ -293,7 +271,7 @@ def _environment(name: str, table: Element) -> str:
 def _enclosed(element: Element) -> str:
     latex = _row(element).strip()
     for notation in element.get("notation", "longdiv").split():
-        latex = f"{_NOTATIONS[notation]}{{{latex}}}" if notation in _NOTATIONS else latex
+        latex = f"{NOTATIONS[notation]}{{{latex}}}" if notation in NOTATIONS else latex
     return latex
 
 

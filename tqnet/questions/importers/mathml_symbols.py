@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 from functools import cache
 
 from latex2mathml.symbols_parser import SYMBOLS
@@ -31,7 +32,42 @@ _FUNCTION_NAMES = (
 )
 FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
 
-_ENDS_IN_COMMAND = re.compile(r"\\[A-Za-z]+$")
+#: What stands over a base -> the command that draws it there.
+OVER = {
+    "¯": r"\overline", "‾": r"\overline", "―": r"\overline", "_": r"\overline", "→": r"\overrightarrow",
+    "⃗": r"\vec", "⇀": r"\vec", "←": r"\overleftarrow", "↔": r"\overleftrightarrow", "^": r"\hat", "ˆ": r"\hat",
+    "̂": r"\hat", "~": r"\tilde", "˜": r"\tilde", "˙": r"\dot", ".": r"\dot", "¨": r"\ddot", "⏞": r"\overbrace",
+    "︷": r"\overbrace", "ˇ": r"\check", "´": r"\acute", "`": r"\grave", "˘": r"\breve", "⌢": r"\overset{\frown}",
+    "⌒": r"\overset{\frown}", "⏜": r"\overset{\frown}", "︵": r"\overset{\frown}",
+}  # fmt: skip
+UNDER = {
+    "_": r"\underline",
+    "―": r"\underline",
+    "̲": r"\underline",
+    "¯": r"\underline",
+    "⏟": r"\underbrace",
+    "︸": r"\underbrace",
+}
+#: Those that take their limits as scripts.
+LARGE = frozenset("∑∏∐⋃⋂⋁⋀∫∬∭∮⨁⨂") | {"lim", "max", "min", "sup", "inf", "gcd", "limsup", "liminf"}
+ARROWS = {"→": r"\xrightarrow", "⟶": r"\xrightarrow", "←": r"\xleftarrow", "⟵": r"\xleftarrow"}
+VARIANTS = {
+    "bold": r"\mathbf",
+    "double-struck": r"\mathbb",
+    "script": r"\mathcal",
+    "fraktur": r"\mathfrak",
+    "sans-serif": r"\mathsf",
+    "monospace": r"\mathtt",
+}
+#: A table between fences is a matrix of a name.
+FENCED_TABLES = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix", ("‖", "‖"): "Vmatrix"}
+NOTATIONS = {
+    "box": r"\boxed", "roundedbox": r"\boxed", "top": r"\overline", "bottom": r"\underline", "radical": r"\sqrt",
+    "actuarial": r"\overline", "updiagonalstrike": r"\cancel", "downdiagonalstrike": r"\bcancel",
+    "horizontalstrike": r"\cancel", "circle": r"\boxed", "longdiv": r"\overline", "vector": r"\vec",
+}  # fmt: skip
+#: What a letter or a digit does not follow without a blank: a command, a script of one sign.
+_ENDS_OPEN = re.compile(r"\\[A-Za-z]+$|[_^]\w$")
 _OF_TEXT = re.compile(r"[\\{}$&#^_%~]")
 
 
@@ -63,11 +99,11 @@ def symbols(text: str) -> str:
     return join(map(symbol, text))
 
 
-def join(pieces: object) -> str:
-    r"""Pieces of LaTeX in a row; a blank where a command would run into a letter (``\alpha x``)."""
+def join(pieces: Iterable[str]) -> str:
+    r"""Pieces of LaTeX in a row; a blank where one would run into the next (``\alpha x``, ``x^2 y``)."""
     whole = ""
-    for piece in pieces:  # type: ignore[attr-defined]
-        if piece and piece[0].isalpha() and _ENDS_IN_COMMAND.search(whole):
+    for piece in pieces:
+        if piece and piece[0].isalnum() and _ENDS_OPEN.search(whole[-40:]):
             whole += " "
         whole += piece
     return whole

@@ -157,5 +157,5 @@ def _read_tags(item: MoodleQuestion, record: dict[str, Any]) -> None:
 def category_path(text: str) -> list[str]:
     """``$course$/top/Algebra/Equations`` as its names; a stroke within a name is doubled."""
     text = _CONTEXT.sub("", text.strip())
-    names = [name.replace("\0", "/").strip() for name in text.replace("//", "\0").split("/")]
+    names = [" ".join(name.replace("\0", "/").split()) for name in text.replace("//", "\0").split("/")]
     return [name for name in (names[1:] if names[0] == "top" else names) if name]

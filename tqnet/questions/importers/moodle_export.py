@@ -18,12 +18,13 @@ from lxml import etree
 
 from tqnet.files import atomic
 from tqnet.questions.faults import Fault
-from tqnet.questions.importers.moodle_kinds import numbered
+from tqnet.questions.importers.moodle_kinds import BLANK, numbered
 from tqnet.questions.importers.safe_xml import Element
 from tqnet.questions.question import KnowledgePath, Question
 from tqnet.text.formulas import segments
 
 _LETTERS = re.compile(r"[A-Z](?:\s*,\s*[A-Z])*")
+_GAP = re.compile(rf"{BLANK}\(\d+\)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: Moodle's bound on a tag.
 _LONGEST_TAG = 255
@@ -92,6 +93,8 @@ def _kind(question: Question) -> str:
         return "cloze"
     if question.type == "truefalse" and question.options == ("True", "False") and question.answer in ("A", "B"):
         return "truefalse"
+    if question.type in ("gapselect", "ddwtos") and _gap_answers(question):
+        return "gapselect"
     if question.options:
         return "multichoice" if question.answer is None or letters else "essay"
     if question.type == "description" and question.answer is None:
@@ -110,7 +113,17 @@ def _stem(question: Question, kind: str) -> str:
     if kind == "matching":
         listed = numbered([asked for asked, _ in question.extras["matches"] if asked])
         return question.stem.removesuffix(listed).rstrip("\n")
+    if kind == "gapselect":
+        answers = iter(_gap_answers(question))
+        return _GAP.sub(lambda _: f"[[{next(answers) + 1}]]", question.stem)
     return question.content if kind == "essay" else question.stem
+
+
+def _gap_answers(question: Question) -> list[int]:
+    """The option of each gap of the stem, in order; none if they are not all answered."""
+    found = [ord(letter) - ord("A") for letter in re.findall(r"\d+-([A-Z])", question.answer or "")]
+    complete = len(found) == len(_GAP.findall(question.stem)) and all(place < len(question.options) for place in found)
+    return found if complete else []
 
 
 def _letters(question: Question) -> list[int]:
@@ -164,6 +177,13 @@ def _matching(element: Element, question: Question) -> None:
         _add_text(part, "answer", answer, markup=False)
 
 
+def _gapselect(element: Element, question: Question) -> None:
+    for option in question.options:
+        holder = etree.SubElement(element, "selectoption")
+        etree.SubElement(holder, "text").text = _clean(option)
+        etree.SubElement(holder, "group").text = "1"
+
+
 def _nothing(element: Element, question: Question) -> None:
     """The text says all."""
 
@@ -175,6 +195,7 @@ _ANSWERS = {
     "numerical": _numerical,
     "essay": _essay,
     "matching": _matching,
+    "gapselect": _gapselect,
     "cloze": _nothing,
     "description": _nothing,
 }

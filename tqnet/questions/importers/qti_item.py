@@ -172,7 +172,7 @@ def _replace(element: Element, interaction: Interaction) -> None:
 
 def _markup(element: Element) -> str:
     """What is in an element as HTML: QTI's own elements have no meaning there."""
-    for part in element.iter():
+    for part in element.iterdescendants():
         if isinstance(part.tag, str) and (part.tag in _OWN or part.tag != part.tag.lower()):
             part.tag = "span"
     return inner_markup(element)

@@ -107,7 +107,7 @@ def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
 
 def _question(job: Job, draft: Draft) -> Question | None:
     """The draft's question, without the fields that cannot be read; None where it cannot be one."""
-    fixed = job.settings.fixed
+    fixed = dict(job.settings.fixed)
     given = {name: value for name, value in (draft.record | fixed).items() if value is not None}
     extras = {name: value for name, value in given.get("extras", {}).items() if name not in fixed}
     record = _protected(given | {"extras": extras})
