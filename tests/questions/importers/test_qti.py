@@ -114,7 +114,7 @@ def test_other_interactions(
 
 
 def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
-    """Zip-slip, paths that lead out, links elsewhere: the good item is kept, and nothing appears outside of the bank."""
+    """Zip-slip, paths that lead out, links elsewhere: the good item is kept, nothing appears outside."""
     entry = '<textEntryInteraction responseIdentifier="RESPONSE"/>'
     images = "".join(
         f'<img src="{path}"/>'

@@ -186,7 +186,7 @@ def _embedded(cell: Any) -> list[bytes]:
 
 def paths(texts: Sequence[str]) -> list[list[str]]:
     """``Algebra > Equations`` as a path from coarse to fine."""
-    found = ([step for step in _STEPS.split(text) if step] for text in texts)
+    found = ([step for step in _STEPS.split(text.strip()) if step] for text in texts)
     return [path for path in found if path]
 
 

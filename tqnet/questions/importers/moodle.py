@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import unquote
 
 from tqnet.questions.importers.columns import paths
 from tqnet.questions.importers.figures import from_base64
@@ -87,7 +86,7 @@ class MoodleQuestion:
             if not source.startswith(_PLUGIN_FILE):
                 self.images += self._job.figure(source, self._document, self.place, name)
                 continue
-            path = unquote(source.removeprefix(_PLUGIN_FILE).partition("?")[0]).lstrip("/")
+            path = source.removeprefix(_PLUGIN_FILE).partition("?")[0].lstrip("/")
             self.images += self._embedded(path, holder, name)
 
     def _embedded(self, path: str, holder: Element, name: str) -> list[str]:

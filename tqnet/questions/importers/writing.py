@@ -93,8 +93,8 @@ def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
     """Those of the drafts that are questions; ids are made where there are none, and not used twice."""
     used: dict[str, str] = {}
     for number, draft in enumerate(drafts, 1):
-        own = {"id": f"{job.source.path.stem}-{number}"} | draft.record
-        question = _question(job, Draft(own, draft.place))
+        name = draft.record.get("id") or f"{job.source.path.stem}-{number}"
+        question = _question(job, Draft(draft.record | {"id": name}, draft.place))
         if question is None:
             continue
         at = f"{draft.place.file}:{draft.place.line}" if draft.place.line else draft.place.file
