@@ -157,7 +157,9 @@ def test_a_bank_of_ours_there_and_back(sample_bank: QuestionBank, load: Callable
 
 
 def test_predicted_knowledge_goes_back(load: Callable[..., Loaded], tmp_path: Path) -> None:
-    question = Question(id="q", stem="Find $x < y$.\nNow.", knowledge=(("A/B", "C"), ("D", "E")), extras={"year": 3})
+    question = Question(
+        id="q", stem="Find $x < y$.\nNow.", knowledge=(("A/B", "C"), ("D", "E"), ("F",)), extras={"year": 3}
+    )
     count, faults = export_moodle([question], tmp_path / "q.xml")
     assert (count, [str(fault) for fault in faults]) == (
         1,

@@ -17,7 +17,9 @@ from tqnet.questions.importers.source import SourceError
 #: What a category's path begins with, before the names that a teacher gave.
 _CONTEXT = re.compile(r"^\$(?:course|module|cat|coursecat|system)\$(?:/|$)")
 #: A tag that holds a field of a bank, as `tqnet.questions.importers.moodle_export` writes it.
-FIELD_TAG = re.compile(r"tqnet:(?P<field>type|language|difficulty|group|split|source)=(?P<value>.+)", re.DOTALL)
+FIELD_TAG = re.compile(
+    r"tqnet:(?P<field>type|language|difficulty|group|split|source|knowledge)=(?P<value>.+)", re.DOTALL
+)
 _PLUGIN_FILE = "@@PLUGINFILE@@"
 
 
@@ -138,7 +140,9 @@ def _read_tags(item: MoodleQuestion, record: dict[str, Any]) -> None:
     """``Algebra > Equations`` is knowledge, ``tqnet:language=en`` a field; the others stay as they are."""
     tags = []
     for tag in (text.strip() for text in item.element.xpath("tags/tag/text/text()")):
-        if field := FIELD_TAG.fullmatch(tag):
+        if (field := FIELD_TAG.fullmatch(tag)) and field["field"] == "knowledge":
+            record["knowledge"] = [*record["knowledge"], [field["value"]]]
+        elif field:
             record[field["field"]] = field["value"]
         elif ">" in tag and len(path := paths([tag])[0]) > 1:
             record["knowledge"] = [*record["knowledge"], path]

@@ -211,7 +211,8 @@ def _add_tags(element: Element, question: Question, kind: str) -> list[tuple[str
         "split": question.split,
         "source": question.source,
     }
-    tags = [("knowledge", " > ".join(path)) for path in question.knowledge[1:]]
+    paths = question.knowledge[1:]
+    tags = [("knowledge", " > ".join(path) if len(path) > 1 else f"tqnet:knowledge={path[0]}") for path in paths]
     tags += [(name, f"tqnet:{name}={value}") for name, value in fields.items() if value is not None]
     own = question.extras.get("tags", [])
     tags += [("tags", str(tag)) for tag in (own if isinstance(own, list) else [own])]

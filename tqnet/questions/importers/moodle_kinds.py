@@ -49,7 +49,7 @@ def _truefalse(item: MoodleQuestion, record: Fields) -> Fields:
 
 def _shortanswer(item: MoodleQuestion, record: Fields) -> Fields:
     """The first of those that count whole; others are the extra ``accepted``."""
-    right = [text for text in (item.text("", answer) for answer in _right(item)) if text]
+    right = [text for text in ((answer.findtext("text") or "").strip() for answer in _right(item)) if text]
     if not right:
         item.fault("answer", "none is right")
     return {"answer": right[0] if right else None, "extras": {"accepted": right[1:]} if right[1:] else {}}
