@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -146,8 +147,24 @@ def test_convert_says_what_it_leaves_out(table: Path, tmp_path: Path, capsys: py
     assert main(["convert", str(bank), "--to", "moodle", "--out", str(out)]) == 0
     said = capsys.readouterr()
     assert said.out == f"{out}: 2 questions in Moodle XML\n"
-    assert said.err.splitlines()[0] == f"{out}: a: extras: 'teacher' has no place in Moodle"
+    assert said.err == f"{out}: extras.teacher: no place in Moodle: 2 questions\n"
     assert main(["convert", str(tmp_path / "gone"), "--to", "moodle", "--out", str(out)]) == 2
+
+
+@pytest.mark.parametrize(("package", "format"), [("lxml", "moodle"), ("openpyxl", "xlsx")])
+def test_a_missing_package_is_named(
+    table: Path,
+    tmp_path: Path,
+    package: str,
+    format: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in sys.modules if name.startswith((f"{package}.", "tqnet.questions.importers."))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["import", str(table), "--out", str(tmp_path / "bank"), "--format", format]) == 2
+    assert f"{package} is missing: pip install 'tqnet[import]'" in capsys.readouterr().err
 
 
 def commands() -> list[str]:

@@ -69,9 +69,15 @@ def run(args: argparse.Namespace) -> int:
     for fault in imported.faults:
         print(fault, file=sys.stderr)
     left_out = f", {imported.left_out:,} left out" if imported.left_out else ""
-    faults = f" ({len(imported.faults):,} faults)" if imported.faults else ""
-    print(f"{args.out}: {imported.questions:,} questions of {args.source} ({imported.format}){left_out}{faults}")
+    faults = f" ({_count(len(imported.faults), 'fault')})" if imported.faults else ""
+    print(
+        f"{args.out}: {_count(imported.questions, 'question')} of {args.source} ({imported.format}){left_out}{faults}"
+    )
     return 0
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' if number != 1 else ''}"
 
 
 def _settings(args: argparse.Namespace) -> Any:

@@ -6,6 +6,9 @@ import pytest
 
 pytest.importorskip("lxml")
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from tests.questions.importers.generators import FRACTION, NESTED, TABLE
 from tqnet.questions.importers.markup import Plain, plain, plain_texts
 
@@ -55,3 +58,17 @@ def test_figures_and_what_is_lost() -> None:
 def test_a_record_is_html_as_a_whole() -> None:
     assert [text.text for text in plain_texts(["<p>x</p>", "a &lt; b"])] == ["x", "a < b"]
     assert [text.text for text in plain_texts(["x", "a &lt; b"])] == ["x", "a &lt; b"]
+
+
+_TYPED = (
+    "<p> </p> <ol> <ul> </ul> <li> <td> </td> <math> </math> <mi>x</mi> <mfrac> </mfrac> <mtable> <mtr> <mo>{</mo> "
+    "<mmultiscripts> <mover> </mover> <mfenced/> <msqrt/> <img> <svg> </svg> <object> $ \\( < > & &lt; &amp &nbsp; x "
+    "' \" <!-- --> <![CDATA["
+)
+
+
+@given(st.lists(st.sampled_from(_TYPED.split()), max_size=12).map("".join))
+def test_whatever_is_typed_gives_a_text(markup: str) -> None:
+    found = plain(markup)
+    assert found.text == found.text.strip()
+    assert "<math" not in found.text

@@ -2,10 +2,14 @@ r"""MathML as LaTeX: by its elements, and from LaTeX and back."""
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 pytest.importorskip("lxml")
 
+from hypothesis import given
+from hypothesis import strategies as st
 from latex2mathml.converter import convert
 
 from tqnet.questions import QuestionBank
@@ -92,6 +96,26 @@ def test_from_latex_and_back(sample_bank: QuestionBank) -> None:
     same = [_plain(convert(to_latex(convert(formula)))) == _plain(convert(formula)) for formula in chosen]
     assert len(chosen) > 50
     assert sum(same) / len(same) > 0.95, [formula for formula, good in zip(chosen, same, strict=True) if not good]
+
+
+_ELEMENTS = "mrow mfrac msup msubsup mmultiscripts munderover mover mtable mtr mtd mfenced menclose semantics mi"
+
+
+@given(
+    st.recursive(
+        st.sampled_from(
+            ["<mi>x</mi>", "<mo>(</mo>", "<mo>{</mo>", "<mprescripts/>", "<none/>", "<mtext> </mtext>", "7"]
+        ),
+        lambda inner: st.tuples(st.sampled_from(_ELEMENTS.split()), st.lists(inner, max_size=4)).map(
+            lambda made: f"<{made[0]}>{''.join(made[1])}</{made[0]}>"
+        ),
+        max_leaves=12,
+    )
+)
+def test_any_tree_is_converted_or_refused(markup: str) -> None:
+    with contextlib.suppress(XmlError):
+        latex = to_latex(f"<math>{markup}</math>").replace(r"\{", "").replace(r"\}", "")
+        assert latex.count("{") == latex.count("}")
 
 
 def _plain(mathml: str) -> str:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+pytest.importorskip("lxml")
 pytest.importorskip("openpyxl")
 
 from openpyxl import Workbook
@@ -56,12 +57,12 @@ def test_columns_by_their_names(write_csv: Callable[..., Path], load: Callable[.
 
 def test_columns_by_map(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
     path = write_csv(
-        ["Task", "Hint", "Choices", "Area", "Theme", "stem", "teacher"],
+        ["Task, in words", "Hint", "Choices", "Area", "Theme", "stem", "teacher"],
         ["Add.", "Slowly.", "1;2;3", "Algebra", "Sums", "not this", "Kim"],
         ["Take.", "", "1;2", "Algebra", "", "", "Lee"],
     )
     settings = Settings(
-        columns={"stem": ("Task", "Hint"), "options": ("Choices",), "knowledge": ("Area", "Theme")},
+        columns={"stem": ("Task, in words", "Hint"), "options": ("Choices",), "knowledge": ("Area", "Theme")},
         separators={"options": ";"},
         fixed={"language": "en", "split": "train", "teacher": "all"},
     )
@@ -139,6 +140,11 @@ def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loa
     with pytest.raises(ValueError, match="--map: no column 'Task'"):
         load(path, settings=Settings(columns={"stem": ("Task",)}))
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_name_with_a_comma(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    path = write_csv(["Task,in words"], ["Add."])
+    assert load(path, settings=Settings(columns={"stem": ("Task", "in words")}))[0]["table-1"].stem == "Add."
 
 
 def test_an_empty_table(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:

@@ -61,15 +61,18 @@ def drafts(job: Job, header: Sequence[str], rows: Iterator[Row], document: str) 
 
 def _columns(job: Job, header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
+    for name, columns in mapped.items():
+        if (whole := ",".join(columns)) in header:  # a name with a comma in it
+            mapped[name] = (whole,)
     named = [column for names in mapped.values() for column in names]
     shown = ", ".join(map(repr, header))
     if missing := [column for column in named if column not in header]:
         raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {shown}")
     by_name = columns_by_name([column for column in header if column not in named])
-    columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
-    if "stem" not in columns:
+    found = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
+    if "stem" not in found:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {shown}")
-    return columns
+    return found
 
 
 class _Row:

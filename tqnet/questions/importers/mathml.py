@@ -18,6 +18,7 @@ from tqnet.questions.importers.mathml_symbols import (
     LARGE,
     NOTATIONS,
     OVER,
+    SPACE,
     UNDER,
     VARIANTS,
     join,
@@ -135,7 +136,7 @@ def _operator(element: Element) -> str:
 
 def _words(element: Element) -> str:
     text = "".join(element.itertext()).replace("\u00a0", " ")
-    return text_command(re.sub(r"\s+", " ", text)) if text.strip() else (r"\ " if text else "")
+    return text_command(re.sub(r"\s+", " ", text)) if text.strip() else (SPACE if text else "")
 
 
 def _space(element: Element) -> str:
@@ -144,7 +145,7 @@ def _space(element: Element) -> str:
     width = re.fullmatch(r"([\d.]+)(em|ex|px|pt)", element.get("width", ""))
     if not width or not float(width[1]):
         return ""
-    return r"\quad " if width[2] == "em" and float(width[1]) >= 1 else r"\ "
+    return r"\quad " if width[2] == "em" and float(width[1]) >= 1 else SPACE
 
 
 def _script(element: Element) -> str:
@@ -172,6 +173,8 @@ def _short(script: str) -> str:
 
 def _many_scripts(element: Element) -> str:
     children = [child for child in element if child.tag != "mprescripts"]
+    if not children:
+        return ""
     split = next((i for i, child in enumerate(element) if child.tag == "mprescripts"), len(children))
 
     def pairs(scripts: Sequence[Element]) -> str:

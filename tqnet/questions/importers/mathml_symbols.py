@@ -13,10 +13,13 @@ from functools import cache
 
 from latex2mathml.symbols_parser import SYMBOLS
 
+#: A blank of a formula; a backslash and a blank would lose its end when a formula is trimmed.
+SPACE = r"\;"
+
 #: What the table says otherwise than textbooks, or not at all. Invisible operators have no spelling.
 _USUAL = {
     "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "", "\u200b": "", "\ufeff": "",
-    "\u00a0": r"\ ", "\u2002": r"\ ", "\u2003": r"\quad", "\u2009": r"\,", "\u205f": r"\:", "\u200a": r"\,",
+    "\u00a0": SPACE, "\u2002": SPACE, "\u2003": r"\quad", "\u2009": r"\,", "\u205f": r"\:", "\u200a": r"\,",
     "-": "-", "−": "-", "/": "/", "∕": "/", "*": "*", "'": "'", "′": "'", "″": "''", "‴": "'''", "|": "|", "<": "<",
     ">": ">", "°": r"^{\circ}", "·": r"\cdot", "⋅": r"\cdot", "△": r"\triangle", "▵": r"\triangle", "∥": r"\parallel",
     "∦": r"\nparallel", "∟": r"\angle", "‖": r"\|", "∣": r"\mid", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,7 @@ def export_moodle(questions: Iterable[Question], out: Path) -> tuple[int, list[F
         OSError: A figure cannot be read, or the file not be written.
     """
     count, faults = 0, []
+    lost: Counter[str] = Counter()
     with atomic(out) as temporary, etree.xmlfile(str(temporary), encoding="utf-8") as stream:
         stream.write_declaration()
         with stream.element("quiz"):
@@ -50,7 +52,12 @@ def export_moodle(questions: Iterable[Question], out: Path) -> tuple[int, list[F
                 element, missing = _question(question)
                 stream.write(element, pretty_print=False)
                 faults += [Fault(str(out), 0, f"{question.id}: {name}", message) for name, message in missing]
+                lost.update(question.extras.keys() - _KEPT)
                 count += 1
+    faults += [
+        Fault(str(out), 0, f"extras.{name}", f"no place in Moodle: {n:,} question{'s' if n != 1 else ''}")
+        for name, n in lost.items()
+    ]
     return count, faults
 
 
@@ -75,9 +82,7 @@ def _question(question: Question) -> tuple[Element, list[tuple[str, str]]]:
         _add_text(element, "generalfeedback", question.analysis)
     etree.SubElement(element, "idnumber").text = _clean(question.id)
     _ANSWERS[kind](element, question)
-    missing = _add_tags(element, question, kind)
-    missing += [("extras", f"{name!r} has no place in Moodle") for name in question.extras if name not in _KEPT]
-    return element, missing
+    return element, _add_tags(element, question, kind)
 
 
 #: Extras that a type of question, or its tags, hold.
@@ -99,7 +104,7 @@ def _kind(question: Question) -> str:
         return "multichoice" if question.answer is None or letters else "essay"
     if question.type == "description" and question.answer is None:
         return "description"
-    if question.answer is None or question.type == "essay" or len(question.answer) > _LONGEST_TAG:
+    if not question.answer or question.type == "essay" or len(question.answer) > _LONGEST_TAG:
         return "essay"
     if question.type == "numerical" and _NUMBER.fullmatch(question.answer):
         return "numerical"
