@@ -18,9 +18,11 @@ from tqnet.commands import (
     augment,
     bench,
     check,
+    convert,
     duplicates,
     encode,
     evaluate,
+    import_bank,
     index,
     merge,
     perturb,
@@ -60,11 +62,15 @@ _EXTRAS = {
     "spacy": "paraphrase",
     "sacremoses": "translate",
     "sentencepiece": "translate",
+    "lxml": "import",
+    "openpyxl": "import",
 }
 
 COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
+    import_bank.add,
     check.add,
     merge.add,
+    convert.add,
     encode.add,
     evaluate.add,
     bench.add,

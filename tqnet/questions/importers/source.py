@@ -1,0 +1,188 @@
+"""What is imported: a file, a folder or a zip, of which nothing outside is ever read and nothing is unpacked."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+import zlib
+from pathlib import Path
+from typing import Protocol
+
+#: Bounds of what others send: one figure or item, one file of all questions, all of a zip, its parts and how far one of
+#: them may swell.
+MAX_MEMBER = 64 * 2**20
+MAX_DOCUMENT = 2**30
+MAX_TOTAL = 4 * 2**30
+MAX_MEMBERS = 200_000
+MAX_RATIO = 200
+#: What tells a format.
+HEAD = 2**18
+#: Below this, a part may swell by any ratio: an empty table does.
+_SMALL = 2**20
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+class SourceError(ValueError):
+    """A part of the source that is not there, or that is not read for good reason."""
+
+
+class Source(Protocol):
+    """Parts by their names, relative and with forward slashes.
+
+    Attributes:
+        path: Where it lies.
+        names: The files in it, in order; of a single file, its name.
+    """
+
+    path: Path
+    names: list[str]
+
+    def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
+        """The bytes of a part, at most ``limit``; it may also be a file beside a single file.
+
+        Raises:
+            SourceError: It is not there, lies outside, or is too large.
+        """
+
+    def head(self, name: str) -> bytes:
+        """The first bytes of a part, `HEAD` at most; raises SourceError where `read` does, but for its size."""
+
+    def file(self, name: str) -> Path:
+        """Where a part lies on the disk; raises SourceError for a part of a zip."""
+
+    def shown(self, name: str) -> str:
+        """A part's name in a report."""
+
+
+def open_source(path: Path) -> Source:
+    """The source at ``path``.
+
+    Raises:
+        FileNotFoundError: There is none.
+        ValueError: A zip that is broken or would fill the memory.
+    """
+    if path.is_dir():
+        return FolderSource(path, path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: no such file or folder")
+    return ZipSource(path) if path.suffix.lower() == ".zip" else FolderSource(path, path.parent)
+
+
+def inside(reference: str, folder: str = "") -> str:
+    """The name of what ``reference`` means in a document that lies in ``folder``.
+
+    Raises:
+        SourceError: It leads outside, or to another machine.
+    """
+    reference = reference.strip().replace("\\", "/")
+    if re.match(r"(?:https?|ftp):|//", reference, re.IGNORECASE):
+        raise SourceError(f"lies elsewhere and is not fetched: {reference!r:.200}")
+    if _SCHEME.match(reference) or reference.startswith("/"):
+        raise SourceError(f"is no path within the source: {reference!r:.200}")
+    name = posixpath.normpath(posixpath.join(folder, reference))
+    if name.split("/")[0] == ".." or name == ".":
+        raise SourceError(f"leads outside of the source: {reference!r:.200}")
+    return name
+
+
+class FolderSource:
+    """A folder, or one file of it; links that lead outside of the folder are not followed."""
+
+    def __init__(self, path: Path, root: Path):
+        self.path = path
+        self._root = root
+        self.names = (
+            sorted(file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file())
+            if path.is_dir()
+            else [path.name]
+        )
+
+    def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
+        file = self.file(name)
+        if file.stat().st_size > limit:
+            raise SourceError(f"larger than {limit >> 20} MiB: {name!r:.200}")
+        return file.read_bytes()
+
+    def head(self, name: str) -> bytes:
+        with self.file(name).open("rb") as stream:
+            return stream.read(HEAD)
+
+    def file(self, name: str) -> Path:
+        file = (self._root / inside(name)).resolve()
+        if not file.is_relative_to(self._root.resolve()):
+            raise SourceError(f"leads outside of the source: {name!r:.200}")
+        if not file.is_file():
+            raise SourceError(f"missing file: {name!r:.200}")
+        return file
+
+    def shown(self, name: str) -> str:
+        return str(self._root / name)
+
+
+class ZipSource:
+    """A zip, read part by part.
+
+    Attributes:
+        refused: Parts whose names lead outside; they are not read.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, NotImplementedError) as error:
+            raise ValueError(f"{path}: not a zip that can be read: {error}") from None
+        check_zip(self._zip, path)
+        self._parts: dict[str, zipfile.ZipInfo] = {}
+        self.refused: list[str] = []
+        for part in self._zip.infolist():
+            try:
+                name = inside(part.filename)
+            except SourceError:
+                self.refused.append(part.filename)
+                continue
+            if not part.is_dir():
+                self._parts[name] = part
+        self.names = [name for name in self._parts if not name.startswith("__MACOSX/")]
+
+    def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
+        return self._unpacked(name, limit, limit)
+
+    def head(self, name: str) -> bytes:
+        return self._unpacked(name, HEAD, MAX_TOTAL)
+
+    def file(self, name: str) -> Path:
+        raise SourceError(f"{self.path}: {name!r:.200} is read from a folder; unpack the zip first")
+
+    def _unpacked(self, name: str, size: int, limit: int) -> bytes:
+        part = self._parts.get(inside(name))
+        if part is None:
+            raise SourceError(f"not in the zip: {name!r:.200}")
+        if part.file_size > limit:
+            raise SourceError(f"larger than {limit >> 20} MiB: {name!r:.200}")
+        try:
+            with self._zip.open(part) as stream:
+                return stream.read(size)
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
+            raise SourceError(f"cannot be unpacked: {name!r:.200}: {error}") from None  # RuntimeError: a password
+
+    def shown(self, name: str) -> str:
+        return f"{self.path}/{name}"
+
+
+def check_zip(archive: zipfile.ZipFile, path: Path) -> None:
+    """Look at the sizes that a zip says its parts have; Python's reader gives no more than that.
+
+    Raises:
+        ValueError: Too many parts, too large a whole, or one that swells as no document does.
+    """
+    parts = archive.infolist()
+    if len(parts) > MAX_MEMBERS:
+        raise ValueError(f"{path}: {len(parts):,} files in a zip, more than {MAX_MEMBERS:,}")
+    if (total := sum(part.file_size for part in parts)) > MAX_TOTAL:
+        raise ValueError(f"{path}: unpacks to {total / 2**30:.1f} GiB, more than {MAX_TOTAL >> 30}")
+    for part in parts:
+        if part.file_size > _SMALL and part.file_size > MAX_RATIO * max(part.compress_size, 1):
+            raise ValueError(f"{path}: {part.filename!r:.200} unpacks to more than {MAX_RATIO} times its size")
