@@ -283,7 +283,9 @@ def train(
         cross = CrossEncoder(model, config.length, searched_by(config))
     tasks = config.coefficients if config.analyses else config.coefficients[:1]
     ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
-    ranker.calibrate(pairs.evidence, pairs.similar)
+    # The start model may have been fine-tuned on the groups of `train`: there its cosines say more than they will.
+    unseen = validation[1] if validation else pairs
+    ranker.calibrate(unseen.evidence, unseen.similar)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,

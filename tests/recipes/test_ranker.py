@@ -19,7 +19,7 @@ from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.multitask_ranker import SUREST, MultiTaskRanker
 from tqnet.questions import QuestionBank
-from tqnet.search.evidence import WEIGHTS
+from tqnet.search.evidence import EVIDENCE, WEIGHTS
 from tqnet.search.index import Index
 from tqnet.training.config import ConfigError
 
@@ -48,7 +48,7 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     assert main(["index", bank, "--model", str(run.out / "folds" / "0" / "model"), "--out", index]) == 0
     capsys.readouterr()
     ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
-    ended.write_text(json.dumps({"length": 64, "searched_by": "of another model"}))
+    ended.write_text(json.dumps({"length": 64, "searched_by": "of another model", "evidence": EVIDENCE}))
     assert main(["search", index, "--text", "Find x.", "--ranker", str(ended.parent)]) == 2
     assert "trained beside vectors of another model (files of another model)" in capsys.readouterr().err
     named = f"ranker={run.out / 'model'}"
@@ -57,7 +57,7 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     assert main(["evaluate", "ranking", index, named, *few, "--json", "--out", str(out)]) == 0
     assert "rankers: `ranker: files " in (out / "results.md").read_text()
     scores = json.loads(capsys.readouterr().out)
-    assert list(scores) == ["order of recall", "cosine and words", "ranker"]
+    assert list(scores) == ["order of recall", "cosine and characters", "ranker"]
     # Of five candidates any order has the same five first.
     assert scores["ranker"]["p@5"] == scores["order of recall"]["p@5"]
     assert scores["ranker"]["queries"] == 4

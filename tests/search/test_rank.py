@@ -11,7 +11,7 @@ from tests.search.samples import make_questions
 from tqnet.questions import Question
 from tqnet.search import rank
 from tqnet.search.evidence import evidence
-from tqnet.search.rank import Rank
+from tqnet.search.rank import Rank, by_evidence
 from tqnet.search.recall import Candidate
 
 QUERY = Question(id="query", stem="Find the area.")
@@ -100,3 +100,11 @@ def test_the_evidence_of_each_candidate_is_handed_on() -> None:
     assert found.candidates[0].question.id == "q003"
     assert evidence(QUERY, []).shape == (0, 2)
     assert not evidence(QUERY, candidates())[:, 0].any()  # vectors were not asked
+
+
+def test_without_a_model_the_evidence_orders() -> None:
+    given = [replace(one, cosine=0.5) for one in candidates()]
+    given[7] = replace(given[7], question=replace(given[7].question, stem=QUERY.stem))
+    found = Rank(by_evidence, first=20)(QUERY, given).candidates
+    assert found[0].question.id == given[7].question.id
+    assert found[0].rank == pytest.approx(0.75)  # the mean of a cosine of 0.5 and an equal text

@@ -55,7 +55,7 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     assert f"{(found - start).mean():+.3f}" in lines[4]
     with pytest.raises(ValueError, match="is the name of what rankers are compared with"):
         evaluate_ranking(queries, bank, {RECALL: knows})
-    assert first.mean() != start.mean()
+    assert (first != start).any()
 
 
 def test_nobody_has_five_similar_ones(engine: LanceEngine) -> None:

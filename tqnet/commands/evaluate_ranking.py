@@ -22,9 +22,9 @@ def add(tasks: Any) -> None:
     parser.add_argument("index", metavar="INDEX", help="that tqnet index has made; its questions are also the queries")
     parser.add_argument(
         "rankers",
-        nargs="+",
+        nargs="*",
         metavar="NAME=DIR",
-        help="folders that finetune/ranker.py has made, in the order of comparison",
+        help="folders that finetune/ranker.py has made, in the order of comparison; without any, what they start from",
     )
     parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
     parser.add_argument("--first", type=whole_number(5), default=20, help="candidates that are ranked (20)")
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     table = ranking_table(results, args.first)
     if args.out:
         digests = "; ".join(f"{name}: files {content_digest(folder)}" for name, folder in folders.items())
-        facts = {"command": command(args), **index.facts, "rankers": digests}
+        facts = {"command": command(args), **index.facts, **({"rankers": digests} if digests else {})}
         write_results(Path(args.out), facts, {"orders": numbers}, table.markdown())
     print(json.dumps(numbers, indent=2) if args.json else table.text())
     return 0

@@ -19,11 +19,19 @@ if TYPE_CHECKING:
     from tqnet.search.rank import Rank
     from tqnet.search.rerank import Rerank
 
+#: In place of a ranker's folder: the order that rankers start from.
+BY_EVIDENCE = "evidence"
+
 
 def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
     """``--ranker`` and how long it may take."""
     group = parser.add_argument_group("ranking")
-    group.add_argument("--ranker", metavar="DIR", help="model of finetune/ranker.py, which orders what is recalled")
+    group.add_argument(
+        "--ranker",
+        metavar="DIR",
+        help=f"what orders what is recalled: a model of finetune/ranker.py, or {BY_EVIDENCE!r}: no model, but vectors "
+        "and runs of characters compared with the query's",
+    )
     group.add_argument("--rank-first", type=whole_number(1), default=20, metavar="N", help="so many are ranked (20)")
     group.add_argument(
         "--deadline",
@@ -74,8 +82,11 @@ def rank_of(args: argparse.Namespace, index: Index) -> Rank | None:
     """
     if not args.ranker:
         return None
+    from tqnet.search.rank import Rank, by_evidence
+
+    if args.ranker == BY_EVIDENCE:
+        return Rank(by_evidence, args.rank_first, args.deadline)
     from tqnet.libraries import precision
-    from tqnet.search.rank import Rank
 
     cross = load_ranker(args.ranker, index, args.device)
     chosen = precision(args.precision, args.device)

@@ -20,14 +20,12 @@ from tqnet.modeling.build import load_model
 from tqnet.modeling.encode import CellCache, accelerator
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import Question
+from tqnet.search.evidence import EVIDENCE
 
 _HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
 
 
 _OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
-
-#: Numbers that search knows of a pair (`tqnet.search.evidence`).
-EVIDENCE = 2
 
 
 class TaskHead(nn.Module):
@@ -47,7 +45,7 @@ class TaskHead(nn.Module):
         self.score = nn.Linear(width, 1)
         nn.init.zeros_(self.score.weight)  # it starts with nothing to say
         nn.init.zeros_(self.score.bias)
-        self.weights = nn.Parameter(torch.ones(1 + EVIDENCE))
+        self.weights = nn.Parameter(torch.ones(1 + len(EVIDENCE)))
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.centre = nn.Parameter(torch.tensor(0.5))
 
@@ -108,7 +106,7 @@ class CrossEncoder(nn.Module):
         self.encoder.save_pretrained(folder)
         save_file({name: of.cpu().contiguous() for name, of in self.head.state_dict().items()}, folder / _HEAD)
         with atomic(folder / _SETTINGS) as temporary:
-            settings = {"length": self.length, "searched_by": self.searched_by}
+            settings = {"length": self.length, "searched_by": self.searched_by, "evidence": EVIDENCE}
             temporary.write_text(json.dumps(settings) + "\n", encoding="utf-8")
 
     @classmethod
@@ -128,6 +126,8 @@ class CrossEncoder(nn.Module):
         try:
             settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
             length, searched_by = int(settings["length"]), settings["searched_by"]
+            if tuple(settings["evidence"]) != EVIDENCE:
+                raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{folder / _SETTINGS}: {_OTHER}") from None
         cross = cls(load_model(folder), length, searched_by)

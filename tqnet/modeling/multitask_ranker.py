@@ -63,18 +63,19 @@ class MultiTaskRanker(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, evidence: np.ndarray, similar: np.ndarray) -> None:
-        """Start from the evidence [p, 2], and be no surer of it than the labels [p], noise and all, allow.
+        """Start from the evidence [p, 2], weighed as the labels [p] have it, and be no surer of it than they allow.
 
         Nor surer than `SUREST`: labels that confident learning has cleaned follow from little else.
 
         The first task's head starts without the cosine of texts that are read together, the others have nothing else.
         """
-        slope = 1.0
+        worth, slope = np.array(WEIGHTS), 1.0
         if 0 < similar.sum() < len(similar):
-            fitted = LogisticRegression(C=100).fit(evidence @ np.array(WEIGHTS)[:, None], similar)
-            slope = float(np.clip(fitted.coef_.item(), slope, SUREST))
+            fitted = LogisticRegression(C=100).fit(evidence, similar).coef_[0].clip(min=0)  # none speaks against
+            if fitted.any():
+                worth, slope = fitted / fitted.max(), float(np.clip(fitted.max(), slope, SUREST))
         for number, head in enumerate(self.heads):
-            weights = (0.0, *WEIGHTS) if number == 0 else (1.0, 0.0, 0.0)
+            weights = (0.0, *worth) if number == 0 else (1.0, *np.zeros_like(worth))
             cast(TaskHead, head).weights.copy_(torch.tensor(weights))
             cast(TaskHead, head).scale.fill_(slope)
 

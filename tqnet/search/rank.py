@@ -11,15 +11,20 @@ import numpy as np
 
 from tqnet.questions import Question
 from tqnet.questions.bank import batched
-from tqnet.search.evidence import evidence
+from tqnet.search.evidence import WEIGHTS, evidence
 from tqnet.search.recall import Candidate
 
 #: Candidates that are scored at a time: between two of these the clock is looked at.
 _AT_ONCE = 8
 
-#: Query, candidates and their evidence ``[candidates, 2]`` (`tqnet.search.evidence`) -> the probability that each is
-#: similar, ``[candidates]``.
+#: Query, candidates and their evidence ``[candidates, 2]`` (`tqnet.search.evidence`) -> how similar each is, 0 to 1, by
+#: a ranker the probability that it is, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
+
+
+def by_evidence(query: Question, candidates: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
+    """What rankers start from, without a model: the weighted mean of the evidence, 1 for a question like the query."""
+    return evidence @ (np.array(WEIGHTS) / sum(WEIGHTS))
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from tqnet.search.recall import CANDIDATES, Recall
 RECALL = "order of recall"
 
 #: And of that which a ranker has before it is trained.
-START = "cosine and words"
+START = "cosine and characters"
 
 #: Pairs of query and candidate, and their evidence ``[pairs, 2]`` -> the probability that each is similar, ``[pairs]``.
 ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]

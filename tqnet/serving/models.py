@@ -71,7 +71,7 @@ class Result(BaseModel):
     score: float = Field(description="Of recall; more is better")
     cosine: float | None = Field(description="Of the vectors; null where they were not asked")
     words: float | None = Field(description="BM25 of the words in common; null where the text has not found it")
-    rank: float | None = Field(description="Probability that it is similar, by the ranker; null without one")
+    rank: float | None = Field(description="How similar the ranker finds it, 0 to 1; null without one")
     remarks: list[str] = Field(description="What re-ranking says of it")
     shared: list[str] = Field(description="Words and formulas that it shares with the query")
     question: QuestionBody

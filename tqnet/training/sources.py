@@ -10,9 +10,9 @@ import numpy as np
 from tqnet.evaluation.baselines import Bm25Ranker
 from tqnet.evaluation.ranking import VectorRanker
 from tqnet.questions import QuestionBank
-from tqnet.search.evidence import EVIDENCE, words_of
+from tqnet.search.evidence import EVIDENCE, character_runs, in_common
 from tqnet.search.index import Index
-from tqnet.search.recall import TEXT_WEIGHT, jaccard
+from tqnet.search.recall import TEXT_WEIGHT
 
 
 class Sources:
@@ -26,7 +26,7 @@ class Sources:
         self._bank = bank
         self._text = Bm25Ranker([question.content for question in bank], bank.ids)
         self._vector = VectorRanker(vectors, bank.ids)
-        self._words: dict[int, set[str]] = {}
+        self._runs: dict[int, dict[str, float]] = {}
 
     def recall(self, query: int, count: int) -> list[int]:
         """The first ``count`` candidates, best first, by the score of recall.
@@ -47,13 +47,13 @@ class Sources:
         for one in np.unique(query).tolist():
             rows = np.flatnonzero(query == one)
             found[rows, 0] = self._vector.scores(np.array([one]), candidate[rows])[0]
-            found[rows, 1] = [jaccard(self._of(one), self._of(other)) for other in candidate[rows].tolist()]
+            found[rows, 1] = [in_common(self._of(one), self._of(other)) for other in candidate[rows].tolist()]
         return found
 
-    def _of(self, question: int) -> set[str]:
-        if question not in self._words:
-            self._words[question] = words_of(self._bank[question])
-        return self._words[question]
+    def _of(self, question: int) -> dict[str, float]:
+        if question not in self._runs:
+            self._runs[question] = character_runs(self._bank[question])
+        return self._runs[question]
 
 
 class SourcesOfBanks:
