@@ -203,7 +203,9 @@ def main() -> None:
         "--widths", type=int, nargs="+", default=[384, 768], help="of the states: MiniLM's, BERT-base's"
     )
     parser.add_argument("--layers", type=int, default=2, help="of the encoder")
-    parser.add_argument("--steps", type=int, default=30, help="of training before, so that trees are of usual size")
+    parser.add_argument(
+        "--steps", type=int, default=30, help="of training before: the ratio of beam search depends on them"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="after one that warms up")
     args = parser.parse_args()
 
