@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from tqnet.equations.tree import OPERATORS, Prefix, ends
 from tqnet.modeling.solver.decoder import TreeDecoder
-from tqnet.modeling.solver.levels import Gate
+from tqnet.modeling.solver.gates import Gate
 
 
 class Text(NamedTuple):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 import torch
-from torch.nn import functional as F
 
 from tests.bench import stacks
 from tqnet.equations.tree import OPERATORS
 from tqnet.modeling.solver import attention
 from tqnet.modeling.solver.attention import additive_scores, weighted_sums
 from tqnet.modeling.solver.decoder import Source, TreeDecoder
-from tqnet.modeling.solver.levels import SharedLinear
 from tqnet.modeling.solver.search import beam_search
 from tqnet.modeling.solver.trees import TreeBatch
 
@@ -90,20 +88,6 @@ def test_attention_has_the_gradients_of_its_formula(monkeypatch: pytest.MonkeyPa
         weighted_sums(weights, keys, problem), torch.einsum("nk,nkh->nh", weights, keys[problem])
     )
     assert torch.autograd.gradcheck(weighted_sums, (weights, keys, problem))
-
-
-def test_a_shared_weight_has_the_gradient_of_all_its_uses() -> None:
-    torch.manual_seed(0)
-    weight, bias, inputs = (torch.randn(shape, requires_grad=True) for shape in ((3, 4), (3,), (5, 4)))
-    shared = SharedLinear(weight, bias)
-    found = (
-        shared(inputs[:2]).tanh().sum() + shared(inputs[2:, :1], inputs[2:, 1:]).tanh().sum() + 0 * shared(inputs).sum()
-    )
-    expected = F.linear(inputs, weight, bias).tanh().sum()
-    for _ in range(2):  # a graph that is kept has its gradients again
-        gradients = (torch.autograd.grad(of, (weight, bias, inputs), retain_graph=True) for of in (found, expected))
-        for gradient, by_autograd in zip(*gradients, strict=True):
-            torch.testing.assert_close(gradient, by_autograd)
 
 
 def test_in_bf16_scores_are_near_those_in_fp32(decoder: TreeDecoder) -> None:

@@ -60,7 +60,7 @@ def test_all_trees_at_once_are_each_tree_by_a_stack(solver: WordProblemSolver) -
             torch.testing.assert_close(goals[node + place], goal[0])  # noqa: B023
             if problem.equation[place] in OPERATORS:  # noqa: B023
                 left = meet(decoder.left(goal, context, token, source), place + 1)
-                right = decoder.right(decoder.pending(goal, context, token, source), left, source)
+                right = decoder.right(decoder.pending(goal, context, token, source), left)
                 embedding = decoder.subtree(token, left, meet(right, behind[place + 1]), source)  # noqa: B023
             torch.testing.assert_close(subtrees[node + place], embedding[0])  # noqa: B023
             return embedding

@@ -32,12 +32,12 @@ def additive_scores(query: Tensor, keys: Tensor, weight: Tensor, problem: Tensor
     Returns:
         [n, k], float32 at least: near 1/2 a sigmoid in bf16 has too few digits.
     """
-    return _AdditiveScores.apply(query, keys, weight, problem)  # type: ignore[no-any-return, no-untyped-call]
+    return _AdditiveScores.apply(query, keys, weight, problem)
 
 
 def weighted_sums(weights: Tensor, values: Tensor, problem: Tensor) -> Tensor:
     """Sums [n, h] of the ``values`` [b, k, h] of each query's problem [n], by the query's weights [n, k]."""
-    return _WeightedSums.apply(weights.to(values.dtype), values, problem)  # type: ignore[no-any-return, no-untyped-call]
+    return _WeightedSums.apply(weights.to(values.dtype), values, problem)
 
 
 class _AdditiveScores(torch.autograd.Function):

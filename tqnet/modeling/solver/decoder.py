@@ -10,7 +10,7 @@ from torch.nn import functional as F
 
 from tqnet.equations.tree import OPERATORS
 from tqnet.modeling.solver.attention import additive_scores, weighted_sums
-from tqnet.modeling.solver.levels import Gate, SharedGate, SharedLinear
+from tqnet.modeling.solver.gates import Gate, ToldGate
 from tqnet.modeling.solver.trees import TreeBatch
 
 
@@ -25,8 +25,7 @@ class Source(NamedTuple):
         candidates: [b, k, h], embeddings of operators, constants, and the problem's numbers, in this order.
         compared: [b, k, h], what is scored of them.
         possible: bool [b, k], those that the problem has.
-        query: Of goals, for the attention.
-        break_up_left, break_up_right, left_goal, right_goal, merge: The decoder's gates, told the operators.
+        break_up_left, break_up_right, merge: Gates of the decoder that are told operators.
     """
 
     hidden: Tensor
@@ -36,12 +35,9 @@ class Source(NamedTuple):
     candidates: Tensor
     compared: Tensor
     possible: Tensor
-    query: SharedLinear
-    break_up_left: SharedGate
-    break_up_right: SharedGate
-    left_goal: SharedGate
-    right_goal: SharedGate
-    merge: SharedGate
+    break_up_left: ToldGate
+    break_up_right: ToldGate
+    merge: ToldGate
 
     def embeddings(self, problem: Tensor, token: Tensor) -> Tensor:
         """[n, h], of a candidate ``token`` [n] of each ``problem`` [n]."""
@@ -102,11 +98,8 @@ class TreeDecoder(nn.Module):
             candidates=torch.cat((fixed.expand(of_all), numbers), 1),
             compared=torch.cat((compared[0].expand(of_all), compared[1]), 1),
             possible=torch.cat((there, number_at >= 0), 1),
-            query=SharedLinear(self.query.weight, self.query.bias),
             break_up_left=self.break_up_left.last_told(operators),
             break_up_right=self.break_up_right.last_told(operators),
-            left_goal=self.left_goal.shared(),
-            right_goal=self.right_goal.shared(),
             merge=self.merge.first_told(operators),
         )
 
@@ -119,7 +112,7 @@ class TreeDecoder(nn.Module):
 
     def context(self, goal: Tensor, source: Source, problem: Tensor) -> Tensor:
         """Of goals [n, h], each of the row ``problem`` [n] of ``source`` -> [n, h]."""
-        energy = additive_scores(source.query(self.dropout(goal)), source.keys, self.attention.weight[0], problem)
+        energy = additive_scores(self.query(self.dropout(goal)), source.keys, self.attention.weight[0], problem)
         masked = energy.masked_fill(~source.mask.index_select(0, problem), float("-inf"))
         return weighted_sums(masked.softmax(-1), source.hidden, problem)
 
@@ -131,15 +124,15 @@ class TreeDecoder(nn.Module):
 
     def left(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
         """Goals of left operands, [n, h]; ``operator`` [n] is a token."""
-        return source.left_goal(source.break_up_left(self.dropout(goal), context, told=operator))
+        return self.left_goal(source.break_up_left(self.dropout(goal), context, told=operator))
 
     def pending(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
         """What right operands' goals are made of beside the left subtrees, [n, h]."""
         return source.break_up_right(self.dropout(goal), context, told=operator)
 
-    def right(self, pending: Tensor, left_subtree: Tensor, source: Source) -> Tensor:
+    def right(self, pending: Tensor, left_subtree: Tensor) -> Tensor:
         """Goals of right operands, [n, h]."""
-        return source.right_goal(pending, left_subtree)
+        return self.right_goal(pending, left_subtree)
 
     def subtree(self, operator: Tensor, left: Tensor, right: Tensor, source: Source) -> Tensor:
         """Embedding [n, h] of a subtree, of its operator [n], a token, and the embeddings of its operands."""
@@ -183,7 +176,7 @@ class TreeDecoder(nn.Module):
             operator, left, right = (of.index_select(0, at) for of in (trees.token, trees.left, trees.right))
             told = subtrees.index_select(0, left)
             pending = self.pending(goal, context, operator, source)
-            goals.append(torch.cat((self.left(goal, context, operator, source), self.right(pending, told, source))))
+            goals.append(torch.cat((self.left(goal, context, operator, source), self.right(pending, told))))
             levels.append(torch.cat((left, right)))
         in_order = torch.cat(levels).argsort()
         return torch.cat(goals).index_select(0, in_order), torch.cat(contexts).index_select(0, in_order)

@@ -187,4 +187,4 @@ class _Search:
         goal, context = self.broken_up[kept].chunk(2, -1)
         operator = torch.empty_like(kept).index_copy_(0, which, now.operator[at, top])
         pending = self.decoder.pending(goal, context, operator, self.source).index_select(0, which)
-        now.goal[at] = self.decoder.right(pending, subtree, self.source).to(now.goal.dtype)
+        now.goal[at] = self.decoder.right(pending, subtree).to(now.goal.dtype)
