@@ -1,9 +1,10 @@
 """The tree decoder against the same decoder with a stack for each problem, in training and in beam search.
 
-    python -m tests.bench.solver --bank data/math23k
+    OMP_NUM_THREADS=1 taskset -c 1 python -m tests.bench.solver --bank data/math23k
 
-Both have the same weights and read the same states of texts, which are drawn at random: the text encoder's time is not
-counted. They take turns; their losses and trees are compared. Problems a second are by the median of the rounds.
+Both have the same weights, trained for some steps, and read the same states of real texts by an encoder of random
+weights; they take turns. Losses, gradients and trees of both are compared before. Times are medians of the rounds, of
+the processor: so they stand on a machine that others use too. ``whole solver`` is with the encoder.
 """
 
 from __future__ import annotations
@@ -11,193 +12,217 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from tests.bench import stacks
 from tqnet.equations.banks import told_equations
-from tqnet.equations.problems import Alphabet, read_problem
-from tqnet.equations.tree import OPERATORS, EquationError, ends
+from tqnet.equations.problems import Alphabet, WordProblem, read_problem
+from tqnet.equations.tree import EquationError
 from tqnet.libraries import machine
-from tqnet.modeling.solver.decoder import Source, TreeDecoder
+from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.solver import WordProblemSolver
+from tqnet.modeling.solver.decoder import Source
 from tqnet.modeling.solver.search import beam_search
+from tqnet.modeling.solver.solver import BEAMS, MOST_TOKENS
 from tqnet.modeling.solver.trees import TreeBatch
 from tqnet.questions import load_bank
 
-BEAMS, MOST = 3, 45
-
-
-def loss_by_stacks(decoder: TreeDecoder, source: Source, equations: list[list[int]], whole: list[list[int]]) -> Tensor:
-    """Negative log-likelihood of each problem's tree, node by node, problem by problem; summed.
-
-    Args:
-        whole: Of each equation its `ends`.
-    """
-    total = source.hidden.new_zeros(())
-    for row, (tokens, behind) in enumerate(zip(equations, whole, strict=True)):
-        own = source.of(torch.tensor([row]))
-        goals, subtrees = {0: own.root}, list[tuple[int, Tensor]]()
-        pending: dict[int, Tensor] = {}
-        for place, token in enumerate(tokens):
-            goal, embedding = goals[place], own.candidates[:, token]
-            context = decoder.context(goal, own)
-            total = total - decoder.log_probabilities(goal, context, own)[0, token]
-            if token < len(OPERATORS):
-                goals[place + 1] = decoder.left(goal, context, embedding)
-                pending[behind[place + 1]] = decoder.pending(goal, context, embedding)
-                subtrees.append((token, embedding))
-                continue
-            subtree = embedding
-            while subtrees and subtrees[-1][0] < 0:  # its left operand stands on top
-                _, left = subtrees.pop()
-                _, operator = subtrees.pop()
-                subtree = decoder.subtree(operator, left, subtree)
-            subtrees.append((-1, subtree))
-            if place + 1 in pending:
-                goals[place + 1] = decoder.right(pending[place + 1], subtree)
-    return total
+#: Tokens of a text, [CLS] and [SEP] counted.
+LENGTHS = range(30, 61)
 
 
 @dataclass
-class _Hypothesis:
-    score: float
-    goal: Tensor | None
-    tokens: list[int] = field(default_factory=list)
-    stack: list[tuple[Tensor, Tensor, Tensor | None]] = field(default_factory=list)  # operator, pending, left subtree
+class Case:
+    """A batch of problems, and what both decoders are given of it."""
 
-    def take(self, decoder: TreeDecoder, token: int, score: float, context: Tensor, own: Source) -> _Hypothesis:
-        """Itself with one token more."""
-        assert self.goal is not None
-        stack, embedding = list(self.stack), own.candidates[:, token]
-        goal: Tensor | None = None
-        if token < len(OPERATORS):
-            stack.append((embedding, decoder.pending(self.goal, context, embedding), None))
-            goal = decoder.left(self.goal, context, embedding)
-        else:
-            subtree = embedding
-            while stack and (left := stack[-1][2]) is not None:
-                subtree = decoder.subtree(stack.pop()[0], left, subtree)
-            if stack:
-                operator, pending, _ = stack.pop()
-                stack.append((operator, pending, subtree))
-                goal = decoder.right(pending, subtree)
-        return _Hypothesis(score, goal, [*self.tokens, token], stack)
+    solver: WordProblemSolver
+    problems: list[WordProblem]
+    inputs: dict[str, Tensor]
+    trees: TreeBatch
+    equal: Tensor
+    hidden: Tensor
+    number_at: Tensor
+
+    @property
+    def mask(self) -> Tensor:
+        return self.inputs["attention_mask"].bool()
+
+    @property
+    def tokens(self) -> list[list[int]]:
+        """Of each problem's equation."""
+        place = self.solver.alphabet.place
+        return [[place(token) for token in problem.equation] for problem in self.problems]
+
+    def texts(self) -> list[stacks.Text]:
+        """For the decoder with stacks: each text by itself."""
+        rows = zip(self.hidden, self.mask.sum(1).tolist(), self.number_at, strict=True)
+        return [stacks.Text(hidden[:count].clone(), places[places >= 0]) for hidden, count, places in rows]
+
+    def source(self) -> Source:
+        return self.solver.decoder.read(self.hidden, self.mask, self.number_at)
+
+    def loss(self, source: Source) -> Tensor:
+        return -self.solver.decoder(source, self.trees, self.equal)[0].sum()
+
+    def loss_by_stacks(self, texts: Sequence[stacks.Text]) -> Tensor:
+        decoder = stacks.StackDecoder(self.solver.decoder)
+        rows = zip(texts, self.problems, self.tokens, strict=True)
+        return -torch.stack([stacks.log_likelihood(decoder, t, p.equation, tokens) for t, p, tokens in rows]).sum()
 
 
-@torch.no_grad()
-def beam_search_by_stacks(decoder: TreeDecoder, source: Source) -> list[list[int]]:
-    """The likeliest tree of each problem."""
+def case_of(told: Sequence[tuple[str, str]], count: int, width: int, layers: int, lengths: range = LENGTHS) -> Case:
+    """The first problems that fit, with a solver of random weights."""
+    alphabet = Alphabet.learn(told)
+    shape = ModelConfig(text="scratch", visual=None, fusion="none", max_length=lengths.stop, vocabulary_min_count=1)
+    shape.scratch_hidden, shape.scratch_layers = width, layers
+    encoder, _ = build_model(shape, [text for text, _ in told])
+    solver = WordProblemSolver(encoder, alphabet, dropout=0.0).eval()
+    processor = encoder.processor
+    problems, ids = [], []
+    for (text, equation), own in zip(told, processor.tokenize([text for text, _ in told]), strict=True):
+        try:
+            problem = read_problem(text, equation, alphabet)
+        except EquationError:
+            continue
+        if len(own) in lengths and len(problem.equation) <= MOST_TOKENS:
+            problems.append(problem)
+            ids.append(own)
+        if len(problems) == count:
+            break
+    inputs = processor.pack_text(ids)
+    place = alphabet.place
+    places = [[place(token) for token in problem.equation] for problem in problems]
+    with torch.no_grad():
+        source = solver.read(**inputs)
+    number_at = solver.number_places(inputs["input_ids"])
+    # mentions of one value are told apart here: the usual decoder does not sum over them
+    equal = torch.arange(source.candidates.shape[1]).expand(len(problems), -1)
+    trees = TreeBatch.of([problem.equation for problem in problems], places)
+    return Case(solver, problems, inputs, trees, equal, source.hidden, number_at)
+
+
+def compare(case: Case) -> dict[str, Any]:
+    """How far loss, gradients and beams of the two are apart."""
+    decoder = case.solver.decoder
+    case.hidden.requires_grad_()
     found = []
-    for row in range(len(source.root)):
-        own = source.of(torch.tensor([row]))
-        beam = [_Hypothesis(0.0, own.root)]
-        while any(hypothesis.goal is not None for hypothesis in beam):
-            made: list[tuple[float, _Hypothesis, int, Tensor | None]] = []
-            for hypothesis in beam:
-                if hypothesis.goal is None:
-                    made.append((hypothesis.score, hypothesis, -1, None))
-                    continue
-                context = decoder.context(hypothesis.goal, own)
-                steps = decoder.log_probabilities(hypothesis.goal, context, own)[0]
-                lacking = sum(left is None for *_, left in hypothesis.stack)
-                if MOST - len(hypothesis.tokens) < lacking + 3:
-                    steps[: len(OPERATORS)] = float("-inf")
-                best = steps.topk(min(BEAMS, len(steps)))
-                for score, token in zip(best.values.tolist(), best.indices.tolist(), strict=True):
-                    made.append((hypothesis.score + score, hypothesis, token, context))
-            made.sort(key=lambda of: -of[0])
-            beam = [
-                hypothesis if context is None else hypothesis.take(decoder, token, score, context, own)
-                for score, hypothesis, token, context in made[:BEAMS]
-            ]
-        found.append(beam[0].tokens)
-    return found
+    for way in (lambda: case.loss(case.source()), lambda: case.loss_by_stacks(case.texts())):
+        decoder.zero_grad()
+        case.hidden.grad = None
+        loss = way()
+        loss.backward()
+        assert case.hidden.grad is not None
+        gradients = [weight.grad.clone() for weight in decoder.parameters() if weight.grad is not None]
+        found.append((loss.detach(), [*gradients, case.hidden.grad.clone()]))
+    case.hidden.requires_grad_(False)
+    (loss, gradients), (expected, expected_gradients) = found
+    apart = [float((a - b).norm() / b.norm()) for a, b in zip(gradients, expected_gradients, strict=True)]
+    tokens, lengths, scores = beam_search(decoder, case.source(), BEAMS, MOST_TOKENS)
+    by_stacks = stacks.StackDecoder(decoder)
+    same, differences = 0, []
+    for row, text in enumerate(case.texts()):
+        beam = stacks.beam_search(by_stacks, text, BEAMS, MOST_TOKENS)
+        found_here = [tokens[row, w, : lengths[row, w]].tolist() for w in range(len(beam))]
+        same += found_here == [tokens_of for _, tokens_of in beam]
+        differences += [abs(float(scores[row, w]) - score) for w, (score, _) in enumerate(beam)]
+    return {
+        "loss": round(float(loss) / len(case.problems), 4),
+        "loss, relative difference": float(f"{abs(loss - expected) / expected:.1e}"),
+        "gradients, largest relative difference": float(f"{max(apart):.1e}"),
+        "problems with the same beams": f"{same} of {len(case.problems)}",
+        "log-probabilities, largest difference": float(f"{max(differences):.1e}"),
+    }
+
+
+def by_turns(ways: dict[str, dict[str, Callable[[], object]]], rounds: int) -> dict[str, dict[str, float]]:
+    """Median seconds of the processor; a first round warms up."""
+    taken: dict[str, dict[str, list[float]]] = {of: {way: [] for way in own} for of, own in ways.items()}
+    for _ in range(rounds + 1):
+        for of, own in ways.items():
+            for way, run in own.items():
+                begun = time.process_time()
+                run()
+                taken[of][way].append(time.process_time() - begun)
+    return {of: {way: median(seconds[1:]) for way, seconds in own.items()} for of, own in taken.items()}
+
+
+def contest(case: Case, rounds: int) -> dict[str, Any]:
+    """Problems a second of both, and how many times faster the package's is."""
+    solver, decoder = case.solver, case.solver.decoder
+    by_stacks = stacks.StackDecoder(decoder)
+    texts = case.texts()
+    leaves = [text._replace(hidden=text.hidden.requires_grad_()) for text in case.texts()]
+
+    def train(loss: Callable[[], Tensor]) -> None:
+        solver.zero_grad()
+        loss().backward()
+
+    def batched() -> Tensor:
+        hidden = case.hidden.detach().requires_grad_()  # as of an encoder, which is to learn as well
+        return case.loss(decoder.read(hidden, case.mask, case.number_at))
+
+    def search() -> None:
+        with torch.no_grad():
+            beam_search(decoder, case.source(), BEAMS, MOST_TOKENS)
+
+    def search_whole() -> None:
+        with torch.no_grad():
+            beam_search(decoder, solver.read(**case.inputs), BEAMS, MOST_TOKENS)
+
+    ways: dict[str, dict[str, Callable[[], object]]] = {
+        "training": {
+            "batched": lambda: train(batched),
+            "by stacks": lambda: train(lambda: case.loss_by_stacks(leaves)),
+            "whole solver": lambda: train(lambda: case.loss(solver.read(**case.inputs))),
+        },
+        "beam search": {
+            "batched": search,
+            "by stacks": lambda: [stacks.beam_search(by_stacks, text, BEAMS, MOST_TOKENS) for text in texts],
+            "whole solver": search_whole,
+        },
+    }
+    seconds = by_turns(ways, rounds)
+    count = len(case.problems)
+    return {
+        "problems a second": {of: {way: round(count / s, 1) for way, s in own.items()} for of, own in seconds.items()},
+        "batched / by stacks": {of: round(own["by stacks"] / own["batched"], 1) for of, own in seconds.items()},
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--batch-size", type=int, default=64)
-    parser.add_argument("--width", type=int, default=384, help="of the states: 384 in MiniLM, 768 in BERT-base")
-    parser.add_argument("--length", type=int, default=60, help="tokens of a text")
-    parser.add_argument("--steps", type=int, default=200, help="of training before, so that trees are of usual size")
+    parser.add_argument(
+        "--widths", type=int, nargs="+", default=[384, 768], help="of the states: MiniLM's, BERT-base's"
+    )
+    parser.add_argument("--layers", type=int, default=2, help="of the encoder")
+    parser.add_argument(
+        "--steps", type=int, default=30, help="of training before: the ratio of beam search depends on them"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="after one that warms up")
     args = parser.parse_args()
 
-    torch.manual_seed(0)
-    told = list(told_equations(load_bank(args.bank)))
-    alphabet = Alphabet.learn(told[:5000])
-    problems = []
-    for text, equation in told:
-        try:
-            problems.append(read_problem(text, equation, alphabet))
-        except EquationError:
-            continue
-        if len(problems) == args.batch_size:
-            break
-    equations = [[alphabet.place(token) for token in problem.equation] for problem in problems]
-    trees = TreeBatch.of([problem.equation for problem in problems], equations)
-    whole = [ends(problem.equation) for problem in problems]
-    decoder = TreeDecoder(args.width, len(alphabet.constants)).eval()  # no dropout: both shall find the same
-    hidden = torch.randn(len(problems), args.length, args.width)
-    most = max(len(problem.values) for problem in problems)
-    number_at = torch.full((len(problems), most), -1)
-    for row, problem in enumerate(problems):
-        number_at[row, : len(problem.values)] = 1 + torch.randperm(args.length - 1)[: len(problem.values)]
-    mask = torch.ones(hidden.shape[:2], dtype=torch.bool)
-    equal = torch.arange(len(alphabet.fixed) + most).expand(len(problems), -1)
-
-    def read() -> Source:
-        return decoder.read(hidden, mask, number_at)
-
-    def batched() -> Tensor:
-        return -decoder(read(), trees, equal)[0].sum()
-
-    def by_stacks() -> Tensor:
-        return loss_by_stacks(decoder, read(), equations, whole)
-
-    optimizer = torch.optim.AdamW(decoder.parameters(), lr=1e-3)
-    for _ in range(args.steps):
-        optimizer.zero_grad()
-        (batched() / len(problems)).backward()
-        optimizer.step()
-    losses = [float(loss().detach()) for loss in (batched, by_stacks)]
-    tokens, lengths, _ = beam_search(decoder, read(), BEAMS, MOST)
-    searched = [row[0][: of[0]] for row, of in zip(tokens.tolist(), lengths.tolist(), strict=True)]
-    same = sum(a == b for a, b in zip(searched, beam_search_by_stacks(decoder, read()), strict=True))
-
-    def train(loss: Callable[[], Tensor]) -> None:
-        decoder.zero_grad()
-        loss().backward()
-
-    ways: dict[str, dict[str, Callable[[], object]]] = {
-        "training": {"batched": lambda: train(batched), "by stacks": lambda: train(by_stacks)},
-        "beam search": {
-            "batched": lambda: beam_search(decoder, read(), BEAMS, MOST),
-            "by stacks": lambda: beam_search_by_stacks(decoder, read()),
-        },
-    }
-    seconds: dict[str, dict[str, list[float]]] = {of: {way: [] for way in own} for of, own in ways.items()}
-    for _ in range(args.rounds + 1):
-        for of, own in ways.items():
-            for way, run in own.items():
-                begun = time.perf_counter()
-                run()
-                seconds[of][way].append(time.perf_counter() - begun)
-    rates = {of: {way: len(problems) / median(taken[1:]) for way, taken in own.items()} for of, own in seconds.items()}
-    result = {
-        "machine": machine(),
-        "batch": len(problems),
-        "nodes of a tree, mean": round(len(trees.token) / len(problems), 1),
-        "loss, batched and by stacks": [round(loss, 4) for loss in losses],
-        "equal trees": f"{same} of {len(problems)}",
-        "problems a second": {of: {way: round(rate, 1) for way, rate in own.items()} for of, own in rates.items()},
-        "batched / by stacks": {of: round(own["batched"] / own["by stacks"], 1) for of, own in rates.items()},
-    }
-    print(json.dumps(result, indent=2))
+    told = list(told_equations(load_bank(args.bank)))[:3000]
+    report: dict[str, Any] = {"machine": machine(), "threads": torch.get_num_threads(), "batch": args.batch_size}
+    for width in args.widths:
+        torch.manual_seed(0)
+        case = case_of(told, args.batch_size, width, args.layers)
+        optimizer = torch.optim.AdamW(case.solver.decoder.parameters(), lr=1e-3)
+        for _ in range(args.steps):
+            optimizer.zero_grad()
+            (case.loss(case.source()) / args.batch_size).backward()
+            optimizer.step()
+        report["nodes of a tree, mean"] = round(len(case.trees.token) / len(case.problems), 1)
+        report["tokens of a text, mean"] = round(float(case.mask.sum(1).float().mean()), 1)
+        report[f"hidden {width}"] = {**compare(case), **contest(case, args.rounds)}
+    print(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":

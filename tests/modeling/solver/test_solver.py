@@ -48,23 +48,24 @@ def test_all_trees_at_once_are_each_tree_by_a_stack(solver: WordProblemSolver) -
     source, decoder = solver.read(**_packed(solver, TEXTS)), solver.decoder
     node = 0
     for row, (problem, of) in enumerate(zip(problems, places, strict=True)):
-        own, behind, total = source.of(torch.tensor([row])), ends(problem.equation), torch.zeros(())
+        own, behind, total = torch.tensor([row]), ends(problem.equation), torch.zeros(())
 
         def meet(goal: torch.Tensor, place: int) -> torch.Tensor:
             """Goal by goal, as the paper tells it; gives the subtree's embedding."""
             nonlocal total
-            context = decoder.context(goal, own)  # noqa: B023
-            total = total + decoder.log_probabilities(goal, context, own)[0, of[place]]  # noqa: B023
-            embedding = own.candidates[:, of[place]]  # noqa: B023
+            context = decoder.context(goal, source, own)  # noqa: B023
+            total = total + decoder.log_probabilities(goal, context, source, own)[0, of[place]]  # noqa: B023
+            token = torch.tensor([of[place]])  # noqa: B023
+            embedding = source.embeddings(own, token)  # noqa: B023
             torch.testing.assert_close(goals[node + place], goal[0])  # noqa: B023
             if problem.equation[place] in OPERATORS:  # noqa: B023
-                left = meet(decoder.left(goal, context, embedding), place + 1)
-                right = decoder.right(decoder.pending(goal, context, embedding), left)
-                embedding = decoder.subtree(embedding, left, meet(right, behind[place + 1]))  # noqa: B023
+                left = meet(decoder.left(goal, context, token, source), place + 1)
+                right = decoder.right(decoder.pending(goal, context, token, source), left)
+                embedding = decoder.subtree(token, left, meet(right, behind[place + 1]), source)  # noqa: B023
             torch.testing.assert_close(subtrees[node + place], embedding[0])  # noqa: B023
             return embedding
 
-        meet(own.root, 0)
+        meet(source.root[own], 0)
         torch.testing.assert_close(found[row], total)
         node += len(of)
 

@@ -9,20 +9,23 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.equations.tree import OPERATORS
+from tqnet.modeling.solver.attention import additive_scores, weighted_sums
+from tqnet.modeling.solver.gates import Gate, ToldGate
 from tqnet.modeling.solver.trees import TreeBatch
 
 
 class Source(NamedTuple):
-    """What a decoder reads of a batch of problems.
+    """What a decoder reads of a batch of problems, and all that it needs only once for the goals of these.
 
     Attributes:
         hidden: [b, t, h], states of the text's tokens.
-        keys: [b, t, h], what the attention compares goals with: computed once for all of a problem's goals.
+        keys: [b, t, h], what the attention compares goals with.
         mask: bool [b, t], real tokens.
         root: [b, h], the first goal.
         candidates: [b, k, h], embeddings of operators, constants, and the problem's numbers, in this order.
-        compared: [b, k, h], what is scored of them: computed once, too.
+        compared: [b, k, h], what is scored of them.
         possible: bool [b, k], those that the problem has.
+        break_up_left, break_up_right, merge: Gates of the decoder that are told operators.
     """
 
     hidden: Tensor
@@ -32,23 +35,14 @@ class Source(NamedTuple):
     candidates: Tensor
     compared: Tensor
     possible: Tensor
+    break_up_left: ToldGate
+    break_up_right: ToldGate
+    merge: ToldGate
 
-    def of(self, problems: Tensor) -> Source:
-        """The rows of some problems, each as often as it is named."""
-        return Source(*(tensor[problems] for tensor in self))
-
-
-class Gate(nn.Module):
-    """sigmoid(W x) * tanh(V x): what all parts of this decoder are made of."""
-
-    def __init__(self, inputs: int, hidden: int):
-        super().__init__()
-        self.both = nn.Linear(inputs, 2 * hidden)
-
-    def forward(self, *parts: Tensor) -> Tensor:
-        """Parts [..., i] side by side -> [..., h]."""
-        gate, content = self.both(torch.cat(parts, -1)).chunk(2, -1)
-        return torch.sigmoid(gate) * torch.tanh(content)
+    def embeddings(self, problem: Tensor, token: Tensor) -> Tensor:
+        """[n, h], of a candidate ``token`` [n] of each ``problem`` [n]."""
+        count = self.candidates.shape[1]
+        return self.candidates.flatten(0, 1).index_select(0, problem * count + token)
 
 
 class TreeDecoder(nn.Module):
@@ -91,46 +85,58 @@ class TreeDecoder(nn.Module):
             number_at: [b, q], token of each of the text's numbers; -1 behind the last.
         """
         numbers = hidden.gather(1, number_at.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1]))
-        fixed = self.fixed.weight.to(hidden.dtype).expand(len(hidden), -1, -1)
-        candidates = torch.cat((fixed, numbers), 1)
-        there = torch.ones(fixed.shape[:2], dtype=torch.bool, device=hidden.device)
+        # NOTE: with dropout, all problems of a batch compare with the same constants, of which the same is left out.
+        fixed = self.fixed.weight.to(hidden.dtype)
+        operators, of_all = fixed[: len(OPERATORS)], (len(hidden), -1, -1)
+        compared = self.candidate(self.dropout(fixed)), self.candidate(self.dropout(numbers))
+        there = torch.ones((len(hidden), len(fixed)), dtype=torch.bool, device=hidden.device)
         return Source(
             hidden=hidden,
-            keys=self.key(hidden),
+            keys=self._keys(hidden, mask),
             mask=mask,
             root=hidden[:, 0],
-            candidates=candidates,
-            compared=self.candidate(self.dropout(candidates)),
+            candidates=torch.cat((fixed.expand(of_all), numbers), 1),
+            compared=torch.cat((compared[0].expand(of_all), compared[1]), 1),
             possible=torch.cat((there, number_at >= 0), 1),
+            break_up_left=self.break_up_left.last_told(operators),
+            break_up_right=self.break_up_right.last_told(operators),
+            merge=self.merge.first_told(operators),
         )
 
-    def context(self, goal: Tensor, source: Source) -> Tensor:
-        """Of goals [n, h], each of the row of ``source`` that has its place -> [n, h]."""
-        energy = self.attention(torch.tanh(self.query(self.dropout(goal))[:, None] + source.keys)).squeeze(-1)
-        weights = energy.float().masked_fill(~source.mask, float("-inf")).softmax(-1).to(source.hidden.dtype)
-        return torch.einsum("nt,nth->nh", weights, source.hidden)
+    def _keys(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """[b, t, h]; zero where texts are padded, which is not computed."""
+        real = mask.flatten().nonzero().squeeze(1)
+        keys = self.key(hidden.flatten(0, 1).index_select(0, real))
+        padded = keys.new_zeros((mask.numel(), keys.shape[1])).index_copy(0, real, keys)
+        return padded.view(*mask.shape, -1)
 
-    def log_probabilities(self, goal: Tensor, context: Tensor, source: Source) -> Tensor:
+    def context(self, goal: Tensor, source: Source, problem: Tensor) -> Tensor:
+        """Of goals [n, h], each of the row ``problem`` [n] of ``source`` -> [n, h]."""
+        energy = additive_scores(self.query(self.dropout(goal)), source.keys, self.attention.weight[0], problem)
+        masked = energy.masked_fill(~source.mask.index_select(0, problem), float("-inf"))
+        return weighted_sums(masked.softmax(-1), source.hidden, problem)
+
+    def log_probabilities(self, goal: Tensor, context: Tensor, source: Source, problem: Tensor) -> Tensor:
         """Of each candidate, float32 [n, k]; minus infinity where the problem has none."""
-        wanted = self.wanted(self.dropout(torch.cat((goal, context), -1)))[:, None]
-        scores = self.score(torch.tanh(wanted + source.compared)).squeeze(-1)
-        return F.log_softmax(scores.float().masked_fill(~source.possible, float("-inf")), -1)
+        wanted = self.wanted(self.dropout(torch.cat((goal, context), -1)))
+        scores = additive_scores(wanted, source.compared, self.score.weight[0], problem)
+        return F.log_softmax(scores.masked_fill(~source.possible.index_select(0, problem), float("-inf")), -1)
 
-    def left(self, goal: Tensor, context: Tensor, operator: Tensor) -> Tensor:
-        """Goals of left operands, [n, h]; ``operator`` [n, h] is its embedding."""
-        return self.left_goal(self.break_up_left(self.dropout(goal), context, operator))
+    def left(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
+        """Goals of left operands, [n, h]; ``operator`` [n] is a token."""
+        return self.left_goal(source.break_up_left(self.dropout(goal), context, told=operator))
 
-    def pending(self, goal: Tensor, context: Tensor, operator: Tensor) -> Tensor:
-        """What a right operand's goal is made of before the left subtree is known, [n, h]."""
-        return self.break_up_right(self.dropout(goal), context, operator)
+    def pending(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
+        """What right operands' goals are made of beside the left subtrees, [n, h]."""
+        return source.break_up_right(self.dropout(goal), context, told=operator)
 
     def right(self, pending: Tensor, left_subtree: Tensor) -> Tensor:
         """Goals of right operands, [n, h]."""
         return self.right_goal(pending, left_subtree)
 
-    def subtree(self, operator: Tensor, left: Tensor, right: Tensor) -> Tensor:
-        """Embedding [n, h] of a subtree, of those of its operator and its operands."""
-        return self.merge(operator, left, right)
+    def subtree(self, operator: Tensor, left: Tensor, right: Tensor, source: Source) -> Tensor:
+        """Embedding [n, h] of a subtree, of its operator [n], a token, and the embeddings of its operands."""
+        return source.merge(left, right, told=operator)
 
     def forward(self, source: Source, trees: TreeBatch, equal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The true trees of a batch.
@@ -142,31 +148,35 @@ class TreeDecoder(nn.Module):
             Log-probability of each node's token or one that is equal to it [n], goals [n, h] and subtree embeddings
             [n, h].
         """
-        nodes = source.candidates[trees.problem, trees.token]
-        subtrees = self._subtrees(nodes, trees)
-        goals, contexts = self._goals(source, nodes, subtrees, trees)
-        log_probabilities = self.log_probabilities(goals, contexts, source.of(trees.problem))
+        subtrees = self._subtrees(source, trees)
+        goals, contexts = self._goals(source, subtrees, trees)
+        log_probabilities = self.log_probabilities(goals, contexts, source, trees.problem)
         same = equal[trees.problem] == equal[trees.problem, trees.token][:, None]
         return log_probabilities.masked_fill(~same, float("-inf")).logsumexp(-1), goals, subtrees
 
-    def _subtrees(self, nodes: Tensor, trees: TreeBatch) -> Tensor:
-        found = nodes
+    def _subtrees(self, source: Source, trees: TreeBatch) -> Tensor:
+        found = source.embeddings(trees.problem, trees.token)
         for height in range(1, int(trees.height.max()) + 1):
             at = (trees.height == height).nonzero().squeeze(1)
-            made = self.subtree(nodes[at], found[trees.left[at]], found[trees.right[at]])
+            left, right = (found.index_select(0, of.index_select(0, at)) for of in (trees.left, trees.right))
+            made = self.subtree(trees.token.index_select(0, at), left, right, source)
             found = found.index_copy(0, at, made.to(found.dtype))
         return found
 
-    def _goals(self, source: Source, nodes: Tensor, subtrees: Tensor, trees: TreeBatch) -> tuple[Tensor, Tensor]:
-        goals = contexts = torch.zeros_like(nodes)
-        at, goal = trees.root, source.root
-        while len(at):
-            context = self.context(goal, source.of(trees.problem[at]))
-            goals = goals.index_copy(0, at, goal.to(goals.dtype))
-            contexts = contexts.index_copy(0, at, context.to(contexts.dtype))
-            inner = trees.left[at] >= 0
-            at, broken_up = at[inner], (goal[inner], context[inner], nodes[at[inner]])
-            left, right = trees.left[at], trees.right[at]
-            goal = torch.cat((self.left(*broken_up), self.right(self.pending(*broken_up), subtrees[left])))
-            at = torch.cat((left, right))
-        return goals, contexts
+    def _goals(self, source: Source, subtrees: Tensor, trees: TreeBatch) -> tuple[Tensor, Tensor]:
+        levels, goals, contexts = [trees.root], [source.root], list[Tensor]()
+        while True:
+            at, goal = levels[-1], goals[-1]
+            context = self.context(goal, source, trees.problem.index_select(0, at))
+            contexts.append(context)
+            inner = (trees.left.index_select(0, at) >= 0).nonzero().squeeze(1)
+            if not len(inner):
+                break
+            at, goal, context = (of.index_select(0, inner) for of in (at, goal, context))
+            operator, left, right = (of.index_select(0, at) for of in (trees.token, trees.left, trees.right))
+            told = subtrees.index_select(0, left)
+            pending = self.pending(goal, context, operator, source)
+            goals.append(torch.cat((self.left(goal, context, operator, source), self.right(pending, told))))
+            levels.append(torch.cat((left, right)))
+        in_order = torch.cat(levels).argsort()
+        return torch.cat(goals).index_select(0, in_order), torch.cat(contexts).index_select(0, in_order)

@@ -21,8 +21,9 @@ class _Hypotheses:
         length: [r], tokens so far.
         goal: [r, h], that is to be met next.
         open: [r], operators that lack an operand: how deep the stack is. -1 where the tree is whole.
+        lacking: [r], those of them whose left operand is under way; the right ones' goals are yet to come.
         operator: [r, d], the stack's operators.
-        pending: [r, d], where that is kept of which the goals of their right operands are made.
+        broken_up: [r, d], where the goals that they broke up are kept, with their contexts.
         left: [r, d], where the embeddings of their left subtrees are kept; -1 where those are not known yet.
     """
 
@@ -31,12 +32,13 @@ class _Hypotheses:
     length: Tensor
     goal: Tensor
     open: Tensor
+    lacking: Tensor
     operator: Tensor
-    pending: Tensor
+    broken_up: Tensor
     left: Tensor
 
     def take(self, rows: Tensor) -> _Hypotheses:
-        return _Hypotheses(*(getattr(self, field.name)[rows] for field in fields(self)))
+        return _Hypotheses(*(getattr(self, field.name).index_select(0, rows) for field in fields(self)))
 
     @property
     def at_end(self) -> Tensor:
@@ -62,7 +64,7 @@ class _Kept:
         return torch.arange(first, self.count, device=self.vectors.device)
 
     def __getitem__(self, places: Tensor) -> Tensor:
-        return self.vectors[places]
+        return self.vectors.index_select(0, places)
 
 
 @torch.no_grad()
@@ -99,7 +101,7 @@ class _Search:
         b, h = source.root.shape
         device = source.root.device
         self.problem = torch.arange(b, device=device).repeat_interleave(beams)
-        self.pending, self.left = _Kept(h, source.root), _Kept(h, source.root)
+        self.broken_up, self.left = _Kept(2 * h, source.root), _Kept(h, source.root)
         r, deepest = b * beams, most // 2 + 1
         counts = torch.zeros(r, dtype=torch.long, device=device)
         stack = torch.full((r, deepest), -1, device=device)
@@ -110,20 +112,19 @@ class _Search:
             length=counts,
             goal=source.root[self.problem],
             open=counts.clone(),
+            lacking=counts.clone(),
             operator=stack,
-            pending=stack.clone(),
+            broken_up=stack.clone(),
             left=stack.clone(),
         )
 
     def step(self, going: Tensor) -> None:
         """The rows ``going`` take one token more, and of each problem the best hypotheses are kept."""
-        now, source = self.now, self.source.of(self.problem[going])
-        contexts = torch.zeros_like(now.goal).index_copy(
-            0, going, self.decoder.context(now.goal[going], source).to(now.goal.dtype)
-        )
-        steps = self.decoder.log_probabilities(now.goal[going], contexts[going], source)
+        now, problem, goal = self.now, self.problem.index_select(0, going), self.now.goal.index_select(0, going)
+        context = self.decoder.context(goal, self.source, problem).to(goal.dtype)
+        steps = self.decoder.log_probabilities(goal, context, self.source, problem)
         # Whoever stands at the end of the room needs a number for each operand that is lacking.
-        no_room = (self.most - now.length < self._lacking() + 3)[going]
+        no_room = self.most - now.length[going] < now.lacking[going] + 3
         steps[:, : len(OPERATORS)].masked_fill_(no_room[:, None], float("-inf"))
         # A tree that is whole stays as it is, in a last column: its own score, once.
         scores = now.score.new_full((len(now.score), steps.shape[1] + 1), float("-inf"))
@@ -135,42 +136,55 @@ class _Search:
         row, token = (begin + best.indices // width).flatten(), (best.indices % width).flatten()
         self.now = now.take(row)
         self.now.score = best.values.flatten()
-        going = ((token < width - 1) & ~self.now.score.isinf()).nonzero().squeeze(1)
-        self._advance(going, token[going], now.goal[row[going]], contexts[row[going]])
+        moving = ((token < width - 1) & ~self.now.score.isinf()).nonzero().squeeze(1)
+        place = torch.empty_like(self.problem).index_copy_(0, going, torch.arange(len(going), device=going.device))
+        came_from = place[row[moving]]
+        self._advance(moving, token[moving], torch.cat((goal, context), -1)[came_from])
 
-    def _lacking(self) -> Tensor:
-        """[r], operands that lack, the next goal's not counted: right ones whose left one is under way."""
-        places = torch.arange(self.now.left.shape[1], device=self.now.open.device)
-        return ((places < self.now.open[:, None]) & (self.now.left < 0)).sum(1)
-
-    def _advance(self, going: Tensor, token: Tensor, goal: Tensor, context: Tensor) -> None:
-        """The rows ``going`` take their tokens; the others stay as they are."""
-        now, decoder = self.now, self.decoder
+    def _advance(self, going: Tensor, token: Tensor, broken_up: Tensor) -> None:
+        """The rows ``going`` take their tokens, having met the goals in ``broken_up`` [n, 2h]; the others stay."""
+        now = self.now
         now.tokens[going, now.length[going]] = token
         now.length[going] += 1
-        embedding = self.source.candidates[self.problem[going], token]
         is_operator = token < len(OPERATORS)
+        inner, leaf = is_operator.nonzero().squeeze(1), (~is_operator).nonzero().squeeze(1)
+        if len(inner):
+            self._open(going[inner], token[inner], broken_up[inner])
+        at, token = going[leaf], token[leaf]
+        lacking = now.lacking[at] > 0
+        now.open[at[~lacking]] = -1  # nobody asks for the embedding of a whole tree
+        at, token = at[lacking], token[lacking]
+        if len(at):
+            self._close(at, self.source.embeddings(self.problem[at], token))
 
-        at = going[is_operator]
-        broken_up = (goal[is_operator], context[is_operator], embedding[is_operator])
-        top = now.open[at]
-        now.operator[at, top] = token[is_operator]
-        now.pending[at, top] = self.pending.add(decoder.pending(*broken_up))
+    def _open(self, at: Tensor, operator: Tensor, broken_up: Tensor) -> None:
+        """The rows ``at`` go on with an operator's left operand."""
+        now, top = self.now, self.now.open[at]
+        now.operator[at, top] = operator
+        now.broken_up[at, top] = self.broken_up.add(broken_up)
         now.left[at, top] = -1
         now.open[at] += 1
-        now.goal[at] = decoder.left(*broken_up).to(now.goal.dtype)
+        now.lacking[at] += 1
+        goal, context = broken_up.chunk(2, -1)
+        now.goal[at] = self.decoder.left(goal, context, operator, self.source).to(now.goal.dtype)
 
-        at, subtree = going[~is_operator], embedding[~is_operator]
-        while len(at):  # each is the embedding of a whole subtree
-            done = now.open[at] == 0
-            now.open[at[done]] = -1
-            at, subtree = at[~done], subtree[~done]
-            top = now.open[at] - 1
-            is_right = now.left[at, top] >= 0
-            left, of, told = at[~is_right], top[~is_right], subtree[~is_right]
-            now.left[left, of] = self.left.add(told)
-            now.goal[left] = decoder.right(self.pending[now.pending[left, of]], told).to(now.goal.dtype)
-            at, top, right = at[is_right], top[is_right], subtree[is_right]
-            now.open[at] -= 1
-            operator = self.source.candidates[self.problem[at], now.operator[at, top]]
-            subtree = decoder.subtree(operator, self.left[now.left[at, top]], right).to(right.dtype)
+    def _close(self, at: Tensor, subtree: Tensor) -> None:
+        """The rows ``at`` have a ``subtree`` [n, h]; they go on with the next right operand."""
+        now = self.now
+        top = now.open[at] - 1
+        left = now.left[at, top]
+        while len(right := (left >= 0).nonzero().squeeze(1)):  # of right operands; with the left ones they are whole
+            row, of = at[right], top[right]
+            merged = self.decoder.subtree(now.operator[row, of], self.left[left[right]], subtree[right], self.source)
+            subtree = subtree.index_copy(0, right, merged.to(subtree.dtype))
+            top = top.index_copy(0, right, of - 1)
+            left = now.left[at, top]
+        now.open[at] = top + 1
+        now.left[at, top] = self.left.add(subtree)
+        now.lacking[at] -= 1
+        # Only now, as many hypotheses do not live to see their right operands; once for those that share an operator.
+        kept, which = now.broken_up[at, top].unique(return_inverse=True)
+        goal, context = self.broken_up[kept].chunk(2, -1)
+        operator = torch.empty_like(kept).index_copy_(0, which, now.operator[at, top])
+        pending = self.decoder.pending(goal, context, operator, self.source).index_select(0, which)
+        now.goal[at] = self.decoder.right(pending, subtree).to(now.goal.dtype)
