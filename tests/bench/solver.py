@@ -204,7 +204,7 @@ def main() -> None:
     )
     parser.add_argument("--layers", type=int, default=2, help="of the encoder")
     parser.add_argument(
-        "--steps", type=int, default=30, help="of training before: the ratio of beam search depends on them"
+        "--steps", type=int, default=200, help="of training before: the ratio of beam search depends on them"
     )
     parser.add_argument("--rounds", type=int, default=5, help="after one that warms up")
     args = parser.parse_args()
