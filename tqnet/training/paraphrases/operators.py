@@ -14,9 +14,10 @@ from accelerate import Accelerator
 
 from tqnet.augment.paraphrase.baselines import LightWords
 from tqnet.augment.paraphrase.deletion import NO_PHRASES, phrases_by
-from tqnet.augment.paraphrase.operators import Operator, Rewrite, select, training_operators
+from tqnet.augment.paraphrase.operators import Operator, Rewrite, evaluation_operators, select, training_operators
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser, Problem
 from tqnet.augment.paraphrase.rewrites import Rewrites
+from tqnet.augment.paraphrase.weights import WordWeights
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.masked_lm import load_masked_lm
@@ -117,7 +118,9 @@ def operators_of(
     asked = {symbol: name for symbol, name in models.items() if symbol in config.operators}
     given = given_rewrites(config, asked, bank.column("stem"))
     known = once("phrases", phrases, NO_PHRASES) if "f5" in config.operators else None
-    chosen = [o for o in training_operators(known, given.get("f1"), given.get("f9")) if o.symbol in config.operators]
+    weights = WordWeights.fit([problem.text for problem in problems]) if "f_c" in config.operators else None
+    every = training_operators(known, given.get("f1"), given.get("f9")) + evaluation_operators(weights)
+    chosen = [operator for operator in every if operator.symbol in config.operators]
     kinds = [select(chosen, label) for label in ("positive", "negative")]
     if not all(kinds):
         raise ConfigError(
