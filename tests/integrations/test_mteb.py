@@ -125,6 +125,7 @@ def test_a_retrieval_task_of_its_own(folder: Path, tmp_path: Path, monkeypatch: 
 
 
 def test_the_command(folder: Path, bank: QuestionBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bank").mkdir()
     bank.save(tmp_path / "bank" / "questions.jsonl")
     own = str(tmp_path / "bank")
     common = ["--model", str(folder), "--bank", own, "--device", "cpu", "--precision", "fp32"]
