@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tqnet.cards import write_probe_card
 from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
 from tqnet.evaluation.stages import Tasks
 from tqnet.files import atomic
@@ -65,6 +66,7 @@ def main(config: ProbeConfig) -> Path:
     results = {"model": StageResult(probe=result)}
     with atomic(out / "results.json") as temporary:
         temporary.write_text(json.dumps(to_dict(results), indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_probe_card(out, config.model, bank, result, render(results, markdown=True))
     print(render(results))
     return out
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from tqnet.commands import (
     augment,
     bench,
+    card,
     check,
     convert,
     duplicates,
@@ -48,6 +49,7 @@ def _is_fault(error: Exception) -> bool:
 
 #: Package that only some commands need -> the extra that brings it.
 _EXTRAS = {
+    "mteb": "mteb",
     "lancedb": "search",
     "pylatexenc": "search",
     "pymilvus": "milvus",
@@ -74,6 +76,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     encode.add,
     evaluate.add,
     bench.add,
+    card.add,
     augment.add,
     rewrite.add,
     perturb.add,

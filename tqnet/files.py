@@ -11,6 +11,9 @@ from pathlib import Path
 #: What a model is read from, of ours or of the transformers library.
 _OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
 
+#: Beside a model, but none of what it is: a folder that gets them later is still the same model.
+FOR_OTHER_LIBRARIES = {"modules.json", "config_sentence_transformers.json"}
+
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
@@ -25,7 +28,8 @@ def atomic(path: Path) -> Iterator[Path]:
 
 def model_files(folder: Path) -> list[Path]:
     """Weights, vocabulary and configuration of the model in ``folder``, in order of name."""
-    return [file for file in sorted(folder.glob("*")) if file.suffix in _OF_A_MODEL]
+    found = (file for file in sorted(folder.glob("*")) if file.suffix in _OF_A_MODEL)
+    return [file for file in found if file.name not in FOR_OTHER_LIBRARIES]
 
 
 def content_digest(path: Path) -> str:

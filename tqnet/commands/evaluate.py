@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands import (
     evaluate_concepts,
+    evaluate_mteb,
     evaluate_pairs,
     evaluate_paraphrase,
     evaluate_ranking,
@@ -44,6 +45,7 @@ def add(subparsers: Subparsers) -> None:
     evaluate_ranking.add(tasks)
     evaluate_pairs.add(tasks)
     evaluate_paraphrase.add(tasks)
+    evaluate_mteb.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:

@@ -14,6 +14,7 @@ from transformers import PreTrainedModel
 from transformers.utils import ModelOutput
 
 from tqnet.modeling.fusion import LastProjection
+from tqnet.modeling.interchange import introduce
 from tqnet.modeling.visual import VisualStream
 
 #: Tokens of each row, text [b] and visual [b] -> row numbers of the parts that pass together, padded to their longest.
@@ -65,10 +66,11 @@ class QuestionEncoder(PreTrainedModel):
         return model
 
     def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Write weights, configuration and processor to ``folder``."""
+        """Write weights, configuration and processor to ``folder``, and what other libraries load it by."""
         super().save_pretrained(folder, *args, **kwargs)
         if self.processor is not None:
             self.processor.save_pretrained(folder)
+        introduce(folder)
 
     def _init_weights(self, module: nn.Module) -> None:
         # By class of the leaf: transformers passes over modules that hold no parameter of their own.

@@ -19,7 +19,7 @@ from tqnet.questions.images import open_image
 
 
 def open_figure(path: str) -> np.ndarray:
-    """The figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish).
+    """The figure in a file as uint8 [H, W, 3] (:func:`figure_array`).
 
     Raises:
         OSError: No image that can be used; the message has the path and the reason.
@@ -27,6 +27,11 @@ def open_figure(path: str) -> np.ndarray:
     image = open_image(path)
     if isinstance(image, str):
         raise OSError(f"{path}: {image}")
+    return figure_array(image)
+
+
+def figure_array(image: Image.Image) -> np.ndarray:
+    """An opened figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
     image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
         image = image.convert("RGBA")

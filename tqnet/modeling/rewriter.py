@@ -26,6 +26,7 @@ from transformers import (
 )
 
 from tqnet.modeling.build import set_dropout
+from tqnet.modeling.interchange import introduce
 
 #: In a model's config.json: it was trained to restore corrupted questions.
 _MARK = "restores_questions"
@@ -47,6 +48,7 @@ class Rewriter:
         """Write what `transformers.AutoModelForSeq2SeqLM` and `transformers.AutoTokenizer` load."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
+        introduce(folder)
 
 
 def is_rewriter(config: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import math
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
+from tqnet.cards.folder import CARD, write_card
 from tqnet.modeling.encoder import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
 from tqnet.training.config import ConfigError, RecipeConfig
@@ -203,10 +205,12 @@ class TrainingLoop:
             raise Interrupted(self._signals.exit_code)
 
     def finish(self) -> Path:
-        """Write the last state where no evaluation chose a best one; returns the model's folder."""
+        """Write the last state where no evaluation chose a best one, and the model's card; returns its folder."""
         folder = self.out / "model"
         if self._evaluate is None:
             self._write_model(folder)
+        if self.accelerator.is_main_process and (self.step_number > self._begun or not (folder / CARD).exists()):
+            self._write_card(folder)
         self.metrics.close()
         self.accelerator.wait_for_everyone()
         log.info("model: %s", folder)
@@ -231,7 +235,7 @@ class TrainingLoop:
             self.best = state["best"]
             self._pace.sums = state["sums"] if self.accelerator.is_main_process else {}
             log.info("resumed at step %d of %d", self.step_number, self.steps)
-        self.resumed, self._identity = resumed is not None, provenance.identity
+        self.resumed, self._begun, self._identity = resumed is not None, self.step_number, provenance.identity
         if self.accelerator.is_main_process:
             self.out.mkdir(parents=True, exist_ok=True)
             sweep(folder)
@@ -277,7 +281,16 @@ class TrainingLoop:
         if self.accelerator.is_main_process:
             temporary = folder.with_name(f".{folder.name}.tmp")
             self.model.save_pretrained(temporary)
+            if (folder / CARD).is_file():
+                shutil.copy2(folder / CARD, temporary / CARD)  # somebody may have written it
             replace_folder(temporary, folder)
+
+    @staticmethod
+    def _write_card(folder: Path) -> None:
+        try:
+            write_card(folder)
+        except (OSError, ValueError) as error:  # the model is there all the same
+            log.warning("no model card: %s", error)
 
     def _stop_unless_finite(self, value: Tensor, what: str, index: Tensor) -> None:
         """End the run before ``value`` reaches the weights; ``index`` are the questions that it comes from."""

@@ -6,6 +6,7 @@ import json
 import platform
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -14,9 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from accelerate import PartialState
+from huggingface_hub import metadata_load
+from yaml import YAMLError
 
 from tqnet.files import content_digest
-from tqnet.libraries import precision
+from tqnet.libraries import machine, precision
 from tqnet.questions import QuestionBank
 from tqnet.training.config import ConfigError, save_config
 
@@ -93,11 +96,38 @@ class Provenance:
         save_config(self.config, out / "config.yaml")
         facts = {
             "command": shlex.join(sys.argv),
+            "recipe": _recipe(self.config),
             "processes": PartialState().num_processes,
+            "machine": machine(),
             "versions": {name: version(name) for name in _LIBRARIES} | {"python": platform.python_version()},
-            "bank": {"name": self.bank.name, "questions": len(self.bank), "fingerprint": self.bank.fingerprint},
+            "bank": {
+                "name": self.bank.name,
+                "questions": len(self.bank),
+                "fingerprint": self.bank.fingerprint,
+                "languages": dict(Counter(language or "" for language in self.bank.column("language"))),
+                "licence": bank_licence(self.settings.get("data", {}).get("bank")),
+            },
+            "start": self.identity["model.start"] if self.settings.get("model", {}).get("start") else None,
         }
         (out / "run.json").write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+
+
+def _recipe(config: Any) -> str:
+    """``finetune/similar.py``: the script that a recipe's settings are of, whether it was called or imported."""
+    script = getattr(sys.modules.get(type(config).__module__), "__file__", None)
+    return "/".join(Path(script).parts[-2:]) if script else type(config).__name__
+
+
+def bank_licence(bank: str | None) -> str | None:
+    """``license`` at the head of README.md beside a bank's questions, as data sets on the Hugging Face Hub have it."""
+    if not bank:
+        return None
+    file = (Path(bank) if Path(bank).is_dir() else Path(bank).parent) / "README.md"
+    try:
+        stated = (metadata_load(file) or {}).get("license")
+    except (OSError, ValueError, YAMLError):
+        return None
+    return str(stated) if stated else None
 
 
 def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,116 @@
+"""Every recipe leaves a card: it says how the model came about, and its code runs as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from huggingface_hub import ModelCard
+from PIL import Image
+
+from tqnet.cards.folder import is_own
+from tqnet.cli import main
+
+ROOT = Path(__file__).parents[2]
+FAST = ["run.max_steps=2", "run.batch_size=8", "model.scratch_layers=1"]
+CODE = re.compile(r"^### (.*?)\n\n```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+
+
+def card_of(run: Any, tmp_path: Path) -> tuple[ModelCard, str]:
+    """It tells no path of this machine."""
+    file = run.out / "model" / "README.md"
+    text = file.read_text(encoding="utf-8")
+    assert is_own(file)
+    assert str(tmp_path) not in text
+    assert str(ROOT) not in text
+    card = ModelCard.load(file)
+    assert card.data.library_name == "tqnet"
+    return card, text
+
+
+def run_code(folder: Path) -> set[str]:
+    """Runs every snippet of a card in one process, in its folder."""
+    Image.new("RGB", (40, 30), "white").save(folder / "figure.png")
+    snippets = dict(CODE.findall((folder / "README.md").read_text(encoding="utf-8")))
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT)}
+    whole = "\n".join(snippets.values())
+    subprocess.run([sys.executable, "-c", whole], cwd=folder, env=environment, check=True, capture_output=True)
+    return set(snippets)
+
+
+def test_an_encoder_with_its_stages(train: Callable[..., Any], tmp_path: Path) -> None:
+    pytest.importorskip("sentence_transformers")
+    first = train("pretrain.mlm", *FAST, out="first")
+    second = train("finetune.similar", *FAST[:2], f"model.start={first.out / 'model'}", out="second")
+    card, text = card_of(second, tmp_path)
+    data = card.data.to_dict()
+    assert data["license"] == "unknown"
+    assert data["pipeline_tag"] == "sentence-similarity"
+    assert data["language"] == ["en", "zh"]
+    assert {"sentence-transformers", "multimodal"} <= set(data["tags"])
+    assert text.index("| masked language modelling | `pretrain/mlm.py` | first | sample | 2 |") < text.index(
+        "| contrast of similar questions (TQ-Net, stage 3) | `finetune/similar.py` | second | sample | 2 |"
+    )
+    assert (
+        "Start: text: random weights and a vocabulary learnt from the bank; figures: resnet10t, random weights." in text
+    )
+    chosen = max((r for r in second.records if "valid/p@5" in r and r["step"]), key=lambda r: r["valid/p@5"])
+    assert f"After step {chosen['step']} of 2" in text
+    assert f"| p@5 | {chosen['valid/p@5']:.4f} | {second.records[0]['valid/p@5']:.4f} |" in text
+    assert re.search(r"- sample, its training questions: \d+; languages: en \d+, zh \d+; licence: not stated", text)
+    assert "start: first" in text
+    assert run_code(second.out / "model") == {"tqnet", "transformers", "sentence-transformers"}
+
+    # A resumed run that has ended writes nothing; a card that somebody changed stays.
+    file = second.out / "model" / "README.md"
+    assert main(["card", str(file.parent), "--license", "apache-2.0"]) == 0
+    stated = file.read_text(encoding="utf-8")
+    assert "license: apache-2.0" in stated
+    again = [*FAST[:2], f"model.start={first.out / 'model'}", "run.resume=true"]
+    train("finetune.similar", *again, out="second")
+    assert file.read_text(encoding="utf-8") == stated
+    file.write_text("# My own\n")
+    train("pretrain.mlm", *FAST, "run.resume=true", out="first")
+    train("finetune.similar", *again, out="second")
+    assert main(["card", str(file.parent)]) == 1
+    assert file.read_text(encoding="utf-8") == "# My own\n"
+    assert main(["card", str(file.parent), "--force"]) == 0
+    assert is_own(file)
+
+
+def test_a_text_model_whose_start_has_gone(train: Callable[..., Any], tmp_path: Path) -> None:
+    first = train("pretrain.mlm", *FAST, "model.visual=null", out="first")
+    assert "None: the last state is kept" in card_of(first, tmp_path)[1]
+    second = train("pretrain.moco", *FAST[:2], "queue=32", f"model.start={first.out / 'model'}", out="second")
+    (first.out / "model").rename(tmp_path / "elsewhere")
+    assert main(["card", str(second.out / "model")]) == 0
+    text = card_of(second, tmp_path)[1]
+    assert "a trained folder, first, which is no longer where it was" in text
+    assert "It reads no figures." in text
+    assert "multimodal" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "said"),
+    [
+        ("finetune.pairs", ["model.visual=null"], "A classifier of pairs of questions, trained with tqnet"),
+        ("pretrain.rewriter", ["decoder_layers=1", "model.scratch_vocab=800"], "A model that rewrites questions"),
+        (
+            "pretrain.quesnet",
+            ["model.architecture=quesnet", "model.scratch_layers=1"],
+            "QuesNetModel.from_pretrained",
+        ),
+    ],
+)
+def test_other_kinds(train: Callable[..., Any], tmp_path: Path, name: str, settings: list[str], said: str) -> None:
+    if name == "pretrain.rewriter":
+        pytest.importorskip("spacy")
+    run = train(name, *FAST, *settings)
+    assert said in card_of(run, tmp_path)[1]
+    assert "tqnet" in run_code(run.out / "model")
