@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 from tqnet.commands.options import whole_number
@@ -43,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.integrations.mteb import TQNetEncoder, similar_questions
 
-    tasks, facts = [], {"command": command(args), "mteb": mteb.__version__}
+    tasks: list[Any] = []
+    facts = {"command": command(args), "mteb": mteb.__version__}
     encoder = TQNetEncoder(args.model, device=args.device, precision=precision(args.precision, args.device))
     if args.bank:
         bank = read_bank(args)
@@ -58,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"--tasks: {error.args[0] if error.args else name}") from None
     out = Path(args.out)
     result = mteb.evaluate(
-        encoder,
+        cast(Any, encoder),  # its protocols are of another signature than its own base class
         tasks,
         encode_kwargs={"batch_size": args.batch_size},
         cache=mteb.ResultCache(out / "mteb"),

@@ -59,7 +59,7 @@ class TQNetEncoder(AbsEncoder):
         self.mteb_model_meta = model_meta(model_name, self.encoder, revision)
 
     @torch.inference_mode()
-    def encode(self, inputs: DataLoader[Any], **_: Any) -> np.ndarray:  # type: ignore[override]
+    def encode(self, inputs: DataLoader[Any], **_: Any) -> np.ndarray:
         """float32 [inputs, h], in order.
 
         Args:
