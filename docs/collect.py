@@ -193,7 +193,7 @@ def _searched(root: Path) -> list[str]:
     sections = []
     for bank in sorted(path for path in root.iterdir() if path.is_dir()):
         sections.append(f"## Search of {bank.name}\n")
-        for part in ("recall", "weights", "concepts", "ranking"):
+        for part in ("recall", "weights", "concepts", "evidence", "ranking"):
             folder = bank / part
             if not (folder / "results.md").is_file():
                 continue
