@@ -48,7 +48,7 @@ def make(folder: Path) -> None:
     for more in (["build", "bank", "--model", "encoder", "--out", "index"], ["export", "index", "exported"]):
         subprocess.run([*index, *more], cwd=folder, check=True, capture_output=True)
     shutil.copytree(folder / "index", folder / "index-damaged")
-    (folder / "index-damaged" / "manifest.json").write_text("{", encoding="utf-8")
+    (folder / "index-damaged" / "index.json").write_text("{", encoding="utf-8")
 
 
 def _banks(folder: Path) -> None:
