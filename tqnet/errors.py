@@ -60,8 +60,11 @@ _WRONG_PATH = {
     errno.ELOOP,
 }
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-#: The same, as libraries in other languages have it: Rust's, Arrow's and torch's.
-_NO_SPACE_TEXT = re.compile(rf"(?:os error|errno) (?:{'|'.join(map(str, _NO_SPACE))})\b|PytorchStreamWriter failed")
+#: The same, as libraries in other languages have it: Rust's, Arrow's, libxml's and torch's.
+_NO_SPACE_TEXT = re.compile(
+    rf"(?:os error|errno) (?:{'|'.join(map(str, _NO_SPACE))})\b"
+    rf"|\bIO_(?:{'|'.join(errno.errorcode[number] for number in _NO_SPACE)})\b|PytorchStreamWriter failed"
+)
 
 
 class Ended(SystemExit):
@@ -102,7 +105,8 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
     if isinstance(error, BrokenPipeError) and _output_is_closed():
         return Ending(NO_READER, None)
     if _out_of_memory(error):
-        return Ending(FAILED, f"out of memory{when_memory_ends and f': lower {when_memory_ends}'} ({first_line(error)})")
+        hint = when_memory_ends and f": lower {when_memory_ends}"
+        return Ending(FAILED, f"out of memory{hint} ({first_line(error)})")
     if (full := _no_space(error)) is not None:
         return Ending(FAILED, f"no space left to write: {full}")
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
@@ -210,6 +214,8 @@ def _keep_traceback(error: BaseException) -> str:
     try:
         file.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
     except OSError:
+        with suppress(OSError):
+            file.unlink(missing_ok=True)
         return ""
     return f"traceback: {file}; "
 

@@ -27,7 +27,7 @@ GROUPS = 60
 
 TEXTS = {
     "sheet.csv": "Task,Solution\nFind x if 2x = 8.,4\nFind y if y + 1 = 3.,2\n",
-    "paraphrases.csv": "original,paraphrase,label\nTom eats 2 apples.,Tom eats two apples.,1\nTom eats 2.,Tom eats.,0\n",
+    "paraphrases.csv": "original,paraphrase,label\nTom eats 2 pens.,Tom eats two pens.,1\nTom eats 2.,Tom eats.,0\n",
     "prose.jsonl": "Chapter 1. Find x.\n",
     "prose.yaml": "Chapter 1: find x: now\n",
     "suite.yaml": "title: One row\nbank: bank\nrows: [{name: words, source: tfidf}]\n",

@@ -1,7 +1,7 @@
 """Every command of ``tqnet`` and every recipe, with all that a user may get wrong about it.
 
-A command is written once, as it works, with names of :mod:`tests.faults.materials` in it; what may be wrong follows from
-what the names are: a bank that is not there, a model of another kind, a place that cannot be written.
+A command is written once, as it works, with names of :mod:`tests.faults.materials` in it; what may be wrong follows
+from what the names are: a bank that is not there, a model of another kind, a place that cannot be written.
 """
 
 from __future__ import annotations

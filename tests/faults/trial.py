@@ -1,4 +1,4 @@
-"""Trying the table of faults: ``python -m tests.faults.trial FOLDER [WORD ..]`` prints what every case said, as JSON lines.
+"""Trying the table of faults; ``python -m docs.faults`` writes what came of it.
 
 The libraries are loaded once. Every case is then a process of its own, by fork, which runs the command as the shell
 would: real output streams, a real SIGINT, a real limit on what may be written.
@@ -6,7 +6,6 @@ would: real output streams, a real SIGINT, a real limit on what may be written.
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import runpy
@@ -17,7 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -40,34 +39,34 @@ class Outcome:
     """What a case did.
 
     Attributes:
-        said: The last line of stderr.
+        said: The last line of stderr; of a call that went well, a note or nothing.
         stderr: All of it; of progress bars the last state.
-        left: Files below the output's folder that should not be there.
+        left: Files that should not be there.
+        right: The code is one of the case's, one line says why, and nothing is left.
     """
 
-    command: str
-    fault: str
-    argv: Sequence[str]
     code: int
     said: str
     stderr: str
     left: list[str]
-    right: bool = True
+    right: bool
 
 
-def outcomes(folder: Path, words: Sequence[str] = ()) -> Iterator[Outcome]:
-    """Tries the cases whose names hold one of ``words``; all without."""
+def outcomes(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[Case, Outcome]]:
+    """Tries the cases whose ids begin with one of ``words``, all without; materials are made in ``folder``."""
     materials.make(folder)
     for case in cases():
-        if not words or any(word in case.id for word in words):
-            yield attempt(case, folder)
+        if not words or case.id.startswith(tuple(words)):
+            yield case, attempt(case, folder)
 
 
 def attempt(case: Case, folder: Path) -> Outcome:
     """One case, in a copy of what it may change."""
     place = Path(tempfile.mkdtemp(dir=folder.parent))
     for name in os.listdir(folder):
-        if name == "index":
+        if (folder / name).is_file():
+            shutil.copy(folder / name, place / name)
+        elif name == "index":
             shutil.copytree(folder / name, place / name)
         else:
             (place / name).symlink_to(folder / name)
@@ -76,14 +75,13 @@ def attempt(case: Case, folder: Path) -> Outcome:
     lines = [line.rpartition("\r")[2].rstrip() for line in stderr.splitlines() if line.strip()]
     left = [file for file in sorted(_files(place) - before) if _half_written(case, file, code)]
     shutil.rmtree(place)
-    outcome = Outcome(case.command, case.fault, case.argv, code, lines[-1] if lines else "", stderr, left)
-    outcome.right = code in case.codes and not left and _is_clear(case, code, lines)
-    return outcome
+    said = (lines[-1] if lines else "").replace(f"{place}/", "").replace(f"{folder}/", "")
+    return Outcome(code, said, stderr, left, code in case.codes and not left and _is_clear(case, code, lines))
 
 
 def _is_clear(case: Case, code: int, lines: list[str]) -> bool:
     """One line says what is wrong, the last; nothing else looks like an error."""
-    if code in (0, 141):
+    if code in (0, 141) or (case.command == "check" and code == 1):  # which reports faults on stdout
         return not any("Traceback" in line or "Error" in line for line in lines)
     recipe = case.command.endswith(".py")
     begins = ("error: ", "interrupted", f"{Path(case.command).name}: error: ") if recipe else ("tqnet",)
@@ -159,6 +157,7 @@ def _be_the_command(case: Case, place: Path, out: int, err: int) -> NoReturn:
         os.dup2(err, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", encoding="utf-8"), os.fdopen(2, "w", 1, encoding="utf-8")
         os.chdir(place)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
         os.environ |= {"TQNET_CACHE": str(place.parent / "cache"), "ACCELERATE_USE_CPU": "true"}
         tempfile.tempdir = str(place)
         if case.how == "full":
@@ -192,25 +191,16 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _interrupt_when_it_writes(place: Path, writes: bool) -> None:
-    """SIGINT as the first file of the output is opened; or, of a command that writes none, as its first file is read."""
+    """SIGINT as the first file of the output is opened or takes its name; of a command that makes none, as it first
+    opens any file."""
     came = [False]
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if came[0] or event != "open" or not isinstance(arguments[0], str | os.PathLike):
+        if came[0] or event not in ("open", "os.rename") or not isinstance(arguments[0], str | os.PathLike):
             return
         path = os.path.abspath(os.fspath(arguments[0]))
-        if path.startswith(str(place.parent)) and (not writes or "OUT" in path):
+        if not writes or (path.startswith(str(place)) and "OUT" in path):
             came[0] = True
             signal.raise_signal(signal.SIGINT)
 
     sys.addaudithook(hook)
-
-
-def main() -> None:
-    folder = Path(sys.argv[1])
-    for outcome in outcomes(folder.absolute() / "materials", sys.argv[2:]):
-        print(json.dumps(asdict(outcome)), flush=True)
-
-
-if __name__ == "__main__":
-    main()
