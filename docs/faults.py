@@ -1,4 +1,4 @@
-"""What every command says of what may be wrong with a call: ``python -m docs.faults`` tries it and writes docs/faults.md.
+"""What every command says of what is wrong with a call: ``python -m docs.faults`` tries it, and writes docs/faults.md.
 
 ``python -m docs.faults WORD ..`` tries the cases whose ``command: fault`` begins with a WORD, and keeps what is known
 of the others; ``--render`` tries none. The table is :mod:`tests.faults.table`.
@@ -86,6 +86,9 @@ def _cell(text: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m docs.faults", description=__doc__)
     parser.add_argument("words", nargs="*", metavar="WORD", help="only cases that begin with it, such as 'encode:'")
+    parser.add_argument(
+        "--materials", metavar="DIR", help="keep there what commands are tried on, and take it from there"
+    )
     parser.add_argument("--render", action="store_true", help="only write the page anew")
     args = parser.parse_args()
     found, wrong = known(), 0
@@ -93,7 +96,7 @@ def main() -> int:
         from tests.faults.trial import outcomes
 
         with tempfile.TemporaryDirectory() as folder:
-            for case, outcome in outcomes(Path(folder) / "materials", args.words):
+            for case, outcome in outcomes(Path(args.materials or f"{folder}/materials").absolute(), args.words):
                 right = "ok   " if outcome.right else "WRONG"
                 print(f"{right} {outcome.code:>3}  {case.id}: {outcome.said}", *outcome.left, flush=True)
                 wrong += not outcome.right

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 
@@ -36,17 +37,24 @@ TEXTS = {
 }
 
 
-def make(folder: Path) -> None:
-    """Write all of it into ``folder``; names are those of :mod:`tests.faults.table`."""
+def make(folder: Path, tqnet: Callable[[list[str]], object] | None = None) -> None:
+    """Write all of it into ``folder``; names are those of :mod:`tests.faults.table`.
+
+    Args:
+        tqnet: Runs the command in this process; by default it is one of its own.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in TEXTS.items():
         (folder / name).write_text(text, encoding="utf-8")
     (folder / "empty").mkdir()
     _banks(folder)
     _models(folder)
-    index = [sys.executable, "-m", "tqnet.cli", "index"]
-    for more in (["build", "bank", "--model", "encoder", "--out", "index"], ["export", "index", "exported"]):
-        subprocess.run([*index, *more], cwd=folder, check=True, capture_output=True)
+    names = [str(folder / name) for name in ("bank", "encoder", "index", "exported")]
+    for arguments in (["build", names[0], "--model", names[1], "--out", names[2]], ["export", *names[2:]]):
+        if tqnet:
+            tqnet(["index", *arguments])
+        else:
+            subprocess.run([sys.executable, "-m", "tqnet.cli", "index", *arguments], check=True, capture_output=True)
     shutil.copytree(folder / "index", folder / "index-damaged")
     (folder / "index-damaged" / "index.json").write_text("{", encoding="utf-8")
 

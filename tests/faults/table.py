@@ -153,9 +153,10 @@ def _wrong(command: str, name: str) -> Iterator[tuple[str, str, tuple[int, ...]]
     if name in MODELS:
         yield f"{name}: not there", "gone/model", (2,)
         yield f"{name}: an empty folder", "empty", (2,)
-        for part in ("weights", "config", "processor"):
+        recipe = command.endswith(".py")  # all of which load it by the same words
+        for part in ("weights",) if recipe else ("weights", "config", "processor"):
             yield f"{name}: damaged {part}", f"{name}-{part}", (2,)
-        for other in MODELS:
+        for other in ("solver", "ranker") if recipe else MODELS:
             if other != name:
                 works = name == "encoder" and other in HOLD_AN_ENCODER
                 yield f"{name}: a {other} instead", other, (0, 2) if works else (2,)

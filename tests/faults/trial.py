@@ -53,8 +53,9 @@ class Outcome:
 
 
 def outcomes(folder: Path, words: Sequence[str] = ()) -> Iterator[tuple[Case, Outcome]]:
-    """Tries the cases whose ids begin with one of ``words``, all without; materials are made in ``folder``."""
-    materials.make(folder)
+    """Tries the cases whose ids begin with one of ``words``, all without; in ``folder`` materials are, or are made."""
+    if not folder.is_dir():
+        materials.make(folder)
     for case in cases():
         if not words or case.id.startswith(tuple(words)):
             yield case, attempt(case, folder)
@@ -76,10 +77,10 @@ def attempt(case: Case, folder: Path) -> Outcome:
     left = [file for file in sorted(_files(place) - before) if _half_written(case, file, code)]
     shutil.rmtree(place)
     said = (lines[-1] if lines else "").replace(f"{place}/", "").replace(f"{folder}/", "")
-    return Outcome(code, said, stderr, left, code in case.codes and not left and _is_clear(case, code, lines))
+    return Outcome(code, said, stderr, left, code in case.codes and not left and is_clear(case, code, lines))
 
 
-def _is_clear(case: Case, code: int, lines: list[str]) -> bool:
+def is_clear(case: Case, code: int, lines: list[str]) -> bool:
     """One line says what is wrong, the last; nothing else looks like an error."""
     if code in (0, 141) or (case.command == "check" and code == 1):  # which reports faults on stdout
         return not any("Traceback" in line or "Error" in line for line in lines)
