@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from tqnet import errors
+from tqnet.libraries import precision
 from tqnet.questions import BankError
 from tqnet.questions.faults import Fault
 from tqnet.training.loop import NonFiniteLossError
@@ -64,7 +65,9 @@ def test_what_is_foreseen(error: BaseException, code: int, message: str, capsys:
     assert re.fullmatch(message, line.removeprefix(begins).rstrip("\n"))
 
 
-@pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("mat1 and mat2\nshapes"), AssertionError(), TypeError("y")])
+@pytest.mark.parametrize(
+    "error", [KeyError("x"), RuntimeError("mat1 and mat2\nshapes"), AssertionError(), TypeError("y")]
+)
 def test_a_fault_of_the_program_is_one_line_and_its_traceback_kept(
     error: Exception, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -84,20 +87,28 @@ def test_an_error_of_a_library_is_not_taken_for_a_message_of_ours() -> None:
         json.loads("[")
     assert errors.ending(of_library.value).unexpected
     with pytest.raises(ValueError, match="none of") as of_ours:
-        from tqnet.libraries import precision
-
         precision("fp17")
     assert errors.ending(of_ours.value) == errors.Ending(2, "precision: 'fp17' is none of auto, fp32, bf16")
 
 
+def test_an_error_of_a_loading_process_is_the_original() -> None:
+    class Broken(torch.utils.data.Dataset[int]):
+        def __len__(self) -> int:
+            return 1
+
+        def __getitem__(self, place: int) -> int:
+            raise KeyError("no such figure")
+
+    with pytest.raises(KeyError) as raised:
+        next(iter(torch.utils.data.DataLoader(Broken(), num_workers=1)))
+    assert errors.ending(raised.value).message == "unexpected KeyError: 'no such figure'"
+
+
 def test_a_full_disk_behind_another_error_is_told() -> None:
     """datasets and others hide it behind a class of their own."""
-    with pytest.raises(RuntimeError) as raised:
-        try:
-            raise OSError(28, os.strerror(28), "cache.arrow")
-        except OSError as error:
-            raise RuntimeError("An error occurred while generating the dataset") from error
-    assert errors.ending(raised.value).message == "no space left to write: cache.arrow: no space left on device"
+    error = caught(RuntimeError("An error occurred while generating the dataset"))
+    error.__cause__ = OSError(28, os.strerror(28), "cache.arrow")
+    assert errors.ending(error).message == "no space left to write: cache.arrow: no space left on device"
 
 
 @pytest.mark.parametrize(("argv", "variable"), [(["--debug"], None), ([], "1")])

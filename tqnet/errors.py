@@ -114,7 +114,7 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
     if isinstance(error, OSError) and error.errno is not None:
         return Ending(CALLED_WRONGLY if error.errno in _WRONG_PATH else FAILED, _of_file(error))
     if not _is_ours(error):
-        return Ending(FAILED, f"unexpected {type(error).__name__}: {first_line(error)}", unexpected=True)
+        return Ending(FAILED, f"unexpected {_named(error)}", unexpected=True)
     from tqnet.questions.faults import BankError
 
     wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, BankError)
@@ -159,9 +159,19 @@ def clear(name: str, argv: Sequence[str], when_memory_ends: Callable[[], str] = 
         raise Ended(end(error, name, when_memory_ends())) from None
 
 
+def _named(error: BaseException) -> str:
+    """Class and message; those of the original where torch tells of one in a process that loads data."""
+    if str(error).startswith("Caught ") and " worker process" in first_line(error):
+        return str(error).strip().splitlines()[-1]
+    return f"{type(error).__name__}: {first_line(error)}"
+
+
 def _of_file(error: OSError) -> str:
     """``file: what is wrong``, as other lines of ours."""
-    said = f"{(error.strerror or type(error).__name__)[:1].lower()}{(error.strerror or type(error).__name__)[1:]}"
+    words = error.strerror or type(error).__name__
+    said = f"{words[:1].lower()}{words[1:]}"
+    if error.errno == errno.EEXIST and error.filename and os.path.isfile(error.filename):
+        said = "is a file, not a folder"  # where a folder was to be made
     files = [str(file) for file in (error.filename, error.filename2) if file is not None]
     return f"{files[0]}: {said}" if files else first_line(error)
 

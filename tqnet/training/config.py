@@ -236,7 +236,7 @@ def _merge(settings: Any, source: str, read: Callable[[], Any]) -> Any:
         if not isinstance(found, DictConfig):
             raise ConfigError(f"{source}: expected settings by name")
         return OmegaConf.merge(settings, found)
-    except YAMLError as error:
+    except (YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
     except OmegaConfBaseException as error:
         key = getattr(error, "full_key", None) or source
