@@ -35,6 +35,7 @@ each in a process of its own. `nothing` is the call as it works, to see that wha
 - **Full disk** is a limit of one byte on a file that a process writes ("file too large"); a disk that is full says "no
   space left on device".
 - **Ctrl-C** is a SIGINT as the output is first opened or takes its name. No file is then left half-written.
+- What is not in the table of a command has not been tried since the table grew.
 - The encoder within a solver or a classifier of pairs is a model like any other, and is taken in place of one.
 """
 

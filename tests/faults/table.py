@@ -123,9 +123,10 @@ def _cases(command: str, argv: tuple[str, ...], nonsense: tuple[str, ...]) -> It
     if command != "serve":  # which would not end
         yield Case(command, "nothing", argv, codes=(0,))
     yield Case(command, "unknown option value", (*argv, *nonsense))
-    for name in dict.fromkeys(word for value in argv for word in _names(value)):
+    own, said = argv[: len(command.split())], argv[len(command.split()) :]  # "index" is a command too
+    for name in dict.fromkeys(word for value in said for word in _names(value)):
         for fault, wrong, codes in _wrong(command, name):
-            yield Case(command, fault, tuple(_replaced(value, name, wrong) for value in argv), codes=codes)
+            yield Case(command, fault, (*own, *(_replaced(value, name, wrong) for value in said)), codes=codes)
     if any("OUT" in value for value in argv):
         shut = tuple(value.replace("OUT", "sheet.csv/OUT") for value in argv)
         yield Case(command, "output where none can be", shut)
@@ -174,7 +175,7 @@ def _names(value: str) -> tuple[str, ...]:
 
 
 def _replaced(value: str, name: str, wrong: str) -> str:
-    """Words that are part of the command itself are no names."""
+    """A word of the call with ``wrong`` where it names ``name``."""
     left, equals, right = value.rpartition("=")
     return f"{left}{equals}{wrong}" if right == name else value
 

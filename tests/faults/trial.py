@@ -39,7 +39,7 @@ class Outcome:
     """What a case did.
 
     Attributes:
-        said: The last line of stderr; of a call that went well, a note or nothing.
+        said: The last line of stderr; nothing of a call that went well.
         stderr: All of it; of progress bars the last state.
         left: Files that should not be there.
         right: The code is one of the case's, one line says why, and nothing is left.
@@ -76,7 +76,7 @@ def attempt(case: Case, folder: Path) -> Outcome:
     lines = [line.rpartition("\r")[2].rstrip() for line in stderr.splitlines() if line.strip()]
     left = [file for file in sorted(_files(place) - before) if _half_written(case, file, code)]
     shutil.rmtree(place)
-    said = (lines[-1] if lines else "").replace(f"{place}/", "").replace(f"{folder}/", "")
+    said = (lines[-1] if lines and code else "").replace(f"{place}/", "").replace(f"{folder}/", "")
     return Outcome(code, said, stderr, left, code in case.codes and not left and is_clear(case, code, lines))
 
 
@@ -98,9 +98,9 @@ def is_clear(case: Case, code: int, lines: list[str]) -> bool:
 
 def _half_written(case: Case, file: str, code: int) -> bool:
     """What is left by a command that failed: temporary files, and results that look whole."""
-    if code in (0, 141):
-        return False
     name = Path(file)
+    if code in (0, 141) or name.suffix == ".lock":  # which is empty
+        return False
     return name.suffix == ".tmp" or name.parent == Path(".") or name.suffix in (".json", ".safetensors", ".npy", ".md")
 
 
