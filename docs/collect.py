@@ -1,4 +1,4 @@
-"""Put what was measured together as docs/results.md: ``python docs/collect.py``."""
+"""Put what was measured together as docs/results.md, a few lines of it in the README: ``python docs/collect.py``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ import json
 from pathlib import Path
 
 HERE = Path(__file__).parent / "results"
+README = Path(__file__).parents[1] / "README.md"
+
+#: Between these, the README has a few of the numbers.
+SUMMARY = "<!-- results: python docs/collect.py -->", "<!-- end of results -->"
+BANKS = ("opl", "openstax", "geometry")
+SHOWN = ("BM25", "start encoder", "MLM", "MoCo", "SCL")
 
 PREFACE = """# Results
 
@@ -166,6 +172,7 @@ MEASURED = {
 def main() -> None:
     _prune(HERE / "tables")
     (HERE.parent / "results.md").write_text(document(), encoding="utf-8")
+    README.write_text(with_summary(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def document() -> str:
@@ -177,6 +184,29 @@ def document() -> str:
         sections += [SEARCH, *searched]
     sections += [SPEED, *_speed(HERE / "speed")]
     return "\n".join(sections)
+
+
+def with_summary(readme: str) -> str:
+    """The README with what the stages of the three banks scored, between its marks."""
+    before, mark, rest = readme.partition(SUMMARY[0])
+    _, end, after = rest.partition(SUMMARY[1])
+    if not (mark and end):
+        raise ValueError(f"README.md: {' .. '.join(SUMMARY)} are not there")
+    return f"{before}{mark}\n\n{_summary(HERE)}\n\n{end}{after}"
+
+
+def _summary(root: Path) -> str:
+    """P@5 of similar questions, bank by bank: by words alone, and stage by stage."""
+    lines = [
+        f"| bank | {' | '.join(SHOWN)} | 95 % interval of the last |",
+        f"|---|{'---:|' * (len(SHOWN) + 1)}",
+    ]
+    for bank in BANKS:
+        stages = json.loads(_text(root / bank / "results.json"))["stages"]
+        found = [stages[name]["similar"]["overall"] for name in SHOWN]
+        cells = [f"{of['precision']:.3f}" for of in found]
+        lines.append(f"| {bank} | {' | '.join(cells)} | {found[-1]['low']:.3f}–{found[-1]['high']:.3f} |")
+    return "\n".join(lines)
 
 
 def _prune(tables: Path) -> None:

@@ -6,15 +6,23 @@ import json
 import re
 import runpy
 import shlex
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from accelerate.commands.launch import launch_command_parser
 
-from tqnet.cli import make_parser
+from docs import architecture, cost, faults
+from tests.faults.table import CALLS, RECIPES, cases
+from tqnet.cli import commands, main, make_parser
 from tqnet.commands.index import with_verb
+from tqnet.questions import Question, QuestionBank
+from tqnet.training.config import parse_config
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
 COLLECT = runpy.run_path(str(DOCS / "collect.py"))
 
 
@@ -33,14 +41,113 @@ def test_scores_that_no_table_names_are_removed(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "scores").iterdir()] == ["one.json"]
 
 
+def test_the_readme_has_the_results_of_today() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme == COLLECT["with_summary"](readme)
+
+
+def test_what_large_banks_cost_follows_from_the_results() -> None:
+    """After a change below docs/results/: python -m docs.cost."""
+    page = cost.PAGE.read_text(encoding="utf-8")
+    assert page == cost.filled(page)
+
+
+def test_the_picture_of_the_architecture_is_drawn() -> None:
+    svg = architecture.as_svg(architecture.draw())
+    assert svg.startswith(b"<?xml")
+    assert svg == architecture.as_svg(architecture.draw())  # to the bit, so that it changes only with its code
+    assert architecture.PICTURE.is_file()
+
+
+def blocks() -> list[str]:
+    """What the documents show as code."""
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    return [block for text in texts for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
+
+
 def shown_commands() -> list[str]:
-    """What the documents tell their readers to type, of ``tqnet`` itself."""
-    texts = [file.read_text(encoding="utf-8") for file in (ROOT / "README.md", *sorted(DOCS.glob("*.md")))]
-    blocks = [block for text in texts for block in re.findall(r"^```\w*\n(.*?)^```", text, re.DOTALL | re.MULTILINE)]
-    lines = [line.partition("  #")[0].strip() for block in blocks for line in block.splitlines()]
-    return [line for line in lines if line.startswith("tqnet ")]
+    """What the documents tell their readers to type, a command on a line."""
+    lines = [line.partition("  #")[0].strip() for block in blocks() for line in block.replace("\\\n", " ").splitlines()]
+    begins = ("tqnet ", "accelerate launch ", "python ", "make ")
+    return list(dict.fromkeys(" ".join(line.split()) for line in lines if line.startswith(begins)))
 
 
-@pytest.mark.parametrize("command", shown_commands())
+@pytest.mark.parametrize("command", [command for command in shown_commands() if command.startswith("tqnet ")])
 def test_commands_are_as_they_are_shown(command: str) -> None:
     make_parser().parse_args(with_verb(shlex.split(command)[1:]))
+
+
+@pytest.mark.parametrize("command", [command for command in shown_commands() if not command.startswith("tqnet ")])
+def test_recipes_are_as_they_are_shown(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The recipe, its configuration and every key exist; what accelerate is told, it knows."""
+    monkeypatch.chdir(ROOT)
+    words = shlex.split(command)
+    if words[0] == "make":
+        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        return
+    if words[0] == "accelerate":
+        launched = launch_command_parser().parse_args(words[2:])
+        script, rest = launched.training_script, launched.training_script_args
+        if launched.module:
+            assert script == "tqnet.cli"
+            make_parser().parse_args(with_verb(rest))
+            return
+    else:
+        script, rest = words[1], words[2:]
+    module = import_module(script.removesuffix(".py").replace("/", "."))
+    kind = getattr(module, module.main.__annotations__["config"])
+    assert isinstance(parse_config(kind, None, rest), kind)
+
+
+def cheap_commands() -> list[str]:
+    """Those that need no model and nothing but a bank."""
+    cheap = ("tqnet check", "tqnet merge", "tqnet augment", "tqnet duplicates")
+    of_any_bank = [command for command in shown_commands() if command.startswith(cheap) and " BANK" in command]
+    return [command for command in of_any_bank if "model" not in command]
+
+
+@pytest.mark.parametrize("command", cheap_commands())
+def test_cheap_commands_run_on_the_sample_bank(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TQNET_CACHE", str(tmp_path_factory.getbasetemp() / "docs-cache"))
+    if "OTHER" in command:
+        QuestionBank.from_questions([Question(id="other", stem="Find $x$.")]).save(tmp_path / "other.jsonl")
+    stand_ins = {"BANK": str(ROOT / "assets" / "sample"), "OTHER": "other.jsonl", "ID": "s0001"}
+    assert main([stand_ins.get(word, word) for word in shlex.split(command)[1:]]) == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        file, _, heading = target.partition("#")
+        if file.startswith(("http:", "https:")):
+            continue
+        linked = page.parent / file if file else page
+        assert linked.exists(), target
+        if heading:
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE)
+            assert heading in {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in headings}, target
+    for module in re.findall(r"`python -m ([\w.]+)", text):
+        assert find_spec(module), module
+
+
+def test_every_page_is_in_the_readme() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [page.name for page in DOCS.glob("*.md") if f"docs/{page.name})" not in readme]
+
+
+def test_the_page_of_faults_is_made_of_what_was_tried() -> None:
+    """After a change: python -m docs.faults."""
+    assert faults.PAGE.read_text(encoding="utf-8") == faults.document(faults.known())
+
+
+def test_every_command_and_every_recipe_is_in_the_table_of_faults() -> None:
+    assert set(CALLS) == set(commands(make_parser()))
+    assert set(RECIPES) == {
+        str(file.relative_to(ROOT)) for of in ("pretrain", "finetune") for file in (ROOT / of).glob("*.py")
+    }
+    tried = faults.known()
+    assert {case.command for case in cases()} == {case.command for case in cases() if case.id in tried}

@@ -96,7 +96,7 @@ def test_nothing_is_half_written(
 
     monkeypatch.setattr(writing, "write_question", fail)
     code = main(["import", str(table), "--out", str(out), "--replace"])
-    assert code == (130 if isinstance(error, KeyboardInterrupt) else 2)
+    assert code == (130 if isinstance(error, KeyboardInterrupt) else 1)
     assert (out / "questions.jsonl").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "in"]
 

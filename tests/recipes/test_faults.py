@@ -53,52 +53,22 @@ def test_a_bank_with_faults(copy_sample: Callable[..., Path], train: Callable[..
         train("pretrain.mlm", f"data.bank={bank}", "data.on_error=skip", "run.max_steps=1")
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (ConfigError("queue: too large"), "queue: too large"),
-        (OSError(28, "No space left on device", "step.pt"), "[Errno 28] No space left on device: 'step.pt'"),
-        (NonFiniteLossError("step 3: the loss"), "step 3: the loss"),
-        (torch.OutOfMemoryError("on the card"), "out of memory: lower run.batch_size, model.max_length"),
-        (
-            RuntimeError("[enforce fail at alloc_cpu.cpp:124] . DefaultCPUAllocator: can't allocate memory: you tried"),
-            "out of memory: lower run.batch_size, model.max_length",
-        ),
-        (MemoryError(), "out of memory: lower run.batch_size"),
-    ],
-)
-def test_clear_errors(
-    error: Exception, message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("TQNET_DEBUG", raising=False)
-    with pytest.raises(SystemExit) as caught, clear_errors():
-        raise error
-    assert caught.value.code == 1
-    written = capsys.readouterr().err
-    assert written.startswith(f"error: {message}")
-    assert written.count("\n") == 1
-    monkeypatch.setenv("TQNET_DEBUG", "1")
-    with pytest.raises(type(error)), clear_errors():
-        raise error
-
-
-def test_an_interruption_before_the_first_step_ends_without_a_word(
+def test_errors_of_a_recipe_name_its_settings(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TQNET_DEBUG", raising=False)
-    with pytest.raises(SystemExit) as caught, clear_errors():
-        raise KeyboardInterrupt
-    assert caught.value.code == 130
-    assert capsys.readouterr().err == ""
-    monkeypatch.setenv("TQNET_DEBUG", "1")
-    with pytest.raises(KeyboardInterrupt), clear_errors():
-        raise KeyboardInterrupt
-
-
-@pytest.mark.parametrize("error", [KeyError(), ValueError("shapes (3,) (4,)"), RuntimeError("mat1 and mat2")])
-def test_a_fault_of_the_program_keeps_its_traceback(error: Exception) -> None:
-    with pytest.raises(type(error)), clear_errors():
-        raise error
+    for error, code, said in (
+        (ConfigError("queue: too large"), 2, "error: queue: too large"),
+        (NonFiniteLossError("step 3: the loss"), 1, "error: step 3: the loss"),
+        (torch.OutOfMemoryError("on the card"), 1, "error: out of memory: lower run.batch_size, model.max_length"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+    ):
+        with pytest.raises(SystemExit) as caught, clear_errors():
+            raise error
+        assert caught.value.code == code
+        written = capsys.readouterr().err
+        assert written.startswith(said)
+        assert written.count("\n") == 1
 
 
 @pytest.mark.parametrize(

@@ -103,17 +103,13 @@ def test_missing_settings_are_named() -> None:
         ("run:\n  epochs: soon\n", r"run\.epochs"),
     ],
 )
-def test_a_wrong_file(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_file(text: str, message: str, tmp_path: Path) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(text)
     with pytest.raises(ConfigError, match=message):
         load_config(Config, [str(file)], GIVEN)
-    with pytest.raises(SystemExit) as caught:
+    with pytest.raises(ConfigError, match=message):
         parse_config(Config, "A recipe.", ["--config", str(file), *GIVEN])
-    assert caught.value.code == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: ")
-    assert error.count("\n") == 1
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,9 +120,8 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         parse_config(Config, None, ["size"])
     assert "'size' is not of the form key=value" in capsys.readouterr().err
-    with pytest.raises(SystemExit):
+    with pytest.raises(ConfigError, match=r"^/nowhere\.yaml: no such configuration$"):
         parse_config(Config, None, ["--config", "/nowhere.yaml"])
-    assert "/nowhere.yaml: no such configuration" in capsys.readouterr().err
     with pytest.raises(SystemExit) as caught:
         parse_config(Config, "A recipe.", ["--help"])
     assert caught.value.code == 0

@@ -12,7 +12,7 @@ import numpy as np
 
 from tqnet.errors import first_line
 from tqnet.files import atomic, content_digest, model_files
-from tqnet.modeling.build import ModelConfig, build_model, load_model
+from tqnet.modeling.build import ModelConfig, build_model, load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
@@ -76,7 +76,8 @@ def shortest_length(sources: Iterable[str]) -> int | None:
             continue
         if not (Path(source) / "config.json").is_file():
             raise FileNotFoundError(f"{source}: no model here (config.json is missing)")
-        lengths.append(TQNetProcessor.from_pretrained(source).max_length)
+        with readable(source):
+            lengths.append(TQNetProcessor.from_pretrained(source).max_length)
     return min(lengths, default=None)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from tqnet.errors import first_line
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.fusion import FusionBlock
@@ -190,19 +192,37 @@ def _given(folder: str, setting: str) -> QuestionEncoder:
         raise FileNotFoundError(f"{setting}: {error}") from error
 
 
-def load_model(folder: str | Path) -> QuestionEncoder:
+@contextmanager
+def readable(folder: str | Path) -> Iterator[None]:
+    """What libraries raise of a model's damaged files is a ValueError that names its folder."""
+    try:
+        yield
+    except SafetensorError as error:  # a plain Exception
+        raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
+
+
+#: Beside the encoder of a ranker (:class:`tqnet.modeling.cross_encoder.CrossEncoder`).
+RANKER = "cross_encoder.json"
+
+
+def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncoder:
     """A trained model, TQ-Net or QuesNet, in fp32, with its processor as ``model.processor``.
+
+    Args:
+        of_ranker: The encoder within a ranker, which is not to be taken for one of questions.
 
     Raises:
         FileNotFoundError: The folder holds none.
-        ValueError: Its weights are damaged.
+        ValueError: It is damaged, of another kind, or a ranker.
     """
     if not (Path(folder) / "config.json").is_file():
         raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
-    try:
+    if not of_ranker and (Path(folder) / RANKER).is_file():
+        raise ValueError(f"{folder}: a ranker, which reads questions two by two and has no vectors of one")
+    with readable(folder):
         model = AutoModel.from_pretrained(folder, dtype=torch.float32)
-    except SafetensorError as error:  # a plain Exception
-        raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
     if not isinstance(model, QuestionEncoder):
         raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of {', '.join(_NEW)}")
     return model

@@ -16,13 +16,13 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from tqnet.files import atomic
-from tqnet.modeling.build import load_model
+from tqnet.modeling.build import RANKER, load_model
 from tqnet.modeling.encode import CellCache, accelerator
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import Question
 from tqnet.search.evidence import EVIDENCE
 
-_HEAD, _SETTINGS = "cross_encoder.safetensors", "cross_encoder.json"
+_HEAD, _SETTINGS = "cross_encoder.safetensors", RANKER
 
 
 _OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
@@ -130,7 +130,7 @@ class CrossEncoder(nn.Module):
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{folder / _SETTINGS}: {_OTHER}") from None
-        cross = cls(load_model(folder), length, searched_by)
+        cross = cls(load_model(folder, of_ranker=True), length, searched_by)
         try:
             cross.head.load_state_dict(load_file(folder / _HEAD))
         except (SafetensorError, RuntimeError, FileNotFoundError):  # other names, other shapes, no file

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from tqnet.modeling.build import load_model
+from tqnet.modeling.build import load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
@@ -150,11 +150,14 @@ class PairClassifier(nn.Module):
         folder = Path(folder)
         if not (folder / _SHAPE).is_file() or not (folder / _WEIGHTS).is_file():
             raise FileNotFoundError(f"{folder}: no pair classifier here; finetune/pairs.py makes one, in RUN/model")
-        shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
-        if (shape["relations"], shape["features"]) != (list(RELATIONS), list(FEATURES)):
+        with readable(folder / _SHAPE):
+            shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
+            kinds = (shape["relations"], shape["features"])
+        if kinds != (list(RELATIONS), list(FEATURES)):
             raise ValueError(f"{folder}: this pair classifier was made by another version of tqnet; train it anew")
         classifier = cls(load_model(str(folder)), shape["hidden"], shape["dropout"], frozen)
-        classifier.head.load_state_dict(load_file(folder / _WEIGHTS))
+        with readable(folder / _WEIGHTS):
+            classifier.head.load_state_dict(load_file(folder / _WEIGHTS))
         return classifier.eval()
 
 

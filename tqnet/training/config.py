@@ -7,7 +7,6 @@ import dataclasses
 import inspect
 import math
 import re
-import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from tqnet.errors import DEBUG, DEBUG_VARIABLE
 from tqnet.modeling.build import ModelConfig
 from tqnet.questions import QuestionBank, load_bank
 from tqnet.questions.modalities import SHOWN, show
@@ -236,7 +236,7 @@ def _merge(settings: Any, source: str, read: Callable[[], Any]) -> Any:
         if not isinstance(found, DictConfig):
             raise ConfigError(f"{source}: expected settings by name")
         return OmegaConf.merge(settings, found)
-    except YAMLError as error:
+    except (YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{source}: not YAML: {' '.join(str(error).split())}") from error
     except OmegaConfBaseException as error:
         key = getattr(error, "full_key", None) or source
@@ -244,7 +244,12 @@ def _merge(settings: Any, source: str, read: Callable[[], Any]) -> Any:
 
 
 def parse_config(kind: type[C], description: str | None, argv: list[str] | None = None) -> C:
-    """Configuration of a recipe from its command line; ends with a message and code 2 where it is wrong."""
+    """Configuration of a recipe from its command line.
+
+    Raises:
+        ConfigError: As :func:`load_config`.
+        SystemExit: From argparse: 2 where it is no command line of a recipe, 0 after ``--help``.
+    """
     parser = argparse.ArgumentParser(
         description=description,
         epilog="settings and defaults:\n" + _describe(kind()),
@@ -252,15 +257,12 @@ def parse_config(kind: type[C], description: str | None, argv: list[str] | None 
     )
     parser.add_argument("--config", action="append", default=[], metavar="YAML", help="may be given repeatedly")
     parser.add_argument("settings", nargs="*", metavar="key=value", help="e.g. run.epochs=3 optim.lr=1e-4")
+    parser.add_argument(DEBUG, action="store_true", help=f"show the traceback of an error, as {DEBUG_VARIABLE}=1 does")
     arguments = parser.parse_intermixed_args(argv)
     for setting in arguments.settings:
         if "=" not in setting:
             parser.error(f"{setting!r} is not of the form key=value")
-    try:
-        return load_config(kind, arguments.config, arguments.settings)
-    except ConfigError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    return load_config(kind, arguments.config, arguments.settings)
 
 
 def save_config(config: Any, path: Path) -> None:

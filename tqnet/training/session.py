@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -19,8 +17,9 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 from torch import Tensor
 
+from tqnet import errors
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.libraries import out_of_memory, precision, quiet
+from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
@@ -33,7 +32,6 @@ from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.launch import follow_launcher, start_missing_processes
-from tqnet.training.loop import NonFiniteLossError
 from tqnet.training.optim import freeze_streams
 
 log = logging.getLogger(__name__)
@@ -245,33 +243,10 @@ def settings_at_fault() -> Iterator[None]:
         raise ConfigError(str(error)) from error
 
 
-@contextmanager
-def clear_errors() -> Iterator[None]:
-    """Expected errors of a recipe end it with one clear line and code 1, out of memory with what to lower; Ctrl-C
-    before the first step ends it with code 130.
-
-    Any other error is a fault of the program and keeps its traceback; TQNET_DEBUG=1 shows that of every error.
-    """
-    expected = (BankError, ConfigError, NonFiniteLossError, OSError, ImportError, RuntimeError, MemoryError)
-    try:
-        yield
-    except (KeyboardInterrupt, *expected) as error:
-        if os.environ.get("TQNET_DEBUG", "0") not in ("", "0"):
-            raise
-        if isinstance(error, KeyboardInterrupt):
-            raise SystemExit(128 + signal.SIGINT) from None
-        if out_of_memory(error):
-            _end(
-                f"out of memory: lower run.batch_size, model.max_length, model.image_size or model.max_images ({error})"
-            )
-        if isinstance(error, RuntimeError) and not isinstance(error, NonFiniteLossError):
-            raise
-        _end(str(error))
-
-
-def _end(message: str) -> None:
-    print(f"error: {message}", file=sys.stderr)
-    raise SystemExit(1) from None
+def clear_errors() -> AbstractContextManager[None]:
+    """Errors of a recipe end it with one line (:mod:`tqnet.errors`), out of memory with what to lower."""
+    to_lower = "run.batch_size, model.max_length, model.image_size or model.max_images"
+    return errors.clear("", sys.argv[1:], lambda: to_lower)
 
 
 def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) -> np.ndarray:

@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from tqnet.equations.problems import Alphabet, named, value_of
 from tqnet.equations.tree import EquationError, Prefix, evaluate, number
-from tqnet.modeling.build import load_model
+from tqnet.modeling.build import load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import QuestionLike, as_question
 from tqnet.modeling.solver.decoder import Source, TreeDecoder
@@ -200,8 +200,9 @@ def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
     folder = Path(folder)
     if not is_solver(folder) or not (folder / _WEIGHTS).is_file():
         raise FileNotFoundError(f"{folder}: no solver here; finetune/solver.py makes one, in RUN/model")
-    shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
-    alphabet = Alphabet(tuple(shape["constants"]), shape["most"])
+    with readable(folder / _SHAPE):
+        shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
+        alphabet = Alphabet(tuple(shape["constants"]), shape["most"])
     solver = WordProblemSolver(load_model(folder), alphabet, shape["dropout"])
     try:
         solver.decoder.load_state_dict(load_file(folder / _WEIGHTS))
