@@ -161,22 +161,6 @@ def test_a_bank_without_splits_and_with_difficulty_alone(
     assert "the heads have no knowledge points" in capsys.readouterr().err
 
 
-def test_exports_of_platforms_are_imported_and_predicted(model_with_heads: str, tmp_path: Path) -> None:
-    """Tables, nested lists, MathML, figures within the file, missing answers: all the road through commands."""
-    pytest.importorskip("lxml")
-    from tests.questions.importers.generators import awkward_quiz, qti2_package, qti3_package
-
-    (tmp_path / "quiz.xml").write_text(awkward_quiz(), encoding="utf-8")
-    sources = [tmp_path / "quiz.xml", qti2_package(tmp_path / "two.zip"), qti3_package(tmp_path / "three.zip")]
-    for source in sources:
-        bank, out = tmp_path / f"bank-{source.stem}", tmp_path / f"{source.stem}.jsonl"
-        assert main(["import", str(source), "--out", str(bank)]) == 0
-        assert main(["predict", "--model", model_with_heads, "--bank", str(bank), "--out", str(out), *FAST]) == 0
-        records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
-        assert [record["id"] for record in records] == QuestionBank.load(bank).ids
-        assert all(record["knowledge"][0]["concepts"][0]["probability"] > 0 for record in records)
-
-
 def shown_commands() -> list[str]:
     text = (ROOT / "docs" / "predict.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)

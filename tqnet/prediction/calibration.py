@@ -90,8 +90,9 @@ def calibrate_level(
     new = unseen / max(1, unseen + len(rows))
     target = found[:, own].argmax(axis=1)[rows]
     families = tree.families[own]
-    siblings = families[None, :] == families[target][:, None]  # of each question, the family of its own concept
-    competing = siblings.sum(axis=1) > 1
+    # Of each question, the family of its own concept.
+    siblings: npt.NDArray[np.bool_] = np.equal(families[None, :], families[target][:, None])
+    competing: npt.NDArray[np.bool_] = np.asarray(siblings.sum(axis=1) > 1)
     if not competing.any():
         return LevelCalibration((1.0 / len(evidence),) * len(evidence), new=new, loss=0.0)
     rows, target, siblings = rows[competing], target[competing], siblings[competing]
