@@ -102,7 +102,7 @@ def score_knowledge(
             [[names[i] in truth[row] for i in best] for row, best in zip(rows, order, strict=True)], dtype=bool
         )
         likeliest = of_level.max(axis=1).astype(np.float64)
-        found[level] = LevelScores(likeliest, hits[:, 0], hits.any(axis=1), [groups[row] for row in rows])
+        found[level] = LevelScores(likeliest, hits[:, 0], np.asarray(hits.any(axis=1)), [groups[row] for row in rows])
     return found
 
 

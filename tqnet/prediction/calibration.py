@@ -91,8 +91,8 @@ def calibrate_level(
     target = found[:, own].argmax(axis=1)[rows]
     families = tree.families[own]
     # Of each question, the family of its own concept.
-    siblings: npt.NDArray[np.bool_] = np.equal(families[None, :], families[target][:, None])
-    competing: npt.NDArray[np.bool_] = np.asarray(siblings.sum(axis=1) > 1)
+    siblings = families[None, :] == families[target][:, None]
+    competing = siblings.sum(axis=1) > 1
     if not competing.any():
         return LevelCalibration((1.0 / len(evidence),) * len(evidence), new=new, loss=0.0)
     rows, target, siblings = rows[competing], target[competing], siblings[competing]
@@ -115,7 +115,7 @@ def _ends(chance: FloatMatrix) -> Evidence:
 def _reached(tree: ConceptTree, own: IntArray, found: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Whether a question has the parent of a node, ``[questions, own]``; labelled ones have that of the first level."""
     parents = tree.parents[own]
-    labelled = found.any(axis=1)[:, None]
+    labelled = np.asarray(found.any(axis=1))[:, None]
     return np.where(parents < 0, labelled, found[:, np.maximum(parents, 0)])
 
 

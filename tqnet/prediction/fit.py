@@ -149,8 +149,9 @@ def fit_heads(
         with _progress(fit_count(train.knowledge), "fit knowledge", show_progress) as bar:
             knowledge = fit_knowledge_head(train, valid, step=bar.update, **sources)
     if data.difficulty is not None:
-        own = {name: value for name, value in sources.items() if name != "neighbours"}
-        difficulty = fit_difficulty_head(*data.rated(vectors), **own)
+        rated, held_out = data.rated(vectors)
+        read = {name: value for name, value in sources.items() if name != "neighbours"}
+        difficulty = fit_difficulty_head(rated, held_out, **read)
     return knowledge, difficulty
 
 

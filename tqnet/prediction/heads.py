@@ -87,11 +87,16 @@ class Heads:
             raise HeadsError(f"{folder}: no heads here ({_FACTS} is missing)")
         try:
             facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
-            made = {
-                name: kind.load(facts[name], load_file(folder / f"{name}.safetensors")) if facts[name] else None
-                for name, kind in (("knowledge", KnowledgeHead), ("difficulty", DifficultyHead))
+            tensors = {
+                name: load_file(folder / f"{name}.safetensors") for name in ("knowledge", "difficulty") if facts[name]
             }
-            return cls(facts["model"], facts["fingerprint"], made["knowledge"], made["difficulty"], facts["facts"])
+            return cls(
+                facts["model"],
+                facts["fingerprint"],
+                KnowledgeHead.load(facts["knowledge"], tensors["knowledge"]) if "knowledge" in tensors else None,
+                DifficultyHead.load(facts["difficulty"], tensors["difficulty"]) if "difficulty" in tensors else None,
+                facts["facts"],
+            )
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise HeadsError(f"{folder}: these heads cannot be read: {type(error).__name__}: {error}") from error
 
