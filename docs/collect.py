@@ -78,6 +78,12 @@ BANK=opl` puts it here. Of the paper's contestants OVSM is left out: its similar
 that people made for it, beside a vector space of words, which exact text (BM25) and TF-IDF have here.
 """
 
+PREDICTION = """# Prediction
+
+Knowledge points by heads on frozen vectors ([how](predict.md)), beside logistic regression on TF-IDF along the same
+hierarchy, tuned and calibrated in the same way. Everything was chosen on `valid`.
+"""
+
 SPEED = """# Speed and memory
 
 On two processor cores, the contestants of a comparison by turns in one run. bf16 is the default with AMX, and with
@@ -182,6 +188,8 @@ def document() -> str:
         sections += [TABLES, *tables]
     if searched := _searched(HERE / "search"):
         sections += [SEARCH, *searched]
+    if predicted := _predicted(HERE / "predict"):
+        sections += [PREDICTION, *predicted]
     sections += [SPEED, *_speed(HERE / "speed")]
     return "\n".join(sections)
 
@@ -230,6 +238,17 @@ def _searched(root: Path) -> list[str]:
             pictures = [f"![{file.stem}]({file.relative_to(HERE.parent)})\n" for file in sorted(folder.glob("*.png"))]
             notes = [f"{_text(folder / 'notes.md')}\n"] if (folder / "notes.md").is_file() else []
             sections += [f"### {part}\n\n{_text(folder / 'results.md')}\n", *pictures, *notes]
+    return sections
+
+
+def _predicted(root: Path) -> list[str]:
+    """A section for every bank, with its tables a level lower, its notes and its picture."""
+    sections = []
+    for folder in sorted(path.parent for path in root.glob("*/results.md")):
+        sections.append(f"## Prediction on {folder.name}\n\n{_text(folder / 'results.md')}\n")
+        if (folder / "notes.md").is_file():
+            sections.append(f"{_text(folder / 'notes.md')}\n")
+        sections += [f"![{file.stem}]({file.relative_to(HERE.parent)})\n" for file in sorted(folder.glob("*.png"))]
     return sections
 
 

@@ -2,7 +2,8 @@
 
     python finetune/probe.py data.bank=assets/sample model=runs/demo/scl/model out=runs/demo/probe
 
-One classifier per level of the hierarchy, its regularisation chosen on ``valid``; the classifiers are saved.
+One classifier per level of the hierarchy, its regularisation chosen on ``valid``; the classifiers are saved. What
+``tqnet predict`` reads are the heads of ``finetune/heads.py``.
 """
 
 from __future__ import annotations

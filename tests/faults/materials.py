@@ -12,6 +12,8 @@ from pathlib import Path
 
 import torch
 
+from finetune.heads import HeadsConfig
+from finetune.heads import main as heads
 from tests import tiny_seq2seq
 from tqnet.equations import Alphabet
 from tqnet.modeling.build import ModelConfig, build_model
@@ -19,6 +21,7 @@ from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.modeling.solver import WordProblemSolver
 from tqnet.questions import QuestionBank
+from tqnet.training.config import DataConfig
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "assets" / "sample"
@@ -89,6 +92,9 @@ def _models(folder: Path) -> None:
     plain = ModelConfig(**tiny, vocabulary_min_count=0, visual=None, fusion="none", max_length=96)
     WordProblemSolver(build_model(plain, texts)[0], Alphabet(("1",))).save_pretrained(folder / "solver")
     tiny_seq2seq.save("rewriter", folder / "rewriter")
+    heads(HeadsConfig(DataConfig(str(folder / "bank")), str(folder / "encoder"), str(folder / "heads")))
+    shutil.copytree(folder / "heads", folder / "heads-damaged")
+    (folder / "heads-damaged" / "heads.json").write_text("{", encoding="utf-8")
     for kind in ("encoder", "ranker", "pairs-model", "solver", "rewriter"):
         for name, spoil in (("weights", _cut), ("config", _cut_config), ("processor", _cut_processor)):
             spoilt = folder / f"{kind}-{name}"

@@ -32,6 +32,7 @@ CALLS = {
     "evaluate ranking": "index tiny=ranker --out OUT",
     "evaluate pairs": "--model pairs-model --pairs pairs.jsonl",
     "evaluate paraphrase": "tiny=encoder --pairs paraphrases.csv --out OUT",
+    "evaluate predict": "tiny=heads --bank bank --out OUT",
     "evaluate mteb": "--model encoder --bank bank --out OUT",
     "bench": "--suite suite.yaml --bank bank --out OUT",
     "augment": "bank",
@@ -48,6 +49,7 @@ CALLS = {
     "index restore": "exported --out OUT",
     "search": "index --text 'Find $x$ if $2x = 8$.' --ranker ranker",
     "score": "--model encoder --pairs paraphrases.csv --no-explain --out OUT.jsonl",
+    "predict": "--model heads --bank bank --out OUT.jsonl",
     "prototypes": "problems.jsonl --out OUT.jsonl",
     "solve": "--model solver --bank problems.jsonl --out OUT.jsonl",
     "serve": "index --port 0",
@@ -77,6 +79,7 @@ RECIPES = {
     "finetune/paraphrase.py": f"{_STARTED.replace('=bank', '=problems.jsonl')} data.valid_pairs=paraphrases.csv",
     "finetune/solver.py": f"{_STARTED.replace('=bank', '=problems.jsonl')} choose=false min_count=1",
     "finetune/probe.py": "data.bank=bank model=encoder out=OUT",
+    "finetune/heads.py": "data.bank=bank model=encoder out=OUT",
 }
 
 BANKS = ("bank", "problems.jsonl", "more.jsonl")
@@ -114,7 +117,7 @@ def cases() -> Iterator[Case]:
     for command, arguments in CALLS.items():
         yield from _cases(command, (*command.split(), *shlex.split(arguments)), _nonsense(parsers[command]))
     for recipe, settings in RECIPES.items():
-        wrong = ("precision=fp17",) if recipe == "finetune/probe.py" else ("run.epochs=soon",)
+        wrong = ("precision=fp17",) if recipe in ("finetune/probe.py", "finetune/heads.py") else ("run.epochs=soon",)
         yield from _cases(recipe, (recipe, *settings.split()), wrong)
         yield Case(recipe, "unknown setting", (recipe, *settings.split(), "run.epoch=3"))
         yield Case(recipe, "configuration that is not there", (recipe, "--config", "gone.yaml"))
@@ -168,12 +171,17 @@ def _wrong(command: str, name: str) -> Iterator[tuple[str, str, tuple[int, ...]]
         yield f"{name}: an empty folder", "empty", (2,)
         yield f"{name}: a bank", "bank", (2,)
         yield f"{name}: damaged manifest", "index-damaged", (2,)
+    if name == "heads":
+        yield f"{name}: not there", "gone/heads", (2,)
+        yield f"{name}: an empty folder", "empty", (2,)
+        yield f"{name}: a model without heads", "encoder", (2,)
+        yield f"{name}: damaged", "heads-damaged", (2,)
 
 
 def _names(value: str) -> tuple[str, ...]:
     """Those of the materials in a word of the call: ``encoder``, ``tiny=encoder`` or ``model.start=encoder``."""
     name = value.rpartition("=")[2]
-    return (name,) if name in (*BANKS, *FILES, *MODELS, "index", "exported") else ()
+    return (name,) if name in (*BANKS, *FILES, *MODELS, "heads", "index", "exported") else ()
 
 
 def _replaced(value: str, name: str, wrong: str) -> str:

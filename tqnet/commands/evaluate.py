@@ -13,6 +13,7 @@ from tqnet.commands import (
     evaluate_mteb,
     evaluate_pairs,
     evaluate_paraphrase,
+    evaluate_predict,
     evaluate_ranking,
     evaluate_recall,
 )
@@ -46,6 +47,7 @@ def add(subparsers: Subparsers) -> None:
     evaluate_pairs.add(tasks)
     evaluate_paraphrase.add(tasks)
     evaluate_mteb.add(tasks)
+    evaluate_predict.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:

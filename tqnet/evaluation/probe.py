@@ -167,13 +167,15 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     own = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
     units = question_units(bank)
     if not has_splits(bank):
-        return _draw(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
+        return draw_by_group(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
     if not len(own["valid"]):
-        own |= _draw(units, own["train"], {"valid": valid}, seed)
+        own |= draw_by_group(units, own["train"], {"valid": valid}, seed)
     return own
 
 
-def _draw(units: Sequence[str], indices: IntArray, shares: Mapping[str, float], seed: int) -> dict[str, IntArray]:
+def draw_by_group(
+    units: Sequence[str], indices: IntArray, shares: Mapping[str, float], seed: int
+) -> dict[str, IntArray]:
     """Deal whole units out to the named parts until each holds its share; what is left is ``train``."""
     names, codes = np.unique([units[i] for i in indices], return_inverse=True)
     order = np.random.default_rng(seed).permutation(len(names))

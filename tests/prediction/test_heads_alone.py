@@ -1,0 +1,149 @@
+"""The heads on synthetic data: consistency, calibration, coverage, and that they come back from disk as they were."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tqnet.prediction.calibration import LevelCalibration, calibrate_level
+from tqnet.prediction.difficulty import RatedQuestions, fit_difficulty_head
+from tqnet.prediction.heads import Heads, HeadsError
+from tqnet.prediction.knowledge import KnowledgeHead, LabelledQuestions, fit_knowledge_head
+from tqnet.prediction.tree import STOP, ConceptTree
+
+PATHS = [("A", "x", "1"), ("A", "x", "2"), ("A", "y"), ("B", "x", "1"), ("B", "z", "3"), ("B", "z")]
+
+
+def questions(count: int, seed: int, several: bool) -> LabelledQuestions:
+    """Vectors and words that say, not always, which of ``PATHS`` a question has."""
+    rng = np.random.default_rng(seed)
+    centres = np.random.default_rng(99).normal(size=(len(PATHS), 12))
+    own = [rng.choice(len(PATHS), size=rng.integers(1, 4) if several else 1, replace=False) for _ in range(count)]
+    vectors = np.stack([centres[chosen].mean(axis=0) for chosen in own]) + rng.normal(size=(count, 12))
+    texts = [" ".join(f"word{'abcdef'[i]}" for i in chosen if rng.random() < 0.5) + " find" for chosen in own]
+    return LabelledQuestions(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in own])
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["one", "several"])
+def head(request: pytest.FixtureRequest) -> KnowledgeHead:
+    return fit_knowledge_head(questions(240, 0, request.param), questions(150, 1, request.param))
+
+
+def test_probabilities_agree_along_the_hierarchy(head: KnowledgeHead) -> None:
+    asked = questions(60, 2, head.tree.multi_label)
+    chance = head.predict(asked.vectors, asked.texts)
+    assert ((chance >= 0) & (chance <= 1)).all()
+    below = np.flatnonzero(head.tree.parents >= 0)
+    assert (chance[:, below] <= chance[:, head.tree.parents[below]]).all()
+    if not head.tree.multi_label:
+        for level in (1, 2, 3):
+            assert (chance[:, head.tree.levels == level].sum(axis=1) <= 1 + 1e-5).all()
+    likeliest = chance[:, head.tree.concepts(1)].argmax(axis=1)
+    names = [head.tree.nodes[i][0] for i in head.tree.concepts(1)]
+    hits = [names[i] in {path[0] for path in paths} for i, paths in zip(likeliest, asked.knowledge, strict=True)]
+    assert np.mean(hits) > 0.8
+
+
+def test_a_head_comes_back_as_it_was(head: KnowledgeHead, tmp_path: Path) -> None:
+    asked = questions(30, 3, head.tree.multi_label)
+    Heads("there", "f" * 16, head, None, {"bank": "b"}).save(tmp_path / "heads")
+    Heads("there", "f" * 16, head, None, {"bank": "c"}).save(tmp_path / "heads")  # takes the place of the other
+    back = Heads.load(tmp_path / "heads")
+    assert [path.name for path in tmp_path.iterdir()] == ["heads"]
+    assert back.facts == {"bank": "c"}
+    assert back.difficulty is None
+    assert back.knowledge is not None
+    expected = head.predict(asked.vectors, asked.texts)
+    np.testing.assert_allclose(back.knowledge.predict(asked.vectors, asked.texts), expected, atol=1e-6)
+    (tmp_path / "heads" / "knowledge.safetensors").write_bytes(b"cut")
+    with pytest.raises(HeadsError, match="cannot be read"):
+        Heads.load(tmp_path / "heads")
+
+
+def test_words_or_vectors_alone() -> None:
+    train, valid, asked = (questions(n, seed, False) for n, seed in ((200, 0), (120, 1), (200, 2)))
+
+    def right(**options: bool) -> float:
+        head = fit_knowledge_head(train, valid, **options)
+        chance = head.predict(asked.vectors, asked.texts)[:, head.tree.concepts(1)]
+        truth = np.array([paths[0][0] == "B" for paths in asked.knowledge])
+        return float(((chance.argmax(axis=1) == 1) == truth).mean())
+
+    assert right() >= max(right(use_words=False), right(use_vectors=False, neighbours=False)) - 0.01
+
+
+def test_paths_of_different_length() -> None:
+    tree = ConceptTree.of([(path,) for path in PATHS])
+    assert not tree.multi_label
+    assert ("B", "z", STOP) in tree.index  # some questions end in B > z, others go on
+    assert ("A", "y", STOP) not in tree.index
+    assert tree.depth == 3
+    assert STOP not in {tree.nodes[i][-1] for level in (1, 2, 3) for i in tree.concepts(level)}
+    assert not ConceptTree.of([(("A",), ("A", "x"))]).multi_label  # one is the beginning of the other
+
+
+def overconfident(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Log-probabilities ``[questions, 4]`` that are three times as sure as they should be, and the classes."""
+    rng = np.random.default_rng(seed)
+    logits = rng.normal(size=(count, 4))
+    chance = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    return (3 * logits).astype(np.float32), np.array([rng.choice(4, p=own) for own in chance])
+
+
+def test_calibration_beats_what_was_there_before() -> None:
+    tree = ConceptTree.of([((name,),) for name in "abcd"])
+    families = tree.families
+    evidence, classes = overconfident(600, 0)
+    found = [(tree.nodes[i],) for i in classes]
+    calibration = calibrate_level(tree, 1, np.stack([evidence, 0 * evidence]), tree.indicators(found), found)
+    evidence, classes = overconfident(4000, 1)
+    stacked, rows = np.stack([evidence, 0 * evidence]), np.arange(len(classes))
+    losses = [
+        -np.log(one.chance(stacked, families, False)[rows, classes]).mean()
+        for one in (calibration, LevelCalibration((1.0, 0.0)))
+    ]
+    assert losses[0] < losses[1] - 0.2
+    likeliest = calibration.chance(stacked, families, False)
+    sure, hits = likeliest.max(axis=1), likeliest.argmax(axis=1) == classes
+    assert abs(sure.mean() - hits.mean()) < 0.03
+    assert abs(LevelCalibration((1.0, 0.0)).chance(stacked, families, False).max(axis=1).mean() - hits.mean()) > 0.1
+
+
+def test_what_no_training_question_has_takes_its_share() -> None:
+    tree = ConceptTree.of([(("a",),), (("b",),)])
+    found = [(("a",),)] * 30 + [(("b",),)] * 30 + [(("c",),)] * 20
+    evidence = np.zeros((2, 80, 2), dtype=np.float32)
+    calibration = calibrate_level(tree, 1, evidence, tree.indicators(found), found)
+    assert calibration.new == pytest.approx(0.25)
+    assert calibration.chance(evidence, tree.families, False).sum(axis=1) == pytest.approx(0.75, abs=1e-3)
+
+
+def rated(count: int, seed: int) -> RatedQuestions:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(count, 8))
+    difficulty = 5 + vectors[:, 0] + 0.5 * rng.standard_t(4, size=count)
+    return RatedQuestions(vectors, ["find"] * count, [str(i // 2) for i in range(count)], difficulty)
+
+
+@pytest.mark.parametrize("coverage", [0.5, 0.9])
+def test_intervals_hold_as_often_as_they_say(coverage: float) -> None:
+    head = fit_difficulty_head(rated(300, 0), rated(400, 1))
+    asked = rated(4000, 2)
+    found = head.predict(asked.vectors, asked.texts, coverage)
+    held = (asked.difficulty >= found.low) & (asked.difficulty <= found.high)
+    assert abs(held.mean() - coverage) < 0.05
+    assert (found.low <= found.value).all()
+    assert (found.value <= found.high).all()
+    assert json.dumps(head.to_dict())
+
+
+def test_a_small_valid_knows_no_interval_but_the_whole() -> None:
+    head = fit_difficulty_head(rated(100, 0), rated(5, 1))
+    found = head.predict(rated(3, 2).vectors, ["find"] * 3, 0.9)
+    assert (found.low == head.lowest).all()
+    assert (found.high == head.highest).all()
+    with pytest.raises(ValueError, match="not between 0 and 1"):
+        head.reach(1.0)

@@ -1,0 +1,132 @@
+"""``tqnet evaluate predict``: accuracy and calibration of heads, beside TF-IDF and logistic regression."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.options import number
+from tqnet.commands.results import command, write_results
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.prediction.difficulty import DifficultyHead
+    from tqnet.prediction.knowledge import KnowledgeHead
+    from tqnet.questions import QuestionBank
+
+_BASELINE = "TF-IDF + logistic regression"
+
+
+def add(tasks: Any) -> None:
+    parser = tasks.add_parser("predict", help="accuracy and calibration of what tqnet predict says")
+    parser.add_argument(
+        "stages", nargs="+", metavar="NAME=DIR", help="a trained model with heads beside it, or a folder of heads"
+    )
+    parser.add_argument("--bank", required=True, help="labelled questions: a folder with questions.*, or such a file")
+    parser.add_argument("--split", default="test", help="whose questions are predicted (test)")
+    parser.add_argument("--out", required=True, metavar="DIR", help="gets results.json, results.md and reliability.png")
+    parser.add_argument(
+        "--coverage", type=number(0, 0.999, above=True), default=0.9, help="asked of intervals of difficulty (0.9)"
+    )
+    parser.add_argument(
+        "--no-baselines", action="store_true", help=f"leave out {_BASELINE}, fitted to the bank's train"
+    )
+    parser.add_argument("--vectors", metavar="DIR", help="keep vectors here, and take those that are here")
+    add_error_arguments(parser)
+    add_model_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from tqnet.evaluation.prediction import difficulty_table, knowledge_table
+    from tqnet.evaluation.prediction_plots import reliability_plot
+    from tqnet.evaluation.sources import Encoding, source_vectors
+    from tqnet.evaluation.stages import parse_stages
+    from tqnet.files import atomic
+    from tqnet.libraries import precision, quiet
+    from tqnet.prediction.heads import heads_of
+
+    quiet()
+    stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
+    heads = {name: heads_of(source) for name, source in stages.items()}
+    bank = read_bank(args)
+    rows = _rows(bank, args.split)
+    out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
+    found: dict[str, tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]] = {}
+    if not args.no_baselines:
+        found[_BASELINE] = _baseline(bank)
+    encoding = Encoding(args.batch_size, args.device, precision(args.precision, args.device))
+    for name, (source, own) in heads.items():
+        vectors = source_vectors(source, bank, encoding, Path(args.vectors) if args.vectors else None)
+        found[name] = (own.knowledge, own.difficulty, vectors)
+    knowledge, difficulty = _scores(found, bank, rows, args.coverage)
+    tables = [knowledge_table(knowledge)] if knowledge else []
+    tables += [difficulty_table(difficulty)] if difficulty else []
+    if not tables:
+        raise ValueError(f"{args.bank}: split {args.split!r} has no labels for what the heads predict")
+    facts = {
+        "command": command(args),
+        "bank": f"{bank.name}, {len(rows):,} questions of {args.split}, fingerprint {bank.fingerprint}",
+        "heads": "; ".join(
+            f"{name}: fitted to {own.facts['bank']} {own.facts['bank_fingerprint']}, model {own.fingerprint}"
+            for name, (_, own) in heads.items()
+        ),
+        "precision": encoding.precision,
+    }
+    document = {
+        "knowledge": {name: {level: one.to_dict() for level, one in own.items()} for name, own in knowledge.items()},
+        "difficulty": {name: own.to_dict() for name, own in difficulty.items()},
+    }
+    write_results(out, facts, document, "\n\n".join(f"### {one.title}\n\n{one.markdown()}" for one in tables) + "\n")
+    print("\n\n".join(f"{one.title}\n\n{one.text()}" for one in tables))
+    if knowledge:
+        with atomic(out / "reliability.png") as temporary:
+            temporary.write_bytes(reliability_plot(knowledge))
+        print(f"picture: {out / 'reliability.png'}")
+    return 0
+
+
+def _rows(bank: QuestionBank, split: str) -> np.ndarray:
+    import numpy as np
+
+    rows = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == split)
+    if not len(rows):
+        raise ValueError(f"{bank.path}: no question of split {split!r}")
+    return rows
+
+
+def _baseline(bank: QuestionBank) -> tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]:
+    """Regressions on TF-IDF alone, tuned and calibrated on ``valid`` like the heads."""
+    import numpy as np
+
+    from tqnet.prediction.fit import HeadData, fit_heads
+
+    nothing = np.zeros((len(bank), 1), dtype=np.float32)
+    own = fit_heads(HeadData.of(bank), nothing, show_progress=True, use_vectors=False, neighbours=False)
+    return *own, nothing
+
+
+def _scores(found: Any, bank: QuestionBank, rows: np.ndarray, coverage: float) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Of each model the scores of every level, and those of difficulty, as far as bank and heads have them."""
+    import numpy as np
+
+    from tqnet.evaluation.prediction import score_difficulty, score_knowledge
+    from tqnet.questions.splits import question_units
+
+    own = bank.select(rows)
+    texts, paths, rated = [one.content for one in own], own.column("knowledge"), own.column("difficulty")
+    every = question_units(bank)
+    units = [every[i] for i in rows]
+    known = [i for i, value in enumerate(rated) if value is not None]
+    truth = np.array([rated[i] for i in known], dtype=np.float64)
+    knowledge, difficulty = {}, {}
+    for name, (concepts, regression, vectors) in found.items():
+        if concepts is not None and any(paths):
+            knowledge[name] = score_knowledge(concepts, concepts.predict(vectors[rows], texts), paths, units)
+        if regression is not None and known:
+            estimates = regression.predict(vectors[rows[known]], [texts[i] for i in known], coverage)
+            difficulty[name] = score_difficulty(estimates, truth, [units[i] for i in known], coverage)
+    return knowledge, difficulty

@@ -1,0 +1,167 @@
+"""The heads of one model in a folder: what they predict, and a mark of whose vectors they read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tqnet.evaluation.sources import ENCODER
+from tqnet.files import content_digest
+from tqnet.prediction.difficulty import DifficultyHead
+from tqnet.prediction.knowledge import KnowledgeHead
+from tqnet.version import __version__
+
+#: Folder of the heads beside a model's weights.
+BESIDE = "heads"
+
+_FACTS = "heads.json"
+
+
+class HeadsError(ValueError):
+    """There are no heads, or they are another model's, or damaged."""
+
+
+@dataclass(frozen=True)
+class Heads:
+    """What is predicted from a model's vectors.
+
+    Attributes:
+        model: Where the model was: a folder, or ``encoder:NAME``.
+        fingerprint: Of its files (:func:`model_fingerprint`).
+        knowledge, difficulty: None where the bank had no labels for it.
+        facts: On the training: bank, questions of each split, and so on.
+    """
+
+    model: str
+    fingerprint: str
+    knowledge: KnowledgeHead | None
+    difficulty: DifficultyHead | None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, folder: Path) -> None:
+        """Write ``heads.json`` and a file of weights for each head; the folder appears whole or not at all."""
+        from safetensors.numpy import save_file
+
+        folder = folder.absolute()
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+        old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+        document: dict[str, Any] = {
+            "model": self.model,
+            "fingerprint": self.fingerprint,
+            "version": __version__,
+            "facts": self.facts,
+        }
+        try:
+            made.mkdir()
+            for name, head in (("knowledge", self.knowledge), ("difficulty", self.difficulty)):
+                document[name] = None if head is None else head.to_dict()
+                if head is not None:
+                    tensors = {key: np.ascontiguousarray(value) for key, value in head.tensors().items()}
+                    save_file(tensors, made / f"{name}.safetensors")
+            (made / _FACTS).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+            if folder.exists():
+                os.replace(folder, old)
+            os.replace(made, folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(old, ignore_errors=True)
+
+    @classmethod
+    def load(cls, folder: Path) -> Heads:
+        """Read what ``save`` wrote.
+
+        Raises:
+            HeadsError: There are none, or a file is damaged or missing.
+        """
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+
+        if not (folder / _FACTS).is_file():
+            raise HeadsError(f"{folder}: no heads here ({_FACTS} is missing)")
+        try:
+            facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
+            tensors = {
+                name: load_file(folder / f"{name}.safetensors") for name in ("knowledge", "difficulty") if facts[name]
+            }
+            return cls(
+                facts["model"],
+                facts["fingerprint"],
+                KnowledgeHead.load(facts["knowledge"], tensors["knowledge"]) if "knowledge" in tensors else None,
+                DifficultyHead.load(facts["difficulty"], tensors["difficulty"]) if "difficulty" in tensors else None,
+                facts["facts"],
+            )
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise HeadsError(f"{folder}: these heads cannot be read: {type(error).__name__}: {error}") from error
+
+
+def heads_of(source: str) -> tuple[str, Heads]:
+    """The model and the heads that a source names.
+
+    Args:
+        source: A model's folder with ``heads/`` beside its weights, or a folder of heads, which says whose they are.
+
+    Returns:
+        A model's folder or ``encoder:NAME``, and its heads.
+
+    Raises:
+        HeadsError: No heads, or those of another model.
+        FileNotFoundError: No such folder, or the model that the heads belong to is gone.
+    """
+    folder = Path(source)
+    if (folder / _FACTS).is_file():
+        heads = Heads.load(folder)
+        # Beside their model, wherever both have moved to.
+        model = str(folder.absolute().parent) if _is_beside(folder) else heads.model
+    elif (folder / BESIDE / _FACTS).is_file():
+        heads, model = Heads.load(folder / BESIDE), source
+    else:
+        raise HeadsError(_missing(source))
+    if not model.startswith(ENCODER) and not (Path(model) / "config.json").is_file():
+        raise FileNotFoundError(f"{source}: the heads are those of {model}, where no model is")
+    if model_fingerprint(model) != heads.fingerprint:
+        raise HeadsError(
+            f"{source}: the heads were fitted to other weights than those of {model}; fit them anew: {_command(model)}"
+        )
+    return model, heads
+
+
+def model_fingerprint(source: str) -> str:
+    """Of the files of a model's folder, or of the text encoder that ``encoder:NAME`` names.
+
+    Raises:
+        FileNotFoundError: There is no model.
+        ImportError: The encoder's package is missing.
+    """
+    if not source.startswith(ENCODER):
+        return content_digest(Path(source))
+    from tqnet.modeling.pretrained import text_encoder_path
+
+    path = Path(text_encoder_path(source.removeprefix(ENCODER)))
+    return content_digest(path) if path.is_dir() else source  # a name on the hub
+
+
+def _is_beside(folder: Path) -> bool:
+    return folder.absolute().name == BESIDE and (folder.absolute().parent / "config.json").is_file()
+
+
+def _missing(source: str) -> str:
+    if source.startswith(ENCODER):
+        return (
+            f"{source}: an encoder as it comes has no heads; fit them with {_command(source)} out=HEADS, and name HEADS"
+        )
+    if not Path(source).is_dir():
+        return f"{source}: no such folder"
+    if not (Path(source) / "config.json").is_file():
+        return f"{source}: neither a model nor a folder of heads"
+    return f"{source}: the model has no heads; fit them with {_command(source)}"
+
+
+def _command(model: str) -> str:
+    return f"python finetune/heads.py data.bank=BANK model={model}"
