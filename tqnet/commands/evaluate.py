@@ -15,6 +15,7 @@ from tqnet.commands import (
     evaluate_paraphrase,
     evaluate_ranking,
     evaluate_recall,
+    evaluate_solver,
 )
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 from tqnet.commands.options import whole_number
@@ -46,6 +47,7 @@ def add(subparsers: Subparsers) -> None:
     evaluate_pairs.add(tasks)
     evaluate_paraphrase.add(tasks)
     evaluate_mteb.add(tasks)
+    evaluate_solver.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:
