@@ -195,9 +195,9 @@ def analysed(
     """The analyses of one solver; ``right`` [n] says whose equations are right."""
     common = common_prototypes(told)
     prototypes = [one.prototype for one, of in zip(told, common, strict=True) if of]
-    goals = found.goals[common]
     if not prototypes:
         return Analysis(None, np.zeros(0))
+    goals = found.goals[common]
     cosines = cosines_to_centres(goals, prototypes)
     layers = similarity_by_layer(found.layers, pairs) if pairs is not None and found.layers is not None else None
     return Analysis(calinski_harabasz(goals, prototypes), cosines, accuracy_by_distance(cosines, right[common]), layers)

@@ -41,7 +41,8 @@ class GRUConfig(PretrainedConfig):
         self.hidden_size = hidden_size
         self.num_hidden_layers = num_hidden_layers
         self.dropout = dropout
-        super().__init__(pad_token_id=pad_token_id, **kwargs)
+        self.pad_token_id = pad_token_id
+        super().__init__(**kwargs)
 
 
 class GRUEncoder(PreTrainedModel):
@@ -96,7 +97,7 @@ class GRUEncoder(PreTrainedModel):
         last = forwards[torch.arange(b, device=states.device), lengths.to(states.device) - 1]
         whole = (last + backwards[:, 0])[:, None]
         hidden = torch.cat((whole, (forwards + backwards)[:, 1:]), 1)
-        return BaseModelOutput(last_hidden_state=hidden)  # type: ignore[arg-type]
+        return BaseModelOutput(last_hidden_state=hidden)
 
 
 AutoConfig.register("tqnet_gru", GRUConfig)
