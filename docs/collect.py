@@ -84,9 +84,10 @@ AVX512-BF16 on AMD's processors; elsewhere it is fp32.
 SOLVER = """# Word problems
 
 What solvers of word problems make of their test problems, by the size of the equation's tree, and how their
-representations lie by prototype (mwp-cl, Figures 3, 4, 6 and 8; the tables "mwp-..." above compare answers). "prototypes"
-asks with a problem for others of its equation, before the training (the start encoder, or words alone) and after it.
-`make solver DATA=data` trains and measures it, `make publish-solver` puts it here. [solver.md](solver.md) says how.
+representations lie by prototype (mwp-cl, Figures 3, 4, 6 and 8; the tables "mwp-..." above compare answers).
+"prototypes" asks with a problem for others of its equation, before the training (the start encoder, or words alone)
+and after it. `make solver DATA=data` trains and measures it, `make publish-solver` puts it here;
+[solver.md](solver.md) says how.
 """
 
 #: File -> what it says, the command that makes it, and what to know about it.
