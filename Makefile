@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages table search chinese publish publish-search test clean
+.PHONY: demo stages table search chinese solver solver-banks solver-figures publish publish-search publish-solver test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -47,7 +47,7 @@ stages: $(VENV)/installed
 # Without training what has been measured before: SCORES=docs/results/tables/scores
 SEEDS := 1
 table: $(VENV)/installed
-	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|longer|dropout|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
+	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|longer|dropout|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|mwp-.. DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
 	  $(if $(SCORES),--scores $(SCORES))
 
@@ -81,9 +81,57 @@ chinese: $(VENV)/installed
 	$(BIN)/tqnet bench --suite configs/tables/chinese-folds.yaml --folds 5 --out runs/bench
 	$(BIN)/tqnet bench --suite configs/tables/chinese.yaml --out runs/bench
 
+# Solvers of word problems (mwp-cl), their tables and figures: make solver DATA=FOLDER (with math23k and mawps_asdiv);
+# TABLES=mwp-english runs one of the tables alone. Of math23k, whose test set is kept apart, valid is the test and a twentieth
+# of train is valid; Tables 4 to 6 have a third of train.
+SOLVER := runs/solver
+TABLES := mwp-math23k mwp-english mwp-bilingual mwp-collecting mwp-margin mwp-alpha
+IMPORT := $(BIN)/tqnet import --replace
+solver: solver-banks
+	for table in $(TABLES); do \
+	  $(BIN)/tqnet bench --suite configs/tables/$$table.yaml --seeds $(SEEDS) --out runs/bench || exit 1; \
+	done
+	for bank in $(patsubst mwp-%,%,$(filter mwp-math23k mwp-english mwp-bilingual,$(TABLES))); do \
+	  $(MAKE) solver-figures BANK=$$bank || exit 1; \
+	done
+
+solver-banks: $(VENV)/installed
+	$(if $(DATA),,$(error usage: make solver DATA=FOLDER with math23k and mawps_asdiv [TABLES=mwp-english SEEDS=3]))
+	mkdir -p $(SOLVER)
+	$(MERGE) $(DATA)/math23k --split train --fold 1/20 --out $(SOLVER)/zh-drawn.jsonl
+	$(MERGE) $(SOLVER)/zh-drawn.jsonl --rename test=valid --out $(SOLVER)/zh-train.jsonl
+	$(MERGE) $(DATA)/math23k --split valid --rename valid=test --out $(SOLVER)/zh-test.jsonl
+	$(MERGE) $(SOLVER)/zh-train.jsonl $(SOLVER)/zh-test.jsonl --out $(SOLVER)/math23k.jsonl
+	$(MERGE) $(SOLVER)/zh-train.jsonl --split train --fold 1/3 --out $(SOLVER)/zh-thirds.jsonl
+	$(MERGE) $(SOLVER)/zh-thirds.jsonl --split test --rename test=train --out $(SOLVER)/zh-third.jsonl
+	$(MERGE) $(SOLVER)/zh-train.jsonl --split valid --out $(SOLVER)/zh-valid.jsonl
+	$(MERGE) $(SOLVER)/zh-third.jsonl $(SOLVER)/zh-valid.jsonl $(SOLVER)/zh-test.jsonl --out $(SOLVER)/math23k-part.jsonl
+	$(IMPORT) $(DATA)/mawps_asdiv/raw_train.jsonl --set split=train --out $(SOLVER)/mawps
+	$(IMPORT) $(DATA)/mawps_asdiv/raw_svamp_a.jsonl --set split=test --out $(SOLVER)/svamp
+	$(MERGE) $(SOLVER)/mawps --fold 1/10 --out $(SOLVER)/en-drawn.jsonl
+	$(MERGE) $(SOLVER)/en-drawn.jsonl --rename test=valid --out $(SOLVER)/en-train.jsonl
+	$(MERGE) $(SOLVER)/en-train.jsonl $(SOLVER)/svamp --out $(SOLVER)/english.jsonl
+	$(MERGE) $(SOLVER)/math23k.jsonl $(SOLVER)/english.jsonl --out $(SOLVER)/bilingual.jsonl
+	for bank in math23k english bilingual; do \
+	  $(BIN)/tqnet prototypes $(SOLVER)/$$bank.jsonl --out $(SOLVER)/$$bank-prototypes.jsonl > $(SOLVER)/$$bank.log || exit 1; \
+	  tail -n 1 $(SOLVER)/$$bank.log; \
+	done
+
+# Of one of these banks and the models of its table: problems by size, the paper's Figures 3, 4, 6 and 8, and P@5 of problems
+# of one prototype before and after
+BERT = $(if $(filter bilingual,$(BANK)),mBERT-TD,BERT-TD)
+LAST := import json, sys; print(json.load(open(sys.argv[1]))["rows"][sys.argv[2]]["costs"][0][-1]["training"])
+trained = runs/bench/trainings/$$($(BIN)/python -c '$(LAST)' runs/bench/mwp-$(BANK)/results.json "$(1)")/model
+SOLVERS = without=$(call trained,$(BERT)) with=$(call trained,$(BERT) with contrast)
+solver-figures: $(VENV)/installed
+	$(BIN)/tqnet evaluate solver $(SOLVERS) --bank $(SOLVER)/$(BANK).jsonl --out $(SOLVER)/results/$(BANK)/solved
+	$(BIN)/tqnet evaluate stages TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' $(SOLVERS) \
+	  --bank $(SOLVER)/$(BANK)-prototypes.jsonl --without-doubles --out $(SOLVER)/results/$(BANK)/prototypes \
+	  --title 'Problems of one prototype, $(BANK)'
+
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish: $(VENV)/installed
-	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond|longer|dropout|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules))
+	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond|longer|dropout|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|mwp-..))
 	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(if $(SUITE),mkdir -p docs/results/tables/scores && cp runs/bench/scores/*.json docs/results/tables/scores/)
@@ -95,6 +143,18 @@ publish-search: $(VENV)/installed
 	$(if $(BANK),,$(error usage: make publish-search BANK=NAME))
 	for part in recall weights concepts ranking; do \
 	  to=docs/results/search/$(BANK)/$$part; rm -rf $$to; mkdir -p $$to; cp $(FOUND)/$$part/* $$to/ || exit 1; \
+	done
+	$(BIN)/python docs/collect.py
+
+# The same of what make solver measured: make publish-solver
+publish-solver: $(VENV)/installed
+	for table in $(TABLES); do $(MAKE) publish SUITE=$$table || exit 1; done
+	for bank in $(notdir $(wildcard $(SOLVER)/results/*)); do \
+	  for part in solved prototypes; do \
+	    to=docs/results/solver/$$bank/$$part; rm -rf $$to; mkdir -p $$to; \
+	    cp $(SOLVER)/results/$$bank/$$part/results.* $$to/ || exit 1; \
+	    cp $(SOLVER)/results/$$bank/$$part/*.png $$to/ 2> /dev/null || true; \
+	  done; \
 	done
 	$(BIN)/python docs/collect.py
 

@@ -65,6 +65,9 @@ the last.
 The tables "paraqd..." are measured by the scores of labelled paraphrases, a table for each file, and by nothing of the
 bank that they are trained on; questions that the pairs have too take no part in any of their trainings. Their intervals
 are bootstrapped by original.
+
+The tables "mwp..." are measured by the word problems of `test` that are solved. `make solver DATA=data` prepares their
+banks, trains and measures all of them.
 """
 
 SEARCH = """# Search
@@ -88,6 +91,15 @@ SPEED = """# Speed and memory
 
 On two processor cores, the contestants of a comparison by turns in one run. bf16 is the default with AMX, and with
 AVX512-BF16 on AMD's processors; elsewhere it is fp32.
+"""
+
+SOLVER = """# Word problems
+
+What solvers of word problems make of their test problems, by the size of the equation's tree, and how their
+representations lie by prototype (mwp-cl, Figures 3, 4, 6 and 8; the tables "mwp-..." above compare answers).
+"prototypes" asks with a problem for others of its equation, before the training (the start encoder, or words alone)
+and after it. `make solver DATA=data` trains and measures it, `make publish-solver` puts it here;
+[solver.md](solver.md) says how.
 """
 
 #: File -> what it says, the command that makes it, and what to know about it.
@@ -186,10 +198,12 @@ def document() -> str:
     sections = [PREFACE, STAGES, *_measured(HERE)]
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
-    if searched := _searched(HERE / "search"):
+    if searched := _parts(HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "ranking")):
         sections += [SEARCH, *searched]
     if predicted := _predicted(HERE / "predict"):
         sections += [PREDICTION, *predicted]
+    if solved := _parts(HERE / "solver", "Problems of", ("solved", "prototypes")):
+        sections += [SOLVER, *solved]
     sections += [SPEED, *_speed(HERE / "speed")]
     return "\n".join(sections)
 
@@ -226,12 +240,12 @@ def _prune(tables: Path) -> None:
             file.unlink()
 
 
-def _searched(root: Path) -> list[str]:
+def _parts(root: Path, of: str, parts: tuple[str, ...]) -> list[str]:
     """The parts of every bank, one behind the other, with their pictures and notes."""
     sections = []
-    for bank in sorted(path for path in root.iterdir() if path.is_dir()):
-        sections.append(f"## Search of {bank.name}\n")
-        for part in ("recall", "weights", "concepts", "evidence", "ranking"):
+    for bank in sorted(path for path in root.glob("*") if path.is_dir()):
+        sections.append(f"## {of} {bank.name}\n")
+        for part in parts:
             folder = bank / part
             if not (folder / "results.md").is_file():
                 continue

@@ -151,6 +151,7 @@ def main(config: SolverConfig) -> Path:
         trained=solver,
         plan=ShuffledBatches(views.lengths(), config.run.batch_size, config.run.seed),
         views=views,
+        per_item=3 if triples else 1,  # each of a triple is solved
         evaluate=judged if config.choose and judged.told else None,
     )
     for batch in loop:

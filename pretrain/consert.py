@@ -73,7 +73,8 @@ def main(config: ConSERTConfig) -> Path:
         raise ConfigError("model.architecture: a quesnet has no text encoder whose embeddings could be augmented")
     if model.config.fusion == "joint":  # figures among the words have no positions to exchange
         raise ConfigError("model.fusion: joint, where words alone are augmented")
-    EmbeddingAugmentation(model, config.augmentations, config.rate)
+    with session.settings_at_fault():
+        EmbeddingAugmentation(model, config.augmentations, config.rate)
 
     encoder = UnitEncoder(model)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)

@@ -203,6 +203,9 @@ def _write_sources() -> None:
     qti2_package(Path("package.zip"))
     _put("math23k_train.json", [{"id": "1", "original_text": "1加1？", "equation": "x=1+1", "ans": "2"}])
     _put("MathQA/train.json", [{"Problem": "1 + 1 ?", "options": "a ) 1 , b ) 2", "correct": "b"}])
+    row = {"Question": "number0 and number1 ?", "Numbers": "1.0 1.0", "Equation": "+ number0 number1", "Answer": 2.0}
+    _put("mawps_asdiv/train.jsonl", row)
+    _put("SVAMP.json", [{"Body": "1 pen.", "Question": "And 1 more?", "Equation": "( 1.0 + 1.0 )", "Answer": 2.0}])
     _put("AQuA/train.json", {"question": "1+1?", "options": ["A)1", "B)2"], "rationale": "", "correct": "B"})
     _put("gsm8k/train.jsonl", {"question": "1+1?", "answer": "<<1+1=2>>2\n#### 2"})
     _put(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -52,6 +53,63 @@ def test_a_bank(model: Path, tmp_path: Path) -> None:
         "fault": "the text has no number",
     }
     assert records[2]["numbers"] == ["5", "0.2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("Of 1/0 pens, who has 2e999 or 1.2.3 of them?", "the text has no number"),
+        (f"Tom has {'9' * 5000} pens. How many has he?", "the text has no number"),
+        ("Of 99999 pens 64 are red. What is that?", "the value has too many digits"),
+        ("Of 5 pens 0 are left. What is 5 by 0?", "5 is divided by zero"),
+    ],
+)
+def test_problems_without_an_answer(
+    text: str, fault: str, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers that cannot be read are none, and a value that there is not is told in one line."""
+    if "divided" in fault:
+        _always(monkeypatch, "/ n1 n2")
+    elif "digits" in fault:
+        _always(monkeypatch, "^ n1 n2")
+    for arguments in ([], ["--json"]):
+        assert main(["solve", text, "--model", str(model), "--precision", "fp32", *arguments]) == 1
+        said = capsys.readouterr()
+        assert "Traceback" not in said.err
+        assert fault in said.out
+    lines = said.out.splitlines()
+    assert len(lines) == 1
+    assert json.loads(lines[0])["value"] is None
+
+
+def _always(monkeypatch: pytest.MonkeyPatch, equation: str) -> None:
+    """Every search ends with this equation alone."""
+    alphabet = Alphabet(("1",))
+
+    def found(decoder: object, source: Any, beams: int, most: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        row = torch.tensor([alphabet.place(token) for token in equation.split()])
+        problems = len(source.root)
+        return (
+            row.expand(problems, 1, -1),
+            torch.full((problems, 1), len(row)),
+            torch.zeros(problems, 1),
+        )
+
+    monkeypatch.setattr("tqnet.modeling.solver.solver.beam_search", found)
+
+
+def test_a_model_that_is_no_solver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shape = ModelConfig(text="scratch", visual=None, fusion="none", scratch_hidden=32, scratch_layers=1)
+    encoder, _ = build_model(shape, [TEXT])
+    encoder.save_pretrained(tmp_path)
+    assert main(["solve", TEXT, "--model", str(tmp_path)]) == 2
+    assert f"{tmp_path}: no solver here; finetune/solver.py makes one" in capsys.readouterr().err
+    (tmp_path / "solver.json").write_text("{broken")
+    (tmp_path / "solver.safetensors").write_bytes(b"broken")
+    assert main(["solve", TEXT, "--model", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert "solver.json" in error
+    assert "Traceback" not in error
 
 
 def test_what_cannot_be(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,6 +32,7 @@ CALLS = {
     "evaluate ranking": "index tiny=ranker --out OUT",
     "evaluate pairs": "--model pairs-model --pairs pairs.jsonl",
     "evaluate paraphrase": "tiny=encoder --pairs paraphrases.csv --out OUT",
+    "evaluate solver": "tiny=solver --bank problems.jsonl --split valid --out OUT",
     "evaluate predict": "tiny=heads --bank bank --out OUT",
     "evaluate mteb": "--model encoder --bank bank --out OUT",
     "bench": "--suite suite.yaml --bank bank --out OUT",

@@ -8,7 +8,9 @@ from typing import Any
 
 from tqnet.bench.paraphrases import COMPARED, paraphrase_gain
 from tqnet.bench.results import RowResult, levels, paraphrase_sets, structures
-from tqnet.bench.scores import difficulty_gain, f1_gain, precision_gain, recall_gain
+from tqnet.bench.scores import difficulty_gain, f1_gain, precision_gain, recall_gain, solved_gain
+from tqnet.bench.solved import COMPARED as SOLVED
+from tqnet.bench.solved_tables import languages
 from tqnet.bench.spread import Gain
 from tqnet.bench.suite import Suite
 
@@ -49,6 +51,9 @@ def differences(suite: Suite, results: Sequence[RowResult]) -> list[Difference]:
     measured = [(named[row], named[over]) for row, over in pairs if named[row].scores and named[over].scores]
     if suite.paraphrases:
         return [_on_paraphrases(row, over, file) for file in paraphrase_sets(results) for row, over in measured]
+    if suite.solved:
+        parts = languages(results)
+        return [_in_solving(row, over, parts) for row, over in measured]
     return [_difference(suite, results, row, over) for row, over in measured]
 
 
@@ -68,6 +73,12 @@ def _on_paraphrases(row: RowResult, over: RowResult, file: str) -> Difference:
     gains = {measure: paraphrase_gain(others, own, metric) for measure, metric in COMPARED.items()}
     paper = _apart(row.row.paper_paraphrases.get(file), over.row.paper_paraphrases.get(file))
     return Difference(row.row.name, over.row.name, paper, gains, file)
+
+
+def _in_solving(row: RowResult, over: RowResult, languages: Sequence[str]) -> Difference:
+    gains = {measure: solved_gain(over.scores, row.scores, measure) for measure in SOLVED}
+    gains |= {f"answers, {part}": solved_gain(over.scores, row.scores, "answers", part) for part in languages}
+    return Difference(row.row.name, over.row.name, _apart(row.row.paper, over.row.paper), gains)
 
 
 def _apart(own: float | None, others: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""What the rows of a suite are measured by: the bank's own questions, or labelled paraphrases."""
+"""What the rows of a suite are measured by: the bank's own questions, labelled paraphrases, or word problems."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import numpy as np
 
 from tqnet.bench.paraphrases import ParaphraseTerms
 from tqnet.bench.scores import RowScores
+from tqnet.bench.solved import SolvedTerms
 from tqnet.bench.suite import Row, Suite, SuiteError, beside
 from tqnet.evaluation.paraphrase import scored_pairs
 from tqnet.evaluation.similar import has_figures
+from tqnet.evaluation.solver import judged, told_problems
+from tqnet.evaluation.solver_representations import calinski_harabasz, common_prototypes, representations
 from tqnet.evaluation.sources import Encoding, open_source, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
+from tqnet.modeling.solver import load_solver
+from tqnet.modeling.solver.solver import BEAMS
 from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.held_out import rows_held_out
@@ -130,6 +135,48 @@ class LabelledParaphrases:
         )
         found = {name: ParaphraseTerms.of(scored_pairs(pairs, vectors)) for name, pairs in self._sets.items()}
         return RowScores(similar={}, probe=[], paraphrases=found)
+
+
+class SolvedProblems:
+    """How many problems of ``test`` a solver solves, and how its representations lie (mwp-cl, Section 5).
+
+    Raises:
+        SuiteError: A row is no solver of the suite's own.
+        ValueError: No problem of ``test`` has an equation that can be read.
+    """
+
+    def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding, fold: int | None = None):
+        if strangers := [row.name for row in suite.rows if row.source]:
+            raise SuiteError(f"row {strangers[0]}: source: is no solver")
+        self.encoding, self.fold = encoding, fold
+        bank = data.load()
+        rows = np.array([row for row, split in enumerate(bank.column("split")) if split == "test"], dtype=np.int64)
+        self._told, faults = told_problems(bank.select(rows))
+        if not self._told:
+            raise ValueError(f"{bank.name}: no problem of split 'test' has an equation that can be read")
+        self.left_out = len(faults)
+        doubles = [double.row for double in find_contamination(bank).doubles]
+        self._doubles = np.isin(rows[[one.place for one in self._told]], doubles)
+        self._fingerprint = bank.fingerprint
+        without = f", {self.left_out:,} whose equations cannot be read left out" if faults else ""
+        measured = f"solved are {len(self._told):,} of test{without}; {BEAMS} beams"
+        self.facts = {"bank": f"{described(bank)}; {measured}"}
+
+    def decides(self, row: Row) -> list[Any]:
+        return ["solved", self._fingerprint, BEAMS]
+
+    def __call__(self, row: Row, source: str) -> RowScores:
+        solver, how = load_solver(Path(source)).to(self.encoding.device or "cpu"), self.encoding
+        questions = [one.question for one in self._told]
+        solutions = solver.solve(questions, BEAMS, how.batch_size, precision=how.precision, show_progress=True)
+        common = common_prototypes(self._told)
+        shown = [one for one, of in zip(self._told, common, strict=True) if of]
+        index = None
+        if shown:
+            goals = representations(solver, [one.question.content for one in shown]).goals
+            index = calinski_harabasz(goals, [one.prototype for one in shown])
+        solved = SolvedTerms.of(judged(self._told, solutions), self._told, self._doubles, index)
+        return RowScores(similar={}, probe=[], fold=self.fold, solved=solved)
 
 
 def described(bank: QuestionBank) -> str:

@@ -93,7 +93,7 @@ def trainings(
         )
         settings = _merged(settings, {"data": _found(settings["data"], bank)})
         run = typed(RunConfig, {"out": ""} | (settings.get("run") or {}), f"row {row.name}: stage {name}: run")
-        steps = max(1, stage.questions // (run.batch_size * run.accumulate))
+        steps = max(1, stage.questions // (run.batch_size * run.accumulate * stage.per_item))
         length = {"epochs": _EPOCHS, "max_steps": steps}
         settings = _merged(settings, {"run": length | {"seed": seed}, "data": {"bank": stage.bank or bank}})
         key = _digest(stage.recipe, settings, (others or {})[stage.bank] if stage.bank else fingerprint, before)

@@ -8,10 +8,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tqnet.bench.paraphrases import ParaphraseTerms
 from tqnet.bench.runner import Cost
 from tqnet.bench.scores import RowScores, precision, recall
+from tqnet.bench.solved import SolvedTerms
 from tqnet.bench.suite import Row
+from tqnet.evaluation.solver import MEASURES
 from tqnet.files import atomic
 
 
@@ -82,6 +86,11 @@ class RowResult:
         return [scores.paraphrases[file] for scores in self.scores if file in scores.paraphrases]
 
     @property
+    def solved(self) -> list[SolvedTerms]:
+        """The word problems with what was right, one for each seed that has them."""
+        return [scores.solved for scores in self.scores if scores.solved]
+
+    @property
     def costs(self) -> list[list[Cost]]:
         """For each seed, what its trainings took."""
         return [finished.costs for finished in self.finished]
@@ -114,6 +123,11 @@ class RowResult:
                 {file: terms.metrics.values for file, terms in s.paraphrases.items()}
                 for s in self.scores
                 if s.paraphrases
+            ],
+            "solved": [
+                {measure: float(np.mean(terms.right(measure))) for measure in MEASURES}
+                | {"calinski_harabasz": terms.index}
+                for terms in self.solved
             ],
             "costs": [[asdict(cost) for cost in costs] for costs in self.costs],
             "notes": list(self.notes),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from tqnet.bench.measures import BankTasks, LabelledParaphrases, Measure
+from tqnet.bench.measures import BankTasks, LabelledParaphrases, Measure, SolvedProblems
 from tqnet.bench.plan import Training, trainings
 from tqnet.bench.results import Finished, RowResult, clock
 from tqnet.bench.runner import Runner, TrainingError
@@ -62,11 +62,13 @@ class Bench:
             if not (recipes / stage.recipe).is_file():
                 raise FileNotFoundError(f"{recipes / stage.recipe}: no such recipe (stage {stage.name}); see --recipes")
         encoding = replace(encoding, max_length=self._max_length)
-        self.measure: Measure = (
-            LabelledParaphrases(suite, self.data, encoding)
-            if suite.paraphrases
-            else BankTasks(suite, self.data, encoding, out / "vectors", fold)
-        )
+        self.measure: Measure
+        if suite.paraphrases:
+            self.measure = LabelledParaphrases(suite, self.data, encoding)
+        elif suite.solved:
+            self.measure = SolvedProblems(suite, self.data, encoding, fold)
+        else:
+            self.measure = BankTasks(suite, self.data, encoding, out / "vectors", fold)
         for row in suite.rows:  # the length of a training, and files that it lacks: told before the first one
             self._foresee(row)
 

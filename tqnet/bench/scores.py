@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tqnet.bench.paraphrases import ParaphraseTerms
+from tqnet.bench.solved import SolvedTerms
 from tqnet.bench.spread import Gain, Spread
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
@@ -142,6 +143,7 @@ class RowScores:
         difficulty, agreement, recall: Where the suite asks for them.
         fold: Which part was the test, the first being 1; None where the bank's own splits say it.
         paraphrases: By file, where the suite names any; then there is nothing else.
+        solved: Where the suite measures solvers; likewise.
     """
 
     similar: dict[str, QueryScores]
@@ -151,6 +153,7 @@ class RowScores:
     fold: int | None = None
     recall: RecallTerms | None = None
     paraphrases: dict[str, ParaphraseTerms] = field(default_factory=dict)
+    solved: SolvedTerms | None = None
 
     @classmethod
     def of(cls, result: StageResult, fold: int | None = None) -> RowScores:
@@ -176,6 +179,7 @@ class RowScores:
             fold=kept.get("fold"),
             recall=RecallTerms(**kept["recall"]) if kept.get("recall") else None,
             paraphrases={name: ParaphraseTerms(**terms) for name, terms in kept.get("paraphrases", {}).items()},
+            solved=SolvedTerms(**kept["solved"]) if kept.get("solved") else None,
         )
 
 
@@ -236,6 +240,23 @@ def _query_gain(first: Sequence[_Asked], second: Sequence[_Asked]) -> Gain | Non
     by_fold = [after - before for before, after in zip(low, high, strict=True)]
     interval = bootstrap_interval(np.concatenate(by_fold), _groups([(fold, groups) for fold, _, groups, _ in first]))
     return float(np.mean([difference.mean() for difference in by_fold])), interval
+
+
+def solved_gain(first: Sequence[RowScores], second: Sequence[RowScores], measure: str, part: str = "") -> Gain | None:
+    """How many more problems of a part (`SolvedTerms.rows`) the second row has right, as a share, problems drawn anew.
+
+    Problems are compared one by one, each by its mean over seeds. None where one was not measured, or on others.
+    """
+
+    def asked(row: Sequence[RowScores]) -> list[_Asked]:
+        terms = [(scores.fold, of, of.rows(part)) for scores in row if (of := scores.solved)]
+        return [
+            (fold, [of.problems[at] for at in rows], rows, [float(right) for right in of.right(measure, part)])
+            for fold, of, rows in terms
+            if rows
+        ]
+
+    return _query_gain(asked(first), asked(second))
 
 
 def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int) -> Gain | None:

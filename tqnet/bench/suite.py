@@ -34,7 +34,7 @@ _SAID_ELSEWHERE = {
     "data.similar_level": "similar_level of the suite or a stage",
 }
 
-#: What cannot be measured beside labelled paraphrases: they have neither groups nor concepts.
+#: What cannot be measured beside labelled paraphrases or solvers: they have neither groups nor concepts.
 _OF_THE_BANK = ("similar_level", "by_structure", "difficulty", "recall", "agreement")
 
 #: Likewise of a suite's ``data``.
@@ -63,6 +63,7 @@ class Stage:
     Attributes:
         recipe: ``pretrain/mlm.py`` and the like.
         questions: How many it sees in training, repeats counted: its budget.
+        per_item: Questions that an item of a batch is: 3 where it is a triple of problems, each of them solved.
         gives: What the stage after it takes over: ``start``, the whole model; ``visual_start``, the visual stream; or
             ``masked_model``, the run itself, whose masked language model is no more than a help (SSMBA).
         sees: What of a question the recipe reads at all: ``all``, ``text`` or ``figures``. Rows that differ in what
@@ -75,6 +76,7 @@ class Stage:
 
     recipe: str
     questions: int
+    per_item: int = 1
     gives: str = "start"
     sees: str = "all"
     similar_level: int | None = None
@@ -89,6 +91,8 @@ class Stage:
             raise SuiteError(f"sees: {self.sees!r} is none of all, text, figures")
         if self.questions < 1:
             raise SuiteError(f"questions: {self.questions} is less than 1")
+        if self.per_item < 1:
+            raise SuiteError(f"per_item: {self.per_item} is less than 1")
         _refuse(_NOT_IN_STAGE_SETTINGS, self.settings, "settings: ")
 
 
@@ -145,6 +149,7 @@ class Suite:
         difficulty: Also difficulty by a linear regression.
         recall: n of R@n, the share of a query's similar questions among its first n: also that.
         agreement: Also the correlation of similarities with groups and KH-distances.
+        solved: Rows are solvers, measured by the word problems of ``test`` that they solve, and by nothing else.
         paraphrases: Files of labelled paraphrases, by whose scores rows are measured, and by nothing of the bank; it
             is trained on, without their questions (``data.held_out``, which are these files where none are named).
         model, data: Settings ``model.*`` and ``data.*`` of every row.
@@ -166,6 +171,7 @@ class Suite:
     difficulty: bool = False
     recall: int | None = None
     agreement: bool = False
+    solved: bool = False
     paraphrases: list[str] = field(default_factory=list)
     model: Settings = field(default_factory=dict)
     data: Settings = field(default_factory=dict)
@@ -184,6 +190,8 @@ class Suite:
             raise SuiteError(f"recall: {self.recall} is less than 1")
         if self.paraphrases and (others := [name for name in _OF_THE_BANK if getattr(self, name)]):
             raise SuiteError(f"paraphrases: not beside {', '.join(others)}, which are measured on the bank")
+        if self.solved and (others := [name for name in (*_OF_THE_BANK, "paraphrases") if getattr(self, name)]):
+            raise SuiteError(f"solved: not beside {', '.join(others)}, which solve no problems")
 
     def bank_at(self, given: str | None) -> str:
         """The bank of ``--bank``, also given as the folder that has the suite's file; without it, the suite's."""

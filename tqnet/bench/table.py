@@ -10,6 +10,7 @@ from tqnet.bench.paraphrase_tables import paraphrase_table, pseudo_label_table
 from tqnet.bench.results import RowResult, levels, paraphrase_sets, structures
 from tqnet.bench.runner import Cost
 from tqnet.bench.scores import concepts, difficulty, f1, precision, recall
+from tqnet.bench.solved_tables import solved_table
 from tqnet.bench.spread import Spread
 from tqnet.bench.suite import Row, Suite
 from tqnet.evaluation.agreement import rank_name
@@ -51,6 +52,8 @@ def difference_table(suite: Suite, results: Sequence[RowResult], paraphrases: st
         drawn = "bootstrapped by original, both rows on the same draws"
         return Table(f"Differences between rows: {paraphrases}", header, rows, (interval_note(results, drawn),))
     drawn = "bootstrapped by group: of P@5 over queries, of F1 over questions"
+    if suite.solved:
+        drawn = "bootstrapped over problems, both rows on the same draws"
     return Table("Differences between rows", header, rows, (interval_note(results, drawn),))
 
 
@@ -157,7 +160,10 @@ def structure_table(results: Sequence[RowResult]) -> Table:
 
 def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False) -> str:
     """All tables of a suite."""
-    tables = _of_paraphrases(suite, results) if suite.paraphrases else _of_the_bank(suite, results)
+    if suite.solved:
+        tables = [solved_table(suite, results), difference_table(suite, results)]
+    else:
+        tables = _of_paraphrases(suite, results) if suite.paraphrases else _of_the_bank(suite, results)
     tables.append(cost_table(results))
     if markdown:
         return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables if table.rows) + "\n"

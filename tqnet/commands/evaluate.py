@@ -16,6 +16,7 @@ from tqnet.commands import (
     evaluate_predict,
     evaluate_ranking,
     evaluate_recall,
+    evaluate_solver,
 )
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 from tqnet.commands.options import whole_number
@@ -48,6 +49,7 @@ def add(subparsers: Subparsers) -> None:
     evaluate_paraphrase.add(tasks)
     evaluate_mteb.add(tasks)
     evaluate_predict.add(tasks)
+    evaluate_solver.add(tasks)
 
 
 def _add_similar(tasks: Any) -> None:

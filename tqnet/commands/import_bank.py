@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 #: As `tqnet.questions.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
 FORMATS = (
-    "auto", "csv", "xlsx", "parquet", "moodle", "qti", "math23k", "mathqa", "aqua", "gsm8k", "math", "geometry3k",
-    "scienceqa",
+    "auto", "csv", "xlsx", "parquet", "moodle", "qti", "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math",
+    "geometry3k", "scienceqa",
 )  # fmt: skip
 _TABLES = ("csv", "xlsx", "parquet")
 #: Fields that one value may be given for all questions; any other name is an extra's.

@@ -113,6 +113,22 @@ def read_problem(text: str, equation: str, alphabet: Alphabet) -> WordProblem:
     return problem
 
 
+def in_values(equation: Prefix, values: Sequence[Fraction]) -> Prefix:
+    """An equation with its leaves' values in place of their names: two mentions of one value are one.
+
+    Raises:
+        EquationError: A quantity that the problem does not have.
+    """
+    told = named(values)
+    try:
+        return tuple(
+            token if token in OPERATORS else str(told[token] if token.startswith("n") else number(token))
+            for token in equation
+        )
+    except KeyError as error:
+        raise EquationError(f"{error.args[0]}: the text has {len(values)} numbers") from error
+
+
 def _in_quantities(prefix: Prefix, values: Sequence[Fraction], alphabet: Alphabet) -> Prefix:
     constants = {number(token): token for token in alphabet.constants}
     mentions: defaultdict[Fraction, list[int]] = defaultdict(list)

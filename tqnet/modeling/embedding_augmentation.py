@@ -31,6 +31,8 @@ class EmbeddingAugmentation:
         if unknown := [kind for kind in kinds if kind not in KINDS]:
             raise ValueError(f"{unknown[0]!r} is none of {', '.join(KINDS)}")
         self.kinds, self.rate, self._padding = tuple(kinds), rate, model.text.config.pad_token_id
+        if not hasattr(model.text, "embeddings"):
+            raise ValueError(f"a text encoder {model.text.config.model_type} has no layer of embeddings to change")
         embeddings: nn.Module = model.text.embeddings
         embeddings.register_forward_pre_hook(self._positions, with_kwargs=True)
         embeddings.register_forward_hook(self._cut)

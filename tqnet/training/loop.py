@@ -67,6 +67,7 @@ class TrainingLoop:
         trained: Everything with gradients, the model included; prepared (DDP) as ``loop.trained``.
         state: Further modules that belong into a checkpoint: a key encoder, a queue.
         parts: Which rows of a batch pass together, for the log's padding; None where no text passes.
+        per_item: Questions that an item of a batch is, for the log: 3 of a triple.
         evaluate: Gives a score of the model, higher is better, at every evaluation; the best is kept.
 
     Raises:
@@ -85,6 +86,7 @@ class TrainingLoop:
         plan: BatchPlan,
         state: dict[str, nn.Module] | None = None,
         parts: Parts | None = None,
+        per_item: int = 1,
         evaluate: Callable[[], dict[str, float]] | None = None,
     ):
         run, optim = config.run, config.optim
@@ -107,7 +109,7 @@ class TrainingLoop:
         self._parts, self._evaluate = parts, evaluate
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
         self.step_number, self.best, self.stepped = 0, float("-inf"), False
-        self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate)
+        self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate * per_item)
         self._seen: list[Tensor] = []  # numbers of the questions since the last optimizer step
         self._resume(Provenance(config, views.bank))
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from finetune.solver import SolverConfig, main
+from tests.word_problems import settings_of, write_problems
 from tqnet.equations import Alphabet, read_problem
 from tqnet.equations.tree import OPERATORS, ends
 from tqnet.modeling.build import ModelConfig, build_model
@@ -96,38 +97,9 @@ def test_batches_do_not_mix(solver: WordProblemSolver, tmp_path: Path) -> None:
     assert solver.solve(["Who ate the cake?"])[0].fault == "the text has no number"
 
 
-def _write_bank(path: Path) -> None:
-    """Three patterns whose words tell them apart; the numbers do not."""
-    templates = [
-        ("Tom had {} pens and bought {} more. How many pens has he now?", "{}+{}"),
-        ("Ann had {} cakes and ate {} of them. How many cakes are left?", "{}-{}"),
-        ("Each of {} boxes holds {} pears. How many pears are there?", "{}*{}"),
-    ]
-    with path.open("w", encoding="utf-8") as file:
-        for place in range(120):
-            text, equation = templates[place % 3]
-            pair = (20 + place, 3 + place % 7)
-            split = "valid" if place % 5 == 0 else "train"
-            record = {"id": f"q{place}", "stem": text.format(*pair), "equation": equation.format(*pair), "split": split}
-            file.write(json.dumps(record) + "\n")
-
-
 def test_two_stages_solve_generated_problems(tmp_path: Path) -> None:
-    _write_bank(tmp_path / "bank.jsonl")
-    settings = [
-        f"data.bank={tmp_path / 'bank.jsonl'}",
-        "model.text=scratch",
-        "model.visual=null",
-        "model.fusion=none",
-        "model.vocabulary_min_count=0",
-        "model.scratch_hidden=64",
-        "model.scratch_layers=1",
-        "model.max_length=60",
-        "optim.lr=4e-3",
-        "decoder_dropout=0.2",
-        "run.batch_size=16",
-        "run.precision=fp32",
-    ]
+    write_problems(tmp_path / "bank.jsonl")
+    settings = settings_of(tmp_path / "bank.jsonl")
     first = main(load_config(SolverConfig, [], [*settings, f"run.out={tmp_path / 'one'}", "alpha=1", "pairs=2"]))
     second = [setting for setting in settings if not setting.startswith("model.")]
     second += [f"run.out={tmp_path / 'two'}", f"model.start={first}", "run.epochs=10", "optim.schedule=linear"]

@@ -195,15 +195,15 @@ def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
 
     Raises:
         FileNotFoundError: The folder holds none.
-        ValueError: Its weights are damaged.
+        ValueError: Its weights or its description are damaged.
     """
     folder = Path(folder)
     if not is_solver(folder) or not (folder / _WEIGHTS).is_file():
         raise FileNotFoundError(f"{folder}: no solver here; finetune/solver.py makes one, in RUN/model")
     with readable(folder / _SHAPE):
         shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
-        alphabet = Alphabet(tuple(shape["constants"]), shape["most"])
-    solver = WordProblemSolver(load_model(folder), alphabet, shape["dropout"])
+        alphabet, dropout = Alphabet(tuple(shape["constants"]), shape["most"]), float(shape["dropout"])
+    solver = WordProblemSolver(load_model(folder), alphabet, dropout)
     try:
         solver.decoder.load_state_dict(load_file(folder / _WEIGHTS))
     except (SafetensorError, RuntimeError) as error:

@@ -19,6 +19,7 @@ FORMATS = {
     "qti": "qti",
     "math23k": "math23k",
     "mathqa": "mathqa",
+    "mawps": "mawps",
     "aqua": "aqua",
     "gsm8k": "gsm8k",
     "math": "competition_math",
@@ -39,6 +40,8 @@ _BY_ROOT = {
 _BY_KEYS = (
     ({"Problem", "options", "correct"}, "mathqa"),
     ({"question", "options", "correct"}, "aqua"),
+    ({"Question", "Numbers", "Equation"}, "mawps"),
+    ({"Body", "Question", "Equation"}, "mawps"),
     ({"segmented_text", "equation"}, "math23k"),
     ({"original_text", "equation"}, "math23k"),
     ({"problem", "level", "solution"}, "math"),

@@ -1,0 +1,104 @@
+"""A text encoder of bidirectional GRUs (Xie and Sun 2019, GTS): a baseline for what attention is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+
+class GRUConfig(PretrainedConfig):
+    """Configuration of a :class:`GRUEncoder`.
+
+    Args:
+        embedding_size: Of words; 128 in GTS.
+        hidden_size: Of the states of either direction, which are added up; 512 in GTS.
+        num_hidden_layers: 2 in GTS.
+        dropout: Of embeddings, and between layers; 0.5 in GTS.
+    """
+
+    model_type = "tqnet_gru"
+    #: What others ask of a text encoder: no position is learnt, no head attends.
+    max_position_embeddings = 100_000
+    num_attention_heads = 1
+
+    def __init__(
+        self,
+        vocab_size: int = 8000,
+        embedding_size: int = 128,
+        hidden_size: int = 512,
+        num_hidden_layers: int = 2,
+        dropout: float = 0.5,
+        pad_token_id: int | None = 0,
+        **kwargs: Any,
+    ):
+        self.vocab_size = vocab_size
+        self.embedding_size = embedding_size
+        self.hidden_size = hidden_size
+        self.num_hidden_layers = num_hidden_layers
+        self.dropout = dropout
+        self.pad_token_id = pad_token_id
+        super().__init__(**kwargs)
+
+
+class GRUEncoder(PreTrainedModel):
+    """Words to states, from both sides.
+
+    A word's state is that of the one direction plus that of the other. The first token is [CLS]: what stands for the
+    text in a BERT. Here it gets what GTS begins to decode with, the last state forwards plus the last one backwards.
+    """
+
+    config_class = GRUConfig
+    base_model_prefix = "gru_encoder"
+
+    def __init__(self, config: GRUConfig, add_pooling_layer: bool = False):
+        super().__init__(config)
+        self.words = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
+        self.dropout = nn.Dropout(config.dropout)
+        between = config.dropout if config.num_hidden_layers > 1 else 0.0
+        self.gru = nn.GRU(
+            config.embedding_size, config.hidden_size, config.num_hidden_layers,
+            batch_first=True, bidirectional=True, dropout=between,
+        )  # fmt: skip
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """PyTorch's own, as in GTS: rows of an embedding are of variance 1, weights of a GRU within 1 / sqrt(h)."""
+        if isinstance(module, nn.Embedding | nn.GRU):
+            module.reset_parameters()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.words
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        assert isinstance(value, nn.Embedding)
+        self.words = value
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
+        """States of a packed batch.
+
+        Args:
+            input_ids: [b, t].
+            attention_mask: [b, t]; real tokens come first. None: all are real.
+
+        Shape notation: b texts, t tokens, h hidden width.
+        """
+        b, t = input_ids.shape
+        lengths = torch.full((b,), t) if attention_mask is None else attention_mask.sum(1).cpu()
+        words = pack_padded_sequence(
+            self.dropout(self.words(input_ids)), lengths, batch_first=True, enforce_sorted=False
+        )
+        states, _last = pad_packed_sequence(self.gru(words)[0], batch_first=True, total_length=t)
+        forwards, backwards = states.chunk(2, -1)
+        last = forwards[torch.arange(b, device=states.device), lengths.to(states.device) - 1]
+        whole = (last + backwards[:, 0])[:, None]
+        hidden = torch.cat((whole, (forwards + backwards)[:, 1:]), 1)
+        return BaseModelOutput(last_hidden_state=hidden)
+
+
+AutoConfig.register("tqnet_gru", GRUConfig)
+AutoModel.register(GRUConfig, GRUEncoder)
