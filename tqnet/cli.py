@@ -23,6 +23,7 @@ from tqnet.commands import (
     duplicates,
     encode,
     evaluate,
+    export,
     import_bank,
     index,
     merge,
@@ -66,6 +67,11 @@ _EXTRAS = {
     "sentencepiece": "translate",
     "lxml": "import",
     "openpyxl": "import",
+    "nncf": "export",
+    "onnx": "export",
+    "onnxruntime": "export",
+    "onnxscript": "export",
+    "openvino": "export",
 }
 
 COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
@@ -74,6 +80,7 @@ COMMANDS: tuple[Callable[[Subparsers], None], ...] = (
     merge.add,
     convert.add,
     encode.add,
+    export.add,
     evaluate.add,
     bench.add,
     card.add,
