@@ -3,9 +3,9 @@
     python -m tests.bench.export --text data/opl --figures data/geometry --questions 1000
 
 The contestants take turns, so that whatever else the machine does falls on all of them alike. Text is read by
-all-MiniLM-L6-v2 without fusion, so that sentence-transformers has the same weights; questions with figures by MiniLM and
-lite0, fused, which sentence-transformers has nothing to set beside. Its backends onnx and openvino need optimum; where
-it is not installed, they are named under ``not_measured``.
+all-MiniLM-L6-v2 without fusion, so that sentence-transformers has the same weights; questions with figures by MiniLM
+and lite0, fused, beside which sentence-transformers has nothing to set. Its backends onnx and openvino need optimum;
+where that is not installed, they are named under ``not_measured``.
 """
 
 from __future__ import annotations

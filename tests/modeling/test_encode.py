@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,6 +55,18 @@ def test_a_bank_is_encoded_in_its_order(
     np.testing.assert_allclose(vectors, one_by_one, atol=1e-5)
     monkeypatch.setattr(batching, "WINDOW", 7)
     np.testing.assert_allclose(tiny_model.encode(tiny_bank, batch_size=3), one_by_one, atol=1e-5)
+
+
+def test_vectors_may_be_written_to_a_file(
+    tiny_model: TQNetModel, tiny_bank: QuestionBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "WINDOW", 7)
+    monkeypatch.setattr(encoding, "WINDOW", 7)
+    out = np.lib.format.open_memmap(tmp_path / "v.npy", mode="w+", dtype=np.float32, shape=(len(tiny_bank), 48))
+    assert tiny_model.encode(tiny_bank, batch_size=3, out=out) is out
+    np.testing.assert_allclose(out, tiny_model.encode(tiny_bank), atol=1e-5)
+    out.flush()
+    assert np.array_equal(np.load(tmp_path / "v.npy"), out)
 
 
 def test_normalized_vectors_have_length_one_and_the_same_direction(tiny_model: TQNetModel) -> None:
