@@ -70,7 +70,7 @@ def test_questions_without_figures_cost_no_convolution(tiny_model, questions: li
 
     def computed(of: list[Question]) -> list[tuple[str, list[int]]]:
         prepared = batches(tiny_model.processor, of, 32, ())
-        return [(name, list(rows)) for batch in prepared for rows, (name, _) in jobs(batch, cells)]
+        return [(name, list(rows)) for batch in prepared for rows, (name, _) in jobs(batch, cells, 160)]
 
     ((name, rows),) = computed([q for q in questions if not q.images])
     assert (name, sorted(rows)) == ("text", [0, 1, 2, 3, 4])
@@ -80,3 +80,15 @@ def test_questions_without_figures_cost_no_convolution(tiny_model, questions: li
     assert sorted(shown) == [i for i, q in enumerate(questions) if q.images]
     assert sorted(plain) == [i for i, q in enumerate(questions) if not q.images]
     assert sum(convolved) == len({path for q in questions for path in q.images})
+
+
+def test_texts_are_padded_to_multiples_of_eight_but_not_beyond_the_longest_allowed(tiny_model) -> None:
+    def widths(text: str, max_length: int) -> list[int]:
+        tiny_model.processor.max_length = max_length
+        (batch,) = batches(tiny_model.processor, [text], 1)
+        ((_, inputs),) = [job for _, job in jobs(batch, None, max_length)]
+        assert inputs[1].sum() == batch.text["attention_mask"].sum()
+        return [given.shape[1] for given in inputs]
+
+    assert widths("", 20) == [8, 8]
+    assert widths("the area of the side " * 9, 20) == [20, 20]

@@ -56,7 +56,7 @@ class Calibration:
         cells = CellCache(convolve, processor) if reads_images else None
         with torch.inference_mode():
             given = batches(processor, self.questions, _TOGETHER, () if reads_images else None)
-            found = [job for batch in given for _, job in jobs(batch, cells)]
+            found = [job for batch in given for _, job in jobs(batch, cells, processor.max_length)]
         processor.forget_cuts()
         assert name in graph_names(reads_images)
         return figures if name == FIGURES else [inputs for graph, inputs in found if graph == name]

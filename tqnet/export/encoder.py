@@ -17,7 +17,7 @@ from tqnet.export.manifest import Manifest
 from tqnet.export.runners import Job, load_runner
 from tqnet.modeling.batches import Batch
 from tqnet.modeling.encode import CellCache, encode_by
-from tqnet.modeling.processor import QuestionLike, TQNetProcessor
+from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import figure_slots
 
 #: Texts are padded to multiples of it: fewer shapes, for each of which OpenVINO prepares its kernels once.
@@ -53,7 +53,7 @@ class ExportedEncoder:
 
     def encode(
         self,
-        questions: Sequence[QuestionLike] | QuestionLike,
+        questions: Any,
         batch_size: int = 32,
         device: Any = None,
         precision: str | None = None,
@@ -68,7 +68,7 @@ class ExportedEncoder:
         cells = CellCache(self._convolve, self.processor) if self.config.reads_images else None
 
         def embed(given: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
-            return self.runner.map(job for batch in given for job in jobs(batch, cells))
+            return self.runner.map(job for batch in given for job in jobs(batch, cells, self.processor.max_length))
 
         width = self.config.hidden_size
         return encode_by(embed, questions, self.processor, cells, width, batch_size, normalize, show_progress, out)
@@ -80,26 +80,29 @@ class ExportedEncoder:
         return torch.cat([torch.from_numpy(cells) for _, cells in found])
 
 
-def jobs(batch: Batch, cells: CellCache | None) -> Iterator[Rows]:
-    """What the graphs are to compute of a batch: rows with figures apart from those without."""
+def jobs(batch: Batch, cells: CellCache | None, max_length: int) -> Iterator[Rows]:
+    """What the graphs are to compute of a batch: rows with figures apart from those without.
+
+    ``max_length`` is that of the processor, beyond which a text encoder may have no positions.
+    """
     shown = [bool(of) for of in batch.figures] or [False] * len(batch.rows)
     if cells is None or not any(shown):
-        yield batch.rows, (TEXT, _text(batch.text))
+        yield batch.rows, (TEXT, _text(batch.text, max_length))
         return
     has = torch.tensor(shown)
     slots = figure_slots(torch.tensor([len(of) for of in batch.figures]))
     given = {name: value[has] for name, value in batch.text.items()}
     pictures = [cells(batch.paths, batch.squares).numpy(), slots[has].numpy()]
-    yield list(compress(batch.rows, shown)), (FUSED, [*_text(given), *pictures])
+    yield list(compress(batch.rows, shown)), (FUSED, [*_text(given, max_length), *pictures])
     if not has.all():
         rest = {name: value[~has] for name, value in batch.text.items()}
-        yield list(compress(batch.rows, (~has).tolist())), (TEXT, _text(rest))
+        yield list(compress(batch.rows, (~has).tolist())), (TEXT, _text(rest, max_length))
 
 
-def _text(text: dict[str, Tensor]) -> list[np.ndarray]:
+def _text(text: dict[str, Tensor], max_length: int) -> list[np.ndarray]:
     """Token ids and mask [b, t], of the longest row's width rounded up; the mask hides what is added."""
     ids, mask = text["input_ids"], text["attention_mask"]
     width = int(mask.sum(1).max())
     ids, mask = ids[:, :width], mask[:, :width]
-    room = -width % _STEP
+    room = max(0, min(-width % _STEP, max_length - width))
     return [torch.nn.functional.pad(of, (0, room)).numpy() for of in (ids, mask)]

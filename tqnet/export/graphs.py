@@ -44,10 +44,10 @@ class FiguresGraph(nn.Module):
     def __init__(self, model: TQNetModel):
         super().__init__()
         self.backbone = model.visual.backbone
-        self.type = model.dtype
+        self.dtype = model.dtype
 
     def forward(self, pixel_values: Tensor) -> Tensor:
-        return self.backbone.forward_features(pixel_values.to(self.type)).flatten(2).transpose(1, 2).float()
+        return self.backbone.forward_features(pixel_values.to(self.dtype)).flatten(2).transpose(1, 2).float()
 
 
 class FusedGraph(nn.Module):
