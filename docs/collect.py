@@ -109,6 +109,12 @@ MEASURED = {
         "python -m tests.bench.encode --bank data/opl --questions 120 --rounds 2",
         "With AMX; all-MiniLM-L6-v2; `none` reads text, `fused` has passed the fusion too.",
     ),
+    "export": (
+        "Exported models against PyTorch and sentence-transformers",
+        "python -m tests.bench.export --text data/opl --figures data/geometry",
+        "Tokenising included. `text` is all-MiniLM-L6-v2, the same weights for all; `figures` is MiniLM and lite0, "
+        "fused. `checks` are cosines to PyTorch in fp32, and what P@5 changes by in points.",
+    ),
     "encode_memory": (
         "Peak memory of encoding, by the number of questions",
         "python -m tests.bench.encode_memory --bank data/opl --questions 4096 8192 16384",

@@ -41,6 +41,11 @@ EXTRAS = {
     "sentencepiece": "translate",
     "lxml": "import",
     "openpyxl": "import",
+    "nncf": "export",
+    "onnx": "export",
+    "onnxruntime": "export",
+    "onnxscript": "export",
+    "openvino": "export",
 }
 
 #: Whose errors are meant for readers: they were raised by us, with a message.

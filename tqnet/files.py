@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,21 @@ def atomic(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder beside ``path`` to write to; it takes the place of ``path`` when the block ends well."""
+    temporary, replaced = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("tmp", "old"))
+    temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        if path.exists():
+            os.replace(path, replaced)
+        os.replace(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        shutil.rmtree(replaced, ignore_errors=True)
 
 
 def model_files(folder: Path) -> list[Path]:

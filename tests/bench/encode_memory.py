@@ -2,7 +2,7 @@
 
     python -m tests.bench.encode_memory --bank BANK --questions 4096 16384
 
-Questions are sorted by length in windows (`tqnet.modeling.encode.WINDOW`), so numbers above one window tell whether
+Questions are sorted by length in windows (`tqnet.modeling.batches.WINDOW`), so numbers above one window tell whether
 memory grows with the bank. ``start`` is the peak with the model and the bank in memory, before the first question.
 """
 

@@ -22,6 +22,7 @@ CALLS = {
     "convert": "bank --to moodle --out OUT.xml",
     "card": "encoder",
     "encode": "--model encoder --bank bank --out OUT",
+    "export": "--model encoder --format torch --bank bank --out OUT",
     "evaluate similar": "--model encoder --bank bank --no-baselines --vectors OUT",
     "evaluate probe": "--model encoder --bank bank --no-baselines --vectors OUT",
     "evaluate difficulty": "--model encoder --bank bank --no-baselines --vectors OUT",

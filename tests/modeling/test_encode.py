@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from tqnet.modeling import batches as batching
 from tqnet.modeling import encode as encoding
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
@@ -51,8 +53,20 @@ def test_a_bank_is_encoded_in_its_order(
     vectors = tiny_model.encode(tiny_bank)
     one_by_one = np.concatenate([tiny_model.encode(question) for question in tiny_bank])
     np.testing.assert_allclose(vectors, one_by_one, atol=1e-5)
-    monkeypatch.setattr(encoding, "WINDOW", 7)
+    monkeypatch.setattr(batching, "WINDOW", 7)
     np.testing.assert_allclose(tiny_model.encode(tiny_bank, batch_size=3), one_by_one, atol=1e-5)
+
+
+def test_vectors_may_be_written_to_a_file(
+    tiny_model: TQNetModel, tiny_bank: QuestionBank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batching, "WINDOW", 7)
+    monkeypatch.setattr(encoding, "WINDOW", 7)
+    out = np.lib.format.open_memmap(tmp_path / "v.npy", mode="w+", dtype=np.float32, shape=(len(tiny_bank), 48))
+    assert tiny_model.encode(tiny_bank, batch_size=3, out=out) is out
+    np.testing.assert_allclose(out, tiny_model.encode(tiny_bank), atol=1e-5)
+    out.flush()
+    assert np.array_equal(np.load(tmp_path / "v.npy"), out)
 
 
 def test_normalized_vectors_have_length_one_and_the_same_direction(tiny_model: TQNetModel) -> None:
@@ -80,7 +94,7 @@ def test_a_small_cache_changes_the_cost_and_not_the_vectors(
     tiny_model: TQNetModel, mixed_questions: list[Question], monkeypatch: pytest.MonkeyPatch, convolved: Callable
 ) -> None:
     wanted = tiny_model.encode(mixed_questions)
-    monkeypatch.setattr(encoding.CellCache.__init__, "__defaults__", (1,))
+    monkeypatch.setattr(encoding.CellCache.__init__, "__defaults__", ("cpu", 1))
     with convolved(tiny_model) as images:
         np.testing.assert_allclose(tiny_model.encode(mixed_questions * 2, batch_size=2)[:8], wanted, atol=1e-5)
     assert sum(images) > 7
@@ -88,7 +102,7 @@ def test_a_small_cache_changes_the_cost_and_not_the_vectors(
 
 def test_the_cache_keeps_no_more_than_its_room(tiny_model: TQNetModel, draw_figure: Callable[..., str]) -> None:
     size = 4 * tiny_model.visual.backbone.num_features * 4
-    cache = encoding.CellCache(tiny_model, tiny_model.processor, room=2 * size)
+    cache = encoding.CellCache(tiny_model.visual.cells, tiny_model.processor, room=2 * size)
     paths = [draw_figure(n) for n in range(5)]
     with torch.no_grad():
         cells = cache(paths)

@@ -10,12 +10,15 @@ from tqnet.commands.options import whole_number
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
+    from tqnet.export.encoder import ExportedEncoder
+    from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import QuestionBank
 
 
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("encode", help="write the vectors of a bank's questions")
     add_model_arguments(parser)
+    add_backend_argument(parser)
     parser.add_argument("--model", required=True, metavar="DIR", help="a trained TQ-Net")
     parser.add_argument("--bank", required=True, help="a .jsonl or .parquet file, or a folder with questions.*")
     parser.add_argument("--out", required=True, metavar="DIR", help="gets vectors.npy [questions, width] and ids.json")
@@ -55,6 +58,38 @@ def add_model_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_backend_argument(parser: argparse.ArgumentParser) -> None:
+    """``--backend``, of commands that take an export of ``tqnet export``."""
+    parser.add_argument(
+        "--backend",
+        choices=("auto", "torch", "openvino", "onnx"),
+        default="auto",
+        help="what computes vectors; auto: what tqnet export has put beside the weights, else PyTorch (auto)",
+    )
+
+
+def open_encoder(source: str, args: argparse.Namespace) -> QuestionEncoder | ExportedEncoder:
+    """The model ``source``, or an export of it, as the arguments say; a line says which export."""
+    import sys
+
+    from tqnet.export.backend import open_encoder
+    from tqnet.export.encoder import ExportedEncoder
+
+    backend = getattr(args, "backend", "torch")  # commands that only borrow an index have none
+    encoder = open_encoder(source, backend, getattr(args, "device", None), getattr(args, "precision", "auto"))
+    if isinstance(encoder, ExportedEncoder):
+        print(f"tqnet: vectors by the export {encoder.folder} ({encoder.manifest.precision})", file=sys.stderr)
+    return encoder
+
+
+def precision_of(encoder: QuestionEncoder | ExportedEncoder, args: argparse.Namespace) -> str:
+    """What vectors are computed in: fp32 or bf16, and of an export also by what."""
+    from tqnet.export.encoder import ExportedEncoder
+    from tqnet.libraries import precision
+
+    return str(encoder) if isinstance(encoder, ExportedEncoder) else precision(args.precision, args.device)
+
+
 def device(name: str) -> str:
     """An argparse type: a device that torch can use here."""
     import torch
@@ -66,18 +101,26 @@ def device(name: str) -> str:
     return name
 
 
-def run(args: argparse.Namespace) -> int:
+def _write_ids(bank: QuestionBank, file: Path) -> None:
+    """A JSON list of the ids, a part of the bank at a time."""
     import json
 
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write("[")
+        for number, (ids,) in enumerate(bank.batches("id")):
+            stream.write(", " * bool(number) + json.dumps(ids, ensure_ascii=False)[1:-1])
+        stream.write("]")
+
+
+def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from tqnet.files import atomic
-    from tqnet.libraries import precision, quiet
-    from tqnet.modeling.build import load_model
+    from tqnet.libraries import quiet
 
     quiet()
     bank = read_bank(args)
-    model = load_model(args.model)
+    model = open_encoder(args.model, args)
     out = Path(args.out)
     out.mkdir(parents=True, exist_ok=True)
     with atomic(out / "vectors.npy") as temporary:
@@ -87,13 +130,13 @@ def run(args: argparse.Namespace) -> int:
             bank,
             batch_size=args.batch_size,
             device=args.device,
-            precision=precision(args.precision, args.device),
+            precision=precision_of(model, args),
             normalize=args.normalize,
             show_progress=True,
             out=vectors,
         )
         vectors.flush()
     with atomic(out / "ids.json") as temporary:
-        temporary.write_text(json.dumps(bank.ids, ensure_ascii=False), encoding="utf-8")
+        _write_ids(bank, temporary)
     print(f"{len(bank)} vectors of width {shape[1]}: {out / 'vectors.npy'}")
     return 0

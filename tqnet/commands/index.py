@@ -13,13 +13,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
+from tqnet.commands.encode import (
+    add_backend_argument,
+    add_error_arguments,
+    add_model_arguments,
+    open_encoder,
+    precision_of,
+    read_bank,
+)
 from tqnet.commands.options import whole_number
 
 if TYPE_CHECKING:
     import numpy as np
 
     from tqnet.cli import Subparsers
+    from tqnet.export.encoder import ExportedEncoder
     from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import Question, QuestionBank
     from tqnet.search.build import Encode, Processes
@@ -64,6 +72,7 @@ def add(subparsers: Subparsers) -> None:
     )
     _add_place_arguments(build)
     add_model_arguments(build)
+    add_backend_argument(build)
     add_error_arguments(build)
     _add_cluster_arguments(build)
     build.set_defaults(run=_build)
@@ -78,6 +87,7 @@ def add(subparsers: Subparsers) -> None:
         change.add_argument("bank", metavar="BANK", help="a .jsonl or .parquet file, or a folder with questions.*")
         change.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
         add_model_arguments(change)
+        add_backend_argument(change)
         add_error_arguments(change)
         change.set_defaults(run=_change, verb=verb)
 
@@ -148,11 +158,9 @@ def _add_cluster_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def encoder_of(model: QuestionEncoder, args: argparse.Namespace) -> Encode:
+def encoder_of(model: QuestionEncoder | ExportedEncoder, args: argparse.Namespace) -> Encode:
     """How questions become vectors under the arguments of `add_model_arguments`."""
-    from tqnet.libraries import precision
-
-    chosen = precision(args.precision, args.device)
+    chosen = precision_of(model, args)
 
     def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
         return model.encode(questions, batch_size=args.batch_size, device=args.device, precision=chosen)
@@ -167,11 +175,11 @@ def load_encode(source: str, digest: str | None, args: argparse.Namespace) -> En
         FileNotFoundError: There is no model there.
         ValueError: It is another one than that with ``digest``.
     """
-    from tqnet.evaluation.sources import open_source, source_digest
+    from tqnet.evaluation.sources import source_digest
     from tqnet.libraries import quiet
 
     quiet()
-    model = open_source(source)
+    model = open_encoder(source, args)
     if source_digest(source) != digest:
         raise ValueError(f"{source}: another model than where the command runs")
     return encoder_of(model, args)
@@ -203,25 +211,27 @@ def _writable(folder: str) -> Iterator[Index]:
         yield open_index(folder)
 
 
-def open_model(index: Index, moved: str | None) -> QuestionEncoder:
-    """The model that has made the index's vectors, or the same one elsewhere.
+def open_model(index: Index, args: argparse.Namespace) -> QuestionEncoder | ExportedEncoder:
+    """The model that has made the index's vectors, or the same one at ``args.model``, or an export of it.
+
+    An export's vectors are near enough to the model's own to be searched among them.
 
     Raises:
         FileNotFoundError: It is no longer where it was.
         IndexFolderError: It is another one.
     """
-    from tqnet.evaluation.sources import ENCODER, open_source, source_digest
+    from tqnet.evaluation.sources import ENCODER, source_digest
 
-    source = _resolved(moved) if moved else index.manifest.model
+    source = _resolved(args.model) if args.model else index.manifest.model
     if not source.startswith(ENCODER) and not Path(source).is_dir():
         raise FileNotFoundError(f"{source}: the model of {index.folder} is not there; say where it lies with --model")
     index.check_model(source, source_digest(source))
-    return open_source(source)
+    return open_encoder(source, args)
 
 
 def _build(args: argparse.Namespace) -> int:
-    from tqnet.evaluation.sources import open_source, source_digest
-    from tqnet.libraries import precision, quiet
+    from tqnet.evaluation.sources import source_digest
+    from tqnet.libraries import quiet
 
     quiet()
     if args.precompute and args.engine != "lance":
@@ -232,11 +242,11 @@ def _build(args: argparse.Namespace) -> int:
 
         place, processes = _place(args), _processes()
         bank = read_bank(args)
-        model = open_source(args.model)
+        model = open_encoder(args.model, args)
         source = _resolved(args.model)
         manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name, **asdict(place))
         encode_shards = _workers(manifest, args) if args.ray else in_process(encoder_of(model, args))
-        chosen = precision(args.precision, args.device)
+        chosen = precision_of(model, args)
         build(bank, encode_shards, Path(args.out), manifest, processes, replace=args.replace, precision=chosen)
     if processes.rank == 0:
         print(f"{args.out}: {len(bank):,} questions; tqnet search {args.out} --text '...'")
@@ -301,7 +311,7 @@ def _change(args: argparse.Namespace) -> int:
         if args.verb == "add" and (known := sorted(set(bank.ids) & index.states().keys())):
             others = f"({len(known):,} such ids)"
             raise DuplicateIdError(f"{known[0]}: is in the index already {others}; use tqnet index update")
-        encode = encoder_of(open_model(index, args.model), args)
+        encode = encoder_of(open_model(index, args), args)
         changes = update(index, bank, encode, delete=args.verb == "sync")
     print(f"{args.index}: {changes}")
     return 0

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_model_arguments
+from tqnet.commands.encode import add_backend_argument, add_model_arguments
 from tqnet.commands.index import encoder_of, open_index, open_model
 from tqnet.commands.options import whole_number
 from tqnet.commands.ranking import add_rank_arguments, add_rerank_arguments, rank_of, rerank_of
@@ -49,6 +49,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--json", action="store_true", help="one object for each query, one on a line")
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
+    add_backend_argument(parser)
     add_rank_arguments(parser)
     add_rerank_arguments(parser)
     parser.set_defaults(run=run)
@@ -107,7 +108,7 @@ def open_searcher(index: Index, args: argparse.Namespace, rank: Rank | None = No
     """A searcher with the model of the index, under ``--model`` and the arguments of `add_model_arguments`."""
     from tqnet.search.searcher import Searcher
 
-    model = open_model(index, args.model)
+    model = open_model(index, args)
     encode, reads_figures = encoder_of(model, args), model.config.reads_images
     return Searcher(index, encode, reads_figures=reads_figures, rank=rank, merging=args.merging)
 

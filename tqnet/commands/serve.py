@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tqnet.commands.encode import add_model_arguments
+from tqnet.commands.encode import add_backend_argument, add_model_arguments
 from tqnet.commands.index import open_index
 from tqnet.commands.options import whole_number
 from tqnet.commands.ranking import add_pairs_model, add_rank_arguments, classify_of, rank_of
@@ -45,6 +45,7 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--max-pixels", type=whole_number(1), default=20_000_000, help="of a figure (20,000,000)")
     parser.add_argument("--model", metavar="DIR", help="where the index's model lies now, if it has moved")
     add_model_arguments(parser)
+    add_backend_argument(parser)
     add_merging_argument(parser)
     add_rank_arguments(parser)
     add_pairs_model(parser)

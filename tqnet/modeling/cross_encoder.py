@@ -154,7 +154,7 @@ class CrossEncoder(nn.Module):
         encoder, processor = self.encoder, self.encoder.processor
         was_training = self.training
         self.eval()
-        cells = CellCache(encoder, processor) if encoder.config.reads_images else None
+        cells = CellCache(encoder.visual.cells, processor, encoder.device) if encoder.config.reads_images else None
         contents = dict.fromkeys(question.content for pair in pairs for question in pair)
         tokens = dict(zip(contents, processor.tokenize(list(contents)), strict=True))
         texts = [processor.join(tokens[q.content], tokens[c.content], self.length) for q, c in pairs]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import mmap
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
 
+from tqnet.modeling.batches import WINDOW, Batch, ahead, batches
 from tqnet.modeling.images import open_figure
-from tqnet.modeling.processor import QuestionLike, TQNetProcessor, as_question
+from tqnet.modeling.processor import QuestionLike, TQNetProcessor
 from tqnet.questions import Question
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 #: Bytes of feature-map cells kept, so that a figure that many questions share is convolved once.
 CACHE_BYTES = 256 * 2**20
 
-#: Questions that are sorted by length at a time; bounds the memory of a bank of any size.
-WINDOW = 4096
+#: Batches -> row numbers and vectors [rows, width] of each, in whatever order they are done.
+Embed = Callable[[Iterator[Batch]], Iterator[tuple[Sequence[int], np.ndarray]]]
 
 
 @torch.inference_mode()
@@ -62,50 +63,106 @@ def encode(
     """
     if precision not in ("fp32", "bf16"):
         raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")
-    if isinstance(questions, str | Mapping | Question):
-        questions = [questions]
     processor = processor or model.processor
     if processor is None:
         raise ValueError("processor: the model came without one")
-    processor.forget_cuts()  # of a training that goes on around this
     device = torch.device(device or accelerator() or model.device)
     was_training = model.training
     model.to(device)  # type: ignore[arg-type]
     model.eval()
-    cells = CellCache(model, processor) if model.config.reads_images else None
-    vectors = out if out is not None else np.empty((len(questions), model.config.hidden_size), dtype=np.float32)
+    cells = CellCache(model.visual.cells, processor, device) if model.config.reads_images else None
+
+    def embed(given: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
+        for batch in given:
+            inputs = dict(batch.text)
+            if cells is not None and batch.figures:
+                inputs["image_cells"] = cells(batch.paths, batch.squares)
+                inputs["image_counts"] = torch.tensor([len(of) for of in batch.figures])
+            output = model(**{name: value.to(device) for name, value in inputs.items()})
+            yield batch.rows, output.embedding.float().cpu().numpy()
+
+    try:
+        with torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"):
+            width = model.config.hidden_size
+            return encode_by(embed, questions, processor, cells, width, batch_size, normalize, show_progress, out)
+    finally:
+        model.train(was_training)
+
+
+def encode_by(
+    embed: Embed,
+    questions: Sequence[QuestionLike] | QuestionLike,
+    processor: TQNetProcessor,
+    cells: CellCache | None,
+    width: int,
+    batch_size: int,
+    normalize: bool,
+    show_progress: bool,
+    out: np.ndarray | None,
+) -> np.ndarray:
+    """Vectors of ``questions`` in their order, whatever computes them; see :func:`encode`.
+
+    Args:
+        embed: What computes them. The next batches are prepared beside it, in a thread.
+        cells: What figures became, by their paths; None for a model that reads none.
+        width: Of a vector.
+    """
+    if isinstance(questions, str | Mapping | Question):
+        questions = [questions]
+    processor.forget_cuts()  # of a training that goes on around this
+    vectors = out if out is not None else np.empty((len(questions), width), dtype=np.float32)
+    known = None if cells is None else cells.kept
+    done = 0
     with (
         tqdm(total=len(questions), unit=" questions", disable=not show_progress, desc="encode") as progress,
-        torch.autocast(device.type, torch.bfloat16, enabled=precision == "bf16"),
+        ahead(batches(processor, questions, batch_size, known)) as prepared,
     ):
-        for rows, ids, records in _batches(processor, questions, batch_size):
-            inputs = processor.pack_text(ids)
-            if cells is not None and any(record.images for record in records):
-                paths = [processor.kept_images(record.images) for record in records]
-                inputs["image_cells"] = cells([path for of in paths for path in of])
-                inputs["image_counts"] = torch.tensor([len(of) for of in paths])
-            output = model(**{name: value.to(device) for name, value in inputs.items()})
-            embedding = output.embedding.float()
-            vectors[rows] = (F.normalize(embedding, dim=1) if normalize else embedding).cpu().numpy()
+        for rows, embedding in embed(prepared):
+            vectors[rows] = F.normalize(torch.from_numpy(embedding), dim=1).numpy() if normalize else embedding
             progress.update(len(rows))
+            done += len(rows)
+            if done % WINDOW < len(rows):
+                _leave_to_disk(vectors)
     processor.warn_of_cuts()
-    model.train(was_training)
     return vectors
 
 
-class CellCache:
-    """Feature-map cells of figures by path; the least recently used ones go when the room is used up."""
+def _leave_to_disk(vectors: np.ndarray) -> None:
+    """Memory-mapped vectors that were written no longer count as memory of this process."""
+    if isinstance(vectors.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        vectors.base.flush()
+        vectors.base.madvise(mmap.MADV_DONTNEED)
 
-    def __init__(self, model: QuestionEncoder, processor: TQNetProcessor, room: int = CACHE_BYTES):
-        self.model, self.processor, self.room = model, processor, room
+
+class CellCache:
+    """Feature-map cells of figures by path; the least recently used ones go when the room is used up.
+
+    Args:
+        convolve: Figures [n, 3, s, s] -> cells [n, c, features].
+        device: Where ``convolve`` reads them.
+    """
+
+    def __init__(
+        self,
+        convolve: Callable[[Tensor], Tensor],
+        processor: TQNetProcessor,
+        device: torch.device | str = "cpu",
+        room: int = CACHE_BYTES,
+    ):
+        self.convolve, self.processor, self.device, self.room = convolve, processor, device, room
         self.kept: OrderedDict[str, Tensor] = OrderedDict()
 
-    def __call__(self, paths: list[str]) -> Tensor:
-        """Cells [n, c, features] of the figures at ``paths``, in order."""
+    def __call__(self, paths: list[str], squares: Mapping[str, np.ndarray] | None = None) -> Tensor:
+        """Cells [n, c, features] of the figures at ``paths``, in order.
+
+        ``squares`` are figures that were opened beforehand, as uint8 [s, s, 3] by their paths.
+        """
         missing = [path for path in dict.fromkeys(paths) if path not in self.kept]
         if missing:
-            figures = self.processor.image_processor([open_figure(path) for path in missing])
-            cells = self.model.visual.cells(figures["pixel_values"].to(self.model.device))
+            opened = squares or {}
+            images = self.processor.image_processor
+            figures = images.normalise([opened[p] if p in opened else images.fit(open_figure(p)) for p in missing])
+            cells = self.convolve(figures.to(self.device))
             # Copies: a view of one figure would keep the cells of its whole batch.
             self.kept.update((path, of.clone()) for path, of in zip(missing, cells, strict=True))
         for path in paths:
@@ -115,22 +172,6 @@ class CellCache:
         while len(self.kept) > most:
             self.kept.popitem(last=False)
         return wanted
-
-
-def _batches(
-    processor: TQNetProcessor, questions: Sequence[QuestionLike], batch_size: int
-) -> Iterator[tuple[list[int], list[list[int]], list[Question]]]:
-    """Row numbers, token ids and records of questions of like length, a window of the bank at a time."""
-    numbered = enumerate(iter(questions))
-    while window := list(islice(numbered, WINDOW)):
-        records = [as_question(question) for _, question in window]
-        ids = processor.tokenize([record.content for record in records])
-        # Longest first, so that memory runs out at once or never; with figures apart from without, since a
-        # single figure would pad every other question of its batch by its visual tokens.
-        order = sorted(range(len(ids)), key=lambda i: (len(records[i].images), len(ids[i])), reverse=True)
-        for start in range(0, len(order), batch_size):
-            chosen = order[start : start + batch_size]
-            yield [window[i][0] for i in chosen], [ids[i] for i in chosen], [records[i] for i in chosen]
 
 
 def accelerator() -> torch.device | None:

@@ -62,9 +62,9 @@ class CoordinatedFusion(nn.Module):
         super().__init__()
         self.blocks = nn.ModuleList(FusionBlock(config) for _ in range(config.fusion_layers))
 
-    def forward(self, tokens: Tensor, mask: Tensor) -> Tensor:
-        """tokens [b, t, h], mask [b, t] True at real tokens. Returns [b, t, h]."""
-        attended = None if bool(mask.all()) else mask[:, None, None, :]
+    def forward(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
+        """tokens [b, t, h], mask [b, t] True at real tokens, or None when all are. Returns [b, t, h]."""
+        attended = None if mask is None else mask[:, None, None, :]
         for block in self.blocks:
             tokens = block(tokens, attended)
         return tokens

@@ -77,7 +77,11 @@ class TQNetImageProcessor(BaseImageProcessor):
 
     def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:  # type: ignore[override]
         """images: uint8 arrays [H, W, 3] of any size."""
-        return BatchFeature({"pixel_values": self.normalise([fit_square(i, self.image_size) for i in images])})
+        return BatchFeature({"pixel_values": self.normalise(list(map(self.fit, images)))})
+
+    def fit(self, figure: np.ndarray) -> np.ndarray:
+        """uint8 [H, W, 3] on a white square [size, size, 3]."""
+        return fit_square(figure, self.image_size)
 
     def normalise(self, squares: list[np.ndarray]) -> Tensor:
         """uint8 arrays, each [size, size, 3] -> float32 [n, 3, size, size]."""

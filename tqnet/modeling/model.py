@@ -115,28 +115,35 @@ class TQNetModel(QuestionEncoder):
         """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given; of sides also [b, 2, h]."""
         width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
         input_ids, text_mask = input_ids[:, :width], mask[:, :width]
-        visual, visual_mask = visual[:, :cells], visual_mask[:, :cells]
-        if self.config.fusion == "joint" and cells:
-            tokens, joined = self._joint(input_ids, text_mask, visual, visual_mask)
-            text = tokens[:, :width]
-        else:
-            text = self.text(input_ids=input_ids, attention_mask=self._mask(text_mask)).last_hidden_state
-            tokens, joined = self._join(text, text_mask, visual, visual_mask)
-            if self.config.fusion == "coordinated":
-                tokens = self.fusion(tokens, joined)
-        pooled = self._pool(tokens, joined, width), masked_mean(text, text_mask)
+        text, tokens, joined = self.fused(input_ids, text_mask, visual[:, :cells], visual_mask[:, :cells])
+        pooled = self.pool(tokens, joined, width), masked_mean(text, text_mask)
         if sides is None:
             return pooled
         words, sides = tokens[:, :width], sides[:, :width]
         return *pooled, torch.stack([masked_mean(words, sides == side) for side in (1, 2)], 1)
 
+    def fused(
+        self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Text stream [b, t, h], fused tokens [b, t + v, h] and their mask, of text and visual tokens of like rows."""
+        if self.config.fusion == "joint" and visual.shape[1]:
+            tokens, joined = self._joint(input_ids, mask, visual, visual_mask)
+            return tokens[:, : input_ids.shape[1]], tokens, joined
+        text = self.text(input_ids=input_ids, attention_mask=self._mask(mask)).last_hidden_state
+        tokens, joined = self._join(text, mask, visual, visual_mask)
+        if self.config.fusion == "coordinated":
+            tokens = self.fusion(tokens, self._mask(joined))
+        return text, tokens, joined
+
     @staticmethod
     def _mask(mask: Tensor) -> Tensor | None:
-        """None where nothing is padded: attention without a mask is the faster kernel."""
-        return None if bool(mask.all()) else mask
+        """None where nothing is padded: attention without a mask is the faster kernel. A graph is for both cases."""
+        return None if not torch.compiler.is_exporting() and bool(mask.all()) else mask
 
     @staticmethod
     def _join(text: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
+        if not visual.shape[1]:
+            return text, mask
         # Cast: under autocast the streams may end in different precisions.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
 
@@ -155,8 +162,10 @@ class TQNetModel(QuestionEncoder):
         ).last_hidden_state
         return hidden, joined
 
-    def _pool(self, tokens: Tensor, mask: Tensor, text_length: int) -> Tensor:
-        if self.config.pooling == "tokens":
+    def pool(self, tokens: Tensor, mask: Tensor, text_length: int) -> Tensor:
+        """Vectors [b, h] of tokens [b, t + v, h], of which the first ``text_length`` are text."""
+        # No figure at all: to ask of no columns whether any is real is answered otherwise by ONNX Runtime.
+        if self.config.pooling == "tokens" or tokens.shape[1] == text_length:
             return masked_mean(tokens, mask)
         text = masked_mean(tokens[:, :text_length], mask[:, :text_length])
         visual = masked_mean(tokens[:, text_length:], mask[:, text_length:])

@@ -13,7 +13,7 @@ from transformers import AutoProcessor, BatchFeature, PreTrainedTokenizerBase
 from transformers.processing_utils import ProcessorMixin
 
 from tqnet.modeling.configuration import TQNetConfig
-from tqnet.modeling.images import TQNetImageProcessor, fit_square, open_figure
+from tqnet.modeling.images import TQNetImageProcessor, open_figure
 from tqnet.modeling.quesnet.configuration import QuesNetConfig
 from tqnet.questions import Question, read_question
 from tqnet.text.number_tokens import with_number_tokens
@@ -71,7 +71,9 @@ class TQNetProcessor(ProcessorMixin):
         """``input_ids`` and ``attention_mask`` [b, t], ``pixel_values`` [n, 3, s, s], ``image_counts`` [b]."""
         records = [as_question(question) for question in questions]
         figures = [self.open_images(record) for record in records]
-        return self.pack(self.tokenize([r.content for r in records]), [list(map(self._fit, f)) for f in figures])
+        return self.pack(
+            self.tokenize([r.content for r in records]), [list(map(self.image_processor.fit, f)) for f in figures]
+        )
 
     def learn_vocabulary(self, texts: Iterable[str], min_count: int) -> list[str]:
         """Add the LaTeX commands and characters that ``texts`` need; formulas are spelt from now on."""
@@ -145,9 +147,6 @@ class TQNetProcessor(ProcessorMixin):
         if self.left_out_images:
             log.warning("%d figures beyond %d of a question left out", self.left_out_images, self.max_images)
         self.forget_cuts()
-
-    def _fit(self, figure: np.ndarray) -> np.ndarray:
-        return fit_square(figure, self.image_processor.image_size)
 
     def _cut(self, ids: list[int]) -> list[int]:
         if len(ids) <= self.max_length:

@@ -70,14 +70,19 @@ class VisualStream(nn.Module):
 
         ``image_counts`` [b] sums to n; v is the largest number of cells of any question.
         """
-        counts = image_counts.tolist()
-        order = torch.cat([torch.arange(count) for count in counts]).to(cells.device)
-        tokens = self.projection(cells) + self.image_index(order).unsqueeze(1)
-        per_question = [part.flatten(0, 1) for part in tokens.split(counts)]  # b tensors [count * c, h]
-        padded = nn.utils.rnn.pad_sequence(per_question, batch_first=True)
-        lengths = image_counts * cells.shape[1]
-        mask = torch.arange(padded.shape[1], device=padded.device) < lengths.unsqueeze(1)
-        return padded, mask
+        return self.placed(cells, figure_slots(image_counts))
+
+    def placed(self, cells: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
+        """As :meth:`tokens`, of images whose places are known: ``slots`` [b, f], as :func:`figure_slots` gives them.
+
+        It depends on no value, only on shapes, so that it can be exported as a graph.
+        """
+        real = slots >= 0
+        places = torch.arange(slots.shape[1], device=slots.device)
+        tokens = self.projection(cells)[slots.clamp(min=0)] + self.image_index(places).unsqueeze(1)
+        tokens = torch.where(real[..., None, None], tokens, 0.0)
+        mask = real.unsqueeze(2).expand(-1, -1, cells.shape[1])
+        return tokens.flatten(1, 2), mask.flatten(1)
 
     def forward(self, pixel_values: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
         """Visual tokens [b, v, h] and their mask [b, v].
@@ -108,6 +113,16 @@ class VisualStream(nn.Module):
         cells = self.cells(blank)
         self.backbone.train()
         return 0.0 * (self.projection(cells) + self.image_index.weight[0]).sum()
+
+
+def figure_slots(image_counts: Tensor) -> Tensor:
+    """Row of each question's figures among those of the batch [b, f]; -1 behind a question's last.
+
+    ``image_counts`` [b]; f is the largest of them.
+    """
+    places = torch.arange(int(image_counts.max()), device=image_counts.device)
+    first = image_counts.cumsum(0) - image_counts
+    return torch.where(places < image_counts.unsqueeze(1), first.unsqueeze(1) + places, -1)
 
 
 def _group_norm(channels: int, **options: Any) -> GroupNorm:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import string
+from functools import lru_cache
 
 from tqnet.text.formulas import formula_tokens, segments
 
@@ -30,8 +31,12 @@ _WORDS = re.compile(r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mb
 CAPITALS = {letter: chr(0x1D434 + i) for i, letter in enumerate(string.ascii_uppercase)}
 
 
+@lru_cache(maxsize=2**14)
 def spell_formula(formula: str) -> str:
-    """Tokens of one formula (without its delimiters), separated by single spaces."""
+    """Tokens of one formula (without its delimiters), separated by single spaces.
+
+    The same formulas come again and again within a bank; each is parsed once.
+    """
     spelt = []
     for token in formula_tokens(formula):
         if token in TYPOGRAPHIC:

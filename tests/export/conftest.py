@@ -1,0 +1,58 @@
+"""Tiny models exported once for all tests of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tqnet.export.calibration import Calibration
+from tqnet.export.encoder import ExportedEncoder
+from tqnet.export.writing import write
+from tqnet.modeling.model import TQNetModel
+from tqnet.questions import Question, QuestionBank
+
+#: Format -> what has to be installed for it.
+NEEDED = {"torch": (), "onnx": ("onnx", "onnxscript", "onnxruntime"), "openvino": ("openvino",)}
+
+
+@pytest.fixture(scope="session")
+def _exports() -> dict[Any, tuple[TQNetModel, Path]]:
+    return {}
+
+
+@pytest.fixture
+def exported(
+    _exports: dict[Any, tuple[TQNetModel, Path]],
+    build_tiny: Callable[..., TQNetModel],
+    tiny_bank: QuestionBank,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Callable[..., tuple[TQNetModel, ExportedEncoder]]:
+    """A tiny model and its export; options are those of `ModelConfig`. Skips where the extra is not installed."""
+
+    def export(format: str, precision: str = "fp32", **options: Any) -> tuple[TQNetModel, ExportedEncoder]:
+        for package in (*NEEDED[format], *(["nncf"] if precision == "int8" else [])):
+            pytest.importorskip(package)
+        key = (format, precision, *sorted(options.items()))
+        if key not in _exports:
+            model, folder = build_tiny(awake=True, **options), tmp_path_factory.mktemp("model")
+            model.save_pretrained(folder)
+            (folder / format).mkdir()
+            write(model, folder, folder / format, format, precision, Calibration(model, tiny_bank))
+            _exports[key] = model, folder
+        model, folder = _exports[key]
+        return model, ExportedEncoder(folder / format, folder)
+
+    return export
+
+
+@pytest.fixture
+def questions(tiny_bank: QuestionBank, draw_figure: Callable[..., str]) -> list[Question]:
+    """Questions of unlike lengths with 0, 1 and 3 figures, mixed, some with a figure in common."""
+    plain = [question for question in tiny_bank if not question.images][:5]
+    shown = [question for question in tiny_bank if len(question.images) == 1][:3]
+    three = Question("three", "Which of these is a square?", images=tuple(draw_figure(n) for n in range(3)))
+    shared = Question("shared", "Is this a square, or is it not? " * 4, images=(draw_figure(1),))
+    return [plain[0], three, *shown, *plain[1:], shared]

@@ -1,0 +1,73 @@
+"""Which of the model and its exports is taken, and when none may be."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tqnet.export.backend import open_encoder
+from tqnet.export.encoder import ExportedEncoder
+from tqnet.export.manifest import ExportError
+from tqnet.modeling.model import TQNetModel
+
+
+@pytest.fixture
+def folder(exported, tmp_path: Path) -> Path:
+    """A model with an export of OpenVINO in fp32, to be done with as one likes."""
+    _, encoder = exported("openvino")
+    copied = tmp_path / "model"
+    shutil.copytree(encoder.folder.parent, copied)
+    return copied
+
+
+def change_weights(folder: Path) -> None:
+    model = TQNetModel.from_pretrained(folder)
+    model.fusion.blocks[0].mlp_out.bias.data += 1
+    model.save_pretrained(folder)
+
+
+def test_auto_takes_the_export_beside_the_weights(folder: Path) -> None:
+    found = open_encoder(str(folder))
+    assert isinstance(found, ExportedEncoder)
+    assert str(found) == "openvino fp32"
+    assert isinstance(open_encoder(str(folder), precision="fp32"), ExportedEncoder)
+    assert isinstance(open_encoder(str(folder), "torch"), TQNetModel)
+    shutil.rmtree(folder / "openvino")
+    assert isinstance(open_encoder(str(folder)), TQNetModel)
+
+
+def test_another_precision_is_computed_by_the_model(folder: Path) -> None:
+    assert isinstance(open_encoder(str(folder), precision="bf16"), TQNetModel)
+    with pytest.raises(ExportError, match="is in fp32, and --precision bf16 is asked for"):
+        open_encoder(str(folder), "openvino", precision="bf16")
+
+
+def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = open_encoder(str(folder)).encode("Find $x$.")
+    change_weights(folder)
+    with caplog.at_level(logging.WARNING):
+        found = open_encoder(str(folder))
+    assert isinstance(found, TQNetModel)
+    (message,) = caplog.messages
+    assert message.startswith(f"{folder / 'openvino'}: stale, the model beside it has changed since;")
+    assert message.endswith("PyTorch is used")
+    assert np.abs(found.encode("Find $x$.") - before).max() > 0.1
+    with pytest.raises(ExportError, match="stale"):
+        open_encoder(str(folder), "openvino")
+
+
+def test_what_is_not_there_or_damaged_is_one_line(folder: Path) -> None:
+    with pytest.raises(ExportError, match=r"onnx: no export here \(manifest.json is missing\); tqnet export makes one"):
+        open_encoder(str(folder), "onnx")
+    with pytest.raises(ExportError, match="--backend onnx: encoder:minilm has no folder"):
+        open_encoder("encoder:minilm", "onnx")
+    (folder / "openvino" / "text.xml").write_text("no graph")
+    with pytest.raises(ExportError, match="openvino: its graphs cannot be read"):
+        open_encoder(str(folder), "openvino")
+    (folder / "openvino" / "manifest.json").write_text("{}")
+    with pytest.raises(ExportError, match=r"manifest.json: not as tqnet export writes it"):
+        open_encoder(str(folder), "openvino")

@@ -1,0 +1,1 @@
+"""Trained models as graphs that run without PyTorch's Python: written, checked, and found again beside the weights."""

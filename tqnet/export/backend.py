@@ -1,0 +1,66 @@
+"""What computes vectors: PyTorch, or an export that lies beside a model's weights."""
+
+from __future__ import annotations
+
+import logging
+from importlib.util import find_spec
+from pathlib import Path
+
+from tqnet.evaluation.sources import ENCODER, open_source
+from tqnet.export.encoder import ExportedEncoder
+from tqnet.export.manifest import ExportError, Manifest
+from tqnet.modeling.encode import accelerator
+from tqnet.modeling.encoder import QuestionEncoder
+
+log = logging.getLogger(__name__)
+
+#: ``torch`` is the model itself.
+BACKENDS = ("auto", "torch", "openvino", "onnx")
+
+#: Exports that are taken without being asked for, the faster first -> the package that runs them.
+_PACKAGES = {"openvino": "openvino", "onnx": "onnxruntime"}
+
+
+def open_encoder(
+    source: str, backend: str = "auto", device: str | None = None, precision: str = "auto"
+) -> QuestionEncoder | ExportedEncoder:
+    """What encodes by the model ``source``.
+
+    Args:
+        source: As for :func:`tqnet.evaluation.sources.open_source`.
+        backend: One of :data:`BACKENDS`. ``auto`` takes an export beside the weights where what runs it is installed,
+            the device is the processor, and no other precision is asked for; a stale one is passed over with a warning.
+        precision: ``auto``, ``fp32`` or ``bf16``.
+
+    Raises:
+        ExportError: The export that is asked for is not there, stale, damaged, or of another precision.
+        ModuleNotFoundError: What runs it is not installed.
+        FileNotFoundError: There is no model.
+    """
+    if backend == "torch":
+        return open_source(source)
+    model = Path(source)
+    if backend != "auto":
+        if source.startswith(ENCODER):
+            raise ExportError(f"--backend {backend}: {source} has no folder that an export could lie in")
+        return _open(model / backend, model, device, precision, f"--backend {backend}: ")
+    on_processor = (accelerator() is None) if device is None else device.startswith("cpu")
+    if on_processor and not source.startswith(ENCODER):
+        for name, package in _PACKAGES.items():
+            if not Manifest.is_in(model / name) or find_spec(package) is None:
+                continue
+            try:
+                return _open(model / name, model, device, precision)
+            except ExportError as error:
+                log.warning("%s; PyTorch is used", error)
+    return open_source(source)
+
+
+def _open(folder: Path, model: Path, device: str | None, precision: str, where: str = "") -> ExportedEncoder:
+    manifest = Manifest.load(folder)
+    manifest.check_fresh(folder, model)
+    if device is not None and not device.startswith("cpu"):
+        raise ExportError(f"{where}--device {device}: exports run on the processor")
+    if precision not in ("auto", manifest.precision):
+        raise ExportError(f"{where}{folder}: is in {manifest.precision}, and --precision {precision} is asked for")
+    return ExportedEncoder(folder, model)

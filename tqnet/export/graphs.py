@@ -1,0 +1,127 @@
+"""What is exported of a model: up to three graphs, of shapes alone, that together do what ``encode`` does.
+
+``text``: token ids to vectors, of questions without figures; no convolution is in it. ``figures``: figures to
+feature-map cells, all convolutions and nothing else, so that a figure that many questions show passes once and its
+cells are kept. ``fused``: token ids and cells to vectors. One graph with a condition inside would be a single file, but
+would convolve a shared figure for every question that shows it, and runtimes optimise across no condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.export import Dim, ExportedProgram
+
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.model import TQNetModel
+
+TEXT, FIGURES, FUSED = "text", "figures", "fused"
+
+#: Questions, and figures, that a graph takes at most at a time.
+_MOST = 4096
+
+
+class TextGraph(nn.Module):
+    """input_ids [b, t], attention_mask [b, t] -> vectors [b, h]."""
+
+    def __init__(self, model: TQNetModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        mask = attention_mask.bool()
+        visual = mask.new_zeros((mask.shape[0], 0, self.model.config.hidden_size), dtype=self.model.dtype)
+        return _embedding(self.model, input_ids, mask, visual, mask.new_zeros((mask.shape[0], 0)))
+
+
+class FiguresGraph(nn.Module):
+    """pixel_values [n, 3, s, s] -> cells [n, c, features]."""
+
+    def __init__(self, model: TQNetModel):
+        super().__init__()
+        self.backbone = model.visual.backbone
+        self.dtype = model.dtype
+
+    def forward(self, pixel_values: Tensor) -> Tensor:
+        return self.backbone.forward_features(pixel_values.to(self.dtype)).flatten(2).transpose(1, 2).float()
+
+
+class FusedGraph(nn.Module):
+    """input_ids, attention_mask [b, t], image_cells [n, c, features], image_slots [b, f] -> vectors [b, h].
+
+    ``image_slots`` says which of the n figures each question shows, in order, and is -1 behind its last
+    (:func:`tqnet.modeling.visual.figure_slots`); f is 1 or more.
+    """
+
+    def __init__(self, model: TQNetModel):
+        super().__init__()
+        self.model = model
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, image_cells: Tensor, image_slots: Tensor) -> Tensor:
+        visual, visual_mask = self.model.visual.placed(image_cells.to(self.model.dtype), image_slots)
+        return _embedding(self.model, input_ids, attention_mask.bool(), visual, visual_mask)
+
+
+def _embedding(model: TQNetModel, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> Tensor:
+    _, tokens, joined = model.fused(input_ids, mask, visual, visual_mask)
+    return model.pool(tokens.float(), joined, input_ids.shape[1])
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A part of a model to be exported.
+
+    Attributes:
+        inputs: Name -> example, in the order of ``module.forward``.
+        shapes: Name -> its dimensions that vary.
+    """
+
+    name: str
+    module: nn.Module
+    inputs: dict[str, Tensor]
+    shapes: dict[str, dict[int, Any]]
+
+    def program(self) -> ExportedProgram:
+        """The graph as PyTorch exports it."""
+        with torch.no_grad():
+            return torch.export.export(self.module, tuple(self.inputs.values()), dynamic_shapes=self.shapes)
+
+
+def graph_names(reads_images: bool) -> Sequence[str]:
+    """Those that a model has."""
+    return (TEXT, FIGURES, FUSED) if reads_images else (TEXT,)
+
+
+def graphs(model: QuestionEncoder) -> list[Graph]:
+    """The graphs of ``model``, which is to be in ``eval``.
+
+    Raises:
+        ValueError: It is no TQ-Net.
+    """
+    if not isinstance(model, TQNetModel):
+        raise ValueError(f"a {model.config.model_type} is not exported, only a tqnet is: its LSTMs gain nothing by it")
+    longest = getattr(model.config.text_config, "max_position_embeddings", 512)
+    b, t, n, f = Dim("b", max=_MOST), Dim("t", min=2, max=longest), Dim("n", max=_MOST), Dim("f", max=_MOST)
+    text = {
+        "input_ids": torch.full((3, 7), 5),
+        "attention_mask": (torch.arange(7) < torch.tensor([[7], [4], [6]])).long(),
+    }
+    varying: dict[str, dict[int, Any]] = {"input_ids": {0: b, 1: t}, "attention_mask": {0: b, 1: t}}
+    found = [Graph(TEXT, TextGraph(model).eval(), text, varying)]
+    if model.config.reads_images:
+        size = model.config.image_size
+        pixels = torch.zeros(5, 3, size, size)
+        with torch.no_grad():
+            cells = model.visual.cells(pixels.to(model.dtype)).float()
+        slots = torch.tensor([[0, 1, 2], [3, -1, -1], [4, -1, -1]])
+        shown = {**text, "image_cells": cells, "image_slots": slots}
+        of_shown = varying | {"image_cells": {0: n}, "image_slots": {0: b, 1: f}}
+        found += [
+            Graph(FIGURES, FiguresGraph(model).eval(), {"pixel_values": pixels}, {"pixel_values": {0: n}}),
+            Graph(FUSED, FusedGraph(model).eval(), shown, of_shown),
+        ]
+    return found
