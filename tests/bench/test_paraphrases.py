@@ -125,6 +125,7 @@ def suite(tiny_model: TQNetModel, tmp_path: Path) -> Suite:
         Row("start", source=str(tmp_path / "start")),
         Row("rewritten", ["paraphrase"], settings=rewritten),
         Row("ParaQD", ["paraphrase"], paper_paraphrases={"tested": 0.78}),
+        Row("ParaQD, checked", ["paraphrase"], checked=True),
     ]
     model = {"text": "scratch", "scratch_hidden": 48, "scratch_layers": 1, "visual": None, "fusion": "none"}
     return Suite(
@@ -150,11 +151,13 @@ def test_a_suite_of_paraphrases(
     bench = Bench(suite, bank, tmp_path / "out", ROOT, ENCODING)
     assert "rewritten: cannot be trained: data.rewrites: missing.jsonl: no such file" in capsys.readouterr().err
     *_, results = bench.run(1)
-    start, rewritten, trained = results
+    start, rewritten, trained, checked = results
     assert rewritten.errors == ["data.rewrites: missing.jsonl: no such file or folder"]
     assert not trained.errors
     assert start.paraphrases("tested")[0].labels == [1, 0, 1, 0]
     assert trained.paraphrases("tested")[0].scores != start.paraphrases("tested")[0].scores
+    assert checked.paraphrases("tested")[0].scores[1::2] == [-1, -1]  # a number was lost
+    assert checked.paraphrases("tested")[0].scores[::2] == trained.paraphrases("tested")[0].scores[::2]
     facts = bench.facts(results)
     assert "trained without 2 that the pairs have too" in facts["bank"]
     assert facts["pairs"].startswith("tested, 4, digest ")
@@ -162,7 +165,7 @@ def test_a_suite_of_paraphrases(
     assert json.loads((folder / "run.json").read_text())["bank"]["questions"] <= 30
     assert "2 of 32 questions are left out: data.held_out has them" in (folder / "log.txt").read_text()
     assert trained.costs[0][0].valid_separation is not None
-    (difference,) = differences(suite, results)
+    difference = differences(suite, results)[0]
     assert difference.gains["separation"] is not None
     assert "rewritten failed: data.rewrites" in render(suite, results)
 

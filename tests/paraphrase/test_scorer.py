@@ -69,7 +69,20 @@ def test_an_explanation_stands_beside_the_score(tiny_model: TQNetModel) -> None:
     first, second = ParaphraseScorer(tiny_model).score(pairs)
     assert first.explanation == "changed unit: m -> cm"
     assert first.to_dict()["differences"] == [{"part": "unit", "change": "changed", "before": "m", "after": "cm"}]
+    assert first.checked == -1
     assert second.explanation == "new number: 5 (not in English: only numbers in digits are compared)"
+
+
+@pytest.mark.skipif(not HAS_EXTRA, reason="needs the extra paraphrase")
+def test_names_and_words_that_differ_leave_the_score_as_it_is(tiny_model: TQNetModel) -> None:
+    pairs = [
+        ("Tom has 5 pens. How many pens does Tom have?", "Ann has five pens. How many pens does Ann have?"),
+        ("Tom has 5 pens and buys 2. How many pens are there?", "Having 5 pens, Tom buys 2. What does he end up with?"),
+    ]
+    for found in ParaphraseScorer(tiny_model).score(pairs):
+        assert found.checked == found.score
+    (alone,) = ParaphraseScorer(tiny_model, explain=False).score([("It is 5 m.", "It is 6 m.")])
+    assert alone.checked == alone.score
 
 
 @pytest.mark.parametrize("missing", ["spacy", "pint"])

@@ -20,6 +20,7 @@ from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
 from tqnet.modeling.solver import load_solver
 from tqnet.modeling.solver.solver import BEAMS
+from tqnet.paraphrase.checks import asks_otherwise
 from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.held_out import rows_held_out
@@ -123,7 +124,7 @@ class LabelledParaphrases:
         self.facts = {"bank": f"{described(bank)}; {without}", "pairs": "; ".join(sets)}
 
     def decides(self, row: Row) -> list[Any]:
-        return ["paraphrases", *self._digests.items()]
+        return ["paraphrases", *self._digests.items(), *(["checked"] if row.checked else [])]
 
     def __call__(self, row: Row, source: str) -> RowScores:
         model, how = open_source(source, self.encoding.max_length), self.encoding
@@ -133,7 +134,10 @@ class LabelledParaphrases:
         vectors = texts.encode(
             model, batch_size=how.batch_size, device=how.device, precision=how.precision, show_progress=True
         )
-        found = {name: ParaphraseTerms.of(scored_pairs(pairs, vectors)) for name, pairs in self._sets.items()}
+        found = {
+            name: ParaphraseTerms.of(scored_pairs(pairs, vectors, asks_otherwise(pairs) if row.checked else None))
+            for name, pairs in self._sets.items()
+        }
         return RowScores(similar={}, probe=[], paraphrases=found)
 
 

@@ -109,6 +109,7 @@ class Row:
         settings: Name of a stage -> settings beside those of the stage; such a stage is trained for this row.
         measure: What a question shows of itself when the row is measured, if not ``show``: with ``shuffled``, does the
             model look at the figures that it was trained on?
+        checked: Labelled paraphrases with other numbers or units than their original have a score of -1.
         paper: The number that the paper has for this row, of the suite's ``paper_metric``.
         paper_structures: Likewise by pair structure.
         paper_paraphrases: Likewise by file of labelled paraphrases, without its ending.
@@ -121,6 +122,7 @@ class Row:
     model: Settings = field(default_factory=dict)
     settings: dict[str, Settings] = field(default_factory=dict)
     measure: str | None = None
+    checked: bool = False
     paper: float | None = None
     paper_structures: dict[str, float] = field(default_factory=dict)
     paper_paraphrases: dict[str, float] = field(default_factory=dict)
@@ -188,6 +190,8 @@ class Suite:
         _refuse(_NOT_IN_SUITE_DATA, {"data": self.data})
         if self.recall is not None and self.recall < 1:
             raise SuiteError(f"recall: {self.recall} is less than 1")
+        if not self.paraphrases and (rows := [row.name for row in self.rows if row.checked]):
+            raise SuiteError(f"row {rows[0]}: checked: of suites with paraphrases alone")
         if self.paraphrases and (others := [name for name in _OF_THE_BANK if getattr(self, name)]):
             raise SuiteError(f"paraphrases: not beside {', '.join(others)}, which are measured on the bank")
         if self.solved and (others := [name for name in (*_OF_THE_BANK, "paraphrases") if getattr(self, name)]):

@@ -36,6 +36,11 @@ def add(tasks: Any) -> None:
         help="original, paraphrase and label, and kind for a table by it; .jsonl or .csv",
     )
     parser.add_argument("--out", required=True, metavar="DIR", help="gets results.json, results.md and the pictures")
+    parser.add_argument(
+        "--checked",
+        action="store_true",
+        help="also each stage's score with a look at numbers and units, as tqnet score calls a pair valid",
+    )
     parser.add_argument("--seed", type=whole_number(0), default=0, help="of the maps")
     add_model_arguments(parser)
     parser.set_defaults(run=run)
@@ -65,6 +70,12 @@ def run(args: argparse.Namespace) -> int:
     }
     vectors = {name: texts.encode(open_source(of, length), **options) for name, of in stages.items()}
     results = {name: {stage: scored_pairs(of, own) for stage, own in vectors.items()} for name, of in sets.items()}
+    if args.checked:
+        from tqnet.paraphrase.checks import asks_otherwise
+
+        for name, of in sets.items():
+            otherwise = asks_otherwise(of)
+            results[name] |= {f"{stage}, checked": scored_pairs(of, own, otherwise) for stage, own in vectors.items()}
     kinds = {
         name: {stage: kind_scores(sets[name], own.scores, own.threshold) for stage, own in found.items()}
         for name, found in results.items()

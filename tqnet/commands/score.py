@@ -22,7 +22,8 @@ def add(subparsers: Subparsers) -> None:
         "score",
         help="tell whether a rewritten question still asks the same",
         description="The cosine of two questions' vectors, and what was lost or changed: numbers, units, entities, "
-        "formulas, sentences, the question itself.",
+        "formulas, sentences, the question itself. Valid is a pair with a score above the threshold and the same "
+        "numbers and units.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="the original and its paraphrase")
     parser.add_argument(
@@ -81,9 +82,10 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if out is None:
         print(_table(pairs, scores, args.threshold))
-    valid = sum(found.score > args.threshold for found in scores)
+    valid = sum(found.checked > args.threshold for found in scores)
+    same = ", the same numbers and units" if scorer.explainer else ""
     where = f": {out}" if out is not None else ""
-    print(f"{len(pairs):,} pairs, {valid:,} valid (score above {args.threshold:g}){where}")
+    print(f"{len(pairs):,} pairs, {valid:,} valid (score above {args.threshold:g}{same}){where}")
     return 0
 
 
@@ -103,11 +105,17 @@ def _pairs(args: argparse.Namespace) -> list[ParaphrasePair]:
 def _record(pair: ParaphrasePair, found: ParaphraseScore, args: argparse.Namespace) -> dict[str, Any]:
     known = {"id": pair.id} if args.pairs else {}
     label = {} if pair.label is None else {"label": pair.label}
-    return known | found.to_dict() | {"valid": found.score > args.threshold} | label
+    return known | found.to_dict() | {"valid": found.checked > args.threshold} | label
 
 
 def _verdict(found: ParaphraseScore, threshold: float) -> str:
-    said = f"valid, above {threshold:g}" if found.score > threshold else f"invalid, not above {threshold:g}"
+    above = found.score > threshold
+    reason = (
+        "other numbers or units"
+        if above and found.checked <= threshold
+        else f"{'' if above else 'not '}above {threshold:g}"
+    )
+    said = f"{'valid' if found.checked > threshold else 'invalid'}, {reason}"
     looked = (
         "" if found.differences is None else f"\n{found.explanation or 'nothing lost or changed that was looked for'}"
     )
@@ -119,7 +127,7 @@ def _table(pairs: Sequence[ParaphrasePair], scores: Sequence[ParaphraseScore], t
     width = max(len("pair"), *(len(pair.id) for pair in pairs))
     rows = [("pair", "score", "", "label", "lost or changed" if scores[0].differences is not None else "")]
     for pair, found in zip(pairs, scores, strict=True):
-        said = "valid" if found.score > threshold else "invalid"
+        said = "valid" if found.checked > threshold else "invalid"
         label = "" if pair.label is None else str(pair.label)
         rows.append((pair.id, f"{found.score:.3f}", said, label, found.explanation))
     labelled = any(pair.label is not None for pair in pairs)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
 from tqnet.evaluation.table import Table
+from tqnet.paraphrase.difference import UNLIKE
 
 if TYPE_CHECKING:
     from tqnet.paraphrase.vectors import TextVectors
@@ -140,9 +141,18 @@ def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
     return found | {"mu_invalid": mu[..., 0], "mu_valid": mu[..., 1], "separation": mu[..., 1] - mu[..., 0]}
 
 
-def scored_pairs(pairs: Sequence[ParaphrasePair], vectors: TextVectors) -> ParaphraseMetrics:
-    """Labelled pairs by the cosines of their vectors."""
+def scored_pairs(
+    pairs: Sequence[ParaphrasePair], vectors: TextVectors, otherwise: BoolArray | None = None
+) -> ParaphraseMetrics:
+    """Labelled pairs by the cosines of their vectors.
+
+    Args:
+        otherwise: bool ``[pairs]``, those that have a score of -1 whatever their vectors
+            (:func:`tqnet.paraphrase.checks.asks_otherwise`).
+    """
     scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
+    if otherwise is not None:
+        scores = np.where(otherwise, UNLIKE, scores)
     return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
 
 

@@ -36,6 +36,14 @@ class Change(StrEnum):
     RENAMED = "renamed"
 
 
+#: What is compared by its value. Names, sentences and the words of a question are compared as they are written, and who
+#: rewords a question writes them otherwise.
+BY_VALUE = (Part.NUMBER, Part.UNIT)
+
+#: The score of a pair in which such a part is not the same: the least cosine.
+UNLIKE = -1.0
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One thing that is not as it was.
@@ -56,6 +64,11 @@ class Difference:
     def is_harmless(self) -> bool:
         """Whether the question is still the same for all that."""
         return self.change is Change.RENAMED
+
+    @property
+    def asks_otherwise(self) -> bool:
+        """Whether a number or a unit is not the same: the answer is another one then, however alike the words."""
+        return self.part in BY_VALUE and not self.is_harmless
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

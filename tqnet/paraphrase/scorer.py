@@ -13,7 +13,7 @@ from tqdm import tqdm
 from tqnet.evaluation.sources import ENCODER, open_source
 from tqnet.libraries import precision as chosen_precision
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.paraphrase.difference import Difference, readable
+from tqnet.paraphrase.difference import UNLIKE, Difference, readable
 from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
@@ -46,6 +46,14 @@ class ParaphraseScore:
     note: str = ""
 
     @property
+    def checked(self) -> float:
+        """The score, or -1 where a number or a unit was found not to be the same.
+
+        NOTE: beyond the paper, whose score is the cosine. An encoder hardly sees one digit among fifty words.
+        """
+        return UNLIKE if any(one.asks_otherwise for one in self.differences or ()) else self.score
+
+    @property
     def explanation(self) -> str:
         """The differences and the note in one line, empty where there are none."""
         found = readable(self.differences or ())
@@ -57,7 +65,7 @@ class ParaphraseScore:
         if self.differences is None:
             return numbers
         found = [one.to_dict() for one in self.differences]
-        return numbers | {"differences": found, "explanation": self.explanation}
+        return numbers | {"checked": self.checked, "differences": found, "explanation": self.explanation}
 
 
 class ParaphraseScorer:

@@ -1,0 +1,23 @@
+"""Pairs whose numbers or units are not the same, whatever a model makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tqnet.evaluation.metrics import BoolArray
+from tqnet.paraphrase.explain import Explainer
+from tqnet.paraphrase.vectors import PairTexts
+from tqnet.questions.paraphrase_pairs import ParaphrasePair
+
+
+def asks_otherwise(pairs: Sequence[ParaphrasePair]) -> BoolArray:
+    """bool ``[pairs]``, where a number or a unit was lost, is new or changed.
+
+    Raises:
+        OSError: There is no spaCy model of English.
+    """
+    read = PairTexts.read(text for pair in pairs for text in (pair.original, pair.paraphrase))
+    found = Explainer().explain([(read.plain(pair.original), read.plain(pair.paraphrase)) for pair in pairs])
+    return np.array([any(one.asks_otherwise for one in of.differences) for of in found], dtype=bool)
