@@ -40,8 +40,8 @@ class ParaphraseConfig(RecipeConfig):
         margin: Of the triplet losses; null for 1 on cosine distance and 5 on Euclidean.
         hard_negatives: ``mnr`` also has the negatives of all triplets of the batch.
         temperature: Of ``mnr``.
-        operators: Symbols of ParaQD's operators that take part: f1 back-translation, f2 same sentence, f3 numbers to
-            words, f4 unit expansion; f5 most important phrase deletion, f6 last sentence deletion, f7 entity
+        operators: Of ``paraqd``, by symbol, those that take part: f1 back-translation, f2 same sentence, f3 numbers
+            to words, f4 unit expansion; f5 most important phrase deletion, f6 last sentence deletion, f7 entity
             replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement. Beyond the paper, which makes
             its test sets by them: f_a active to passive, f_c replacement of words of weight, f_d random deletion.
         questions: So many training questions, drawn at random; null takes all.
@@ -103,8 +103,6 @@ class ParaphraseConfig(RecipeConfig):
             if self.pseudo:
                 raise ConfigError("pseudo: of the baselines alone; the negatives of paraqd are made")
             return
-        if set(self.operators) != {*POSITIVE, *NEGATIVE}:
-            raise ConfigError(f"operators: of paraqd alone, and method is {self.method}")
         if self.method == "ssmba" and not self.masked_model:
             raise ConfigError("masked_model: not set; method=ssmba refills words by a masked language model")
         if self.run.batch_size < 2:
