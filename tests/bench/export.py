@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -153,6 +154,7 @@ def main() -> None:
     quiet()
     found: dict[str, Any] = {"machine": machine(), "threads": torch.get_num_threads()}
     found["text"] = measure(args.text, text_model(), args, rivals=True)
+    print(json.dumps(found["text"]), file=sys.stderr)
     if args.figures:
         found["figures"] = measure(args.figures, figure_model(), args, rivals=False)
     print(json.dumps(found, indent=2))

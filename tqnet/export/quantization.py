@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from typing import Any
 
 import numpy as np
@@ -22,10 +24,11 @@ def quantized(graph: Any, inputs: Sequence[Sequence[np.ndarray]]) -> Any:
     nncf.set_log_level(40)
     names = [given.any_name for given in graph.inputs]
     data = nncf.Dataset(list(inputs), lambda values: dict(zip(names, values, strict=True)))
-    return nncf.quantize(
-        graph,
-        data,
-        preset=nncf.QuantizationPreset.MIXED,
-        model_type=nncf.ModelType.TRANSFORMER,
-        subset_size=len(inputs),
-    )
+    with redirect_stdout(sys.stderr):  # its progress bars are no output of a command
+        return nncf.quantize(
+            graph,
+            data,
+            preset=nncf.QuantizationPreset.MIXED,
+            model_type=nncf.ModelType.TRANSFORMER,
+            subset_size=len(inputs),
+        )
