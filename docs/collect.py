@@ -115,10 +115,10 @@ MEASURED = {
         "--questions 300",
         "On one core with AVX512-BF16, tokenising included. `text` is all-MiniLM-L6-v2, the same weights for all; "
         "`figures` is MiniLM and lite0, fused. `checks` are cosines to PyTorch in fp32, and what P@5 changes by in "
-        "points, of 256 questions. OpenVINO in bf16 is 3.4 times PyTorch in fp32 and 1.7 times sentence-transformers at "
-        "its best; tokenising takes a hundredth of the time: the products of the encoder's matrices are what limits it. "
-        "The backends onnx and openvino of sentence-transformers want optimum, which cannot be installed beside "
-        "transformers 5.23.",
+        "points, of 256 questions. OpenVINO in bf16 is 3.4 times PyTorch in fp32 and 1.7 times sentence-transformers "
+        "at its best. Tokenising, of formulas that were parsed once, takes a hundredth of the time: the products of "
+        "the encoder's matrices are what limits it. The backends onnx and openvino of sentence-transformers want "
+        "optimum, which cannot be installed beside transformers 5.23.",
     ),
     "encode_memory": (
         "Peak memory of encoding, by the number of questions",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
         for record in records:
             print(json.dumps(record, ensure_ascii=False) if args.json else _shown(record))
         return 0
-    with atomic(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
+    # Closed before an error is told: the last word is not the progress bar's.
+    with closing(records), atomic(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
         for record in records:
             line = json.dumps(record, ensure_ascii=False)
             stream.write(line + "\n")
@@ -92,7 +94,9 @@ def _typed(args: argparse.Namespace) -> Question:
     return typed_question(args.text or "", [str(Path(image).absolute()) for image in args.image])
 
 
-def _records(args: argparse.Namespace, source: str, heads: Any, questions: Any) -> Iterator[dict[str, Any]]:
+def _records(
+    args: argparse.Namespace, source: str, heads: Any, questions: Any
+) -> Generator[dict[str, Any], None, None]:
     """Of each question its id and what is predicted, in order; a bank's chunk by chunk, in bounded memory."""
     import numpy as np
     from tqdm import tqdm
