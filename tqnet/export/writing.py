@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import logging
 import warnings
 from collections.abc import Iterator
@@ -60,7 +61,9 @@ def write(
 
 
 def _write_torch(graph: Graph, file: Path, precision: str, calibration: Calibration) -> None:
-    torch.export.save(graph.program(), file)
+    made = io.BytesIO()  # where a disk is full, PyTorch's own writer ends the process
+    torch.export.save(graph.program(), made)
+    file.write_bytes(made.getbuffer())
 
 
 def _write_onnx(graph: Graph, file: Path, precision: str, calibration: Calibration) -> None:
