@@ -81,6 +81,8 @@ def test_names_and_words_that_differ_leave_the_score_as_it_is(tiny_model: TQNetM
     ]
     for found in ParaphraseScorer(tiny_model).score(pairs):
         assert found.checked == found.score
+    mixed = ("Tom has 5 pens. Tom buys 2. How many has Tom?", "Tom has 5 pens. Ann buys 2. How many has Tom?")
+    assert ParaphraseScorer(tiny_model).score([mixed])[0].checked == -1
     (alone,) = ParaphraseScorer(tiny_model, explain=False).score([("It is 5 m.", "It is 6 m.")])
     assert alone.checked == alone.score
 

@@ -23,7 +23,7 @@ def add(subparsers: Subparsers) -> None:
         help="tell whether a rewritten question still asks the same",
         description="The cosine of two questions' vectors, and what was lost or changed: numbers, units, entities, "
         "formulas, sentences, the question itself. Valid is a pair with a score above the threshold and the same "
-        "numbers and units.",
+        "numbers, units and names.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="the original and its paraphrase")
     parser.add_argument(
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if out is None:
         print(_table(pairs, scores, args.threshold))
     valid = sum(found.checked > args.threshold for found in scores)
-    same = ", the same numbers and units" if scorer.explainer else ""
+    same = ", the same numbers, units and names" if scorer.explainer else ""
     where = f": {out}" if out is not None else ""
     print(f"{len(pairs):,} pairs, {valid:,} valid (score above {args.threshold:g}{same}){where}")
     return 0
@@ -109,13 +109,12 @@ def _record(pair: ParaphrasePair, found: ParaphraseScore, args: argparse.Namespa
 
 
 def _verdict(found: ParaphraseScore, threshold: float) -> str:
-    above = found.score > threshold
-    reason = (
-        "other numbers or units"
-        if above and found.checked <= threshold
-        else f"{'' if above else 'not '}above {threshold:g}"
-    )
-    said = f"{'valid' if found.checked > threshold else 'invalid'}, {reason}"
+    if found.score <= threshold:
+        said = f"invalid, not above {threshold:g}"
+    elif found.checked <= threshold:
+        said = "invalid, other numbers, units or names"
+    else:
+        said = f"valid, above {threshold:g}"
     looked = (
         "" if found.differences is None else f"\n{found.explanation or 'nothing lost or changed that was looked for'}"
     )

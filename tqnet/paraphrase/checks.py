@@ -1,4 +1,4 @@
-"""Pairs whose numbers or units are not the same, whatever a model makes of them."""
+"""Pairs whose numbers, units or names do not agree, whatever a model makes of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 
 def asks_otherwise(pairs: Sequence[ParaphrasePair]) -> BoolArray:
-    """bool ``[pairs]``, where a number or a unit was lost, is new or changed.
+    """bool ``[pairs]``, where a number or a unit was lost, is new or changed, or a name is another one in places.
 
     Raises:
         OSError: There is no spaCy model of English.

@@ -36,8 +36,8 @@ class Change(StrEnum):
     RENAMED = "renamed"
 
 
-#: What is compared by its value. Names, sentences and the words of a question are compared as they are written, and who
-#: rewords a question writes them otherwise.
+#: What is compared by its value. Names that are lost or new, sentences and the words of a question are compared as they
+#: are written, and who rewords a question writes them otherwise.
 BY_VALUE = (Part.NUMBER, Part.UNIT)
 
 #: The score of a pair in which such a part is not the same: the least cosine.
@@ -67,8 +67,9 @@ class Difference:
 
     @property
     def asks_otherwise(self) -> bool:
-        """Whether a number or a unit is not the same: the answer is another one then, however alike the words."""
-        return self.part in BY_VALUE and not self.is_harmless
+        """Whether a number or a unit is not the same, or one that is asked about has two names: then the question is
+        another one, however alike the words."""
+        return self.part in BY_VALUE or self.change is Change.INCONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -85,7 +85,8 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
             continue
         (one,), (other,) = old, new
         left, had = others[_lemma(one)], lemmas[_lemma(one)]
-        known = _lemma(other) in lemmas  # "15 pieces of chalk" and "15 chalks"
+        # "15 pieces of chalk" and "15 chalks", "5 red pens and 2 blue ones"
+        known = _lemma(other) in lemmas or _lemma(other) == "one"
         if known or (left and _lemma(one) in _lemmas(other.subtree)):
             continue
         if left < had:
