@@ -133,7 +133,7 @@ def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named:
         ("A shirt is Rs. 80. How much are 3?", "A shirt is Rupees 80. How much are 3?"),
         ("Which of {1, 2} is chosen more often?", "Which of { 1, 2 } is chosen more often?"),
         ("Why?", "Why not?"),
-        ("A box has 5 red pens and 2 blue pens. How many is that?", "How many are 5 red pens and 2 blue ones in a box?"),
+        ("A box has 5 red pens and 2 blue pens. How many?", "How many are 5 red pens and 2 blue ones?"),
         ("Of 5 figs, 2 are ripe. How many are not?", "2 of 5 figs are ripe. How many are not?"),
         ("Ida buys 3 lemons and 7 onions. What does she pay?", "Ida buys 7 onions and 3 lemons. What does she pay?"),
         ("Boys to girls are 3:4. How many of 14 are boys?", "Girls to boys are 4:3. How many of 14 are boys?"),
