@@ -53,6 +53,11 @@ def test_commutative_form_keeps_the_value(tree: Prefix) -> None:
         ("8/4/2", 1),
         ("8-4-2", 2),
         ("-3+5", 2),
+        ("-2^2", -4),
+        ("5--2*3", 11),
+        ("8/-2*3", -12),
+        ("2^-1*3", Fraction(3, 2)),
+        ("1-2/-4/2", Fraction(5, 4)),
         ("2(1/4)*4", 9),
         ("1,200÷4", 300),
         ("/ 54.0 6.0", 9),
@@ -70,7 +75,7 @@ def test_commutative_form_keeps_the_value(tree: Prefix) -> None:
         ("(" * 600 + "1", None),
     ],
 )
-def test_values(text: str, value: int | None) -> None:
+def test_values(text: str, value: Fraction | int | None) -> None:
     if value is None:
         with pytest.raises(EquationError):
             evaluate(parse_equation(text))
