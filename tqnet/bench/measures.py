@@ -18,6 +18,7 @@ from tqnet.evaluation.solver_representations import calinski_harabasz, common_pr
 from tqnet.evaluation.sources import Encoding, open_source, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
+from tqnet.modeling.encode import accelerator
 from tqnet.modeling.solver import load_solver
 from tqnet.modeling.solver.solver import BEAMS
 from tqnet.paraphrase.checks import asks_otherwise
@@ -170,7 +171,8 @@ class SolvedProblems:
         return ["solved", self._fingerprint, BEAMS]
 
     def __call__(self, row: Row, source: str) -> RowScores:
-        solver, how = load_solver(Path(source)).to(self.encoding.device or "cpu"), self.encoding
+        how = self.encoding
+        solver = load_solver(Path(source)).to(how.device or accelerator() or "cpu")
         questions = [one.question for one in self._told]
         solutions = solver.solve(questions, BEAMS, how.batch_size, precision=how.precision, show_progress=True)
         common = common_prototypes(self._told)
