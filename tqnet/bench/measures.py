@@ -35,11 +35,13 @@ class Measure(Protocol):
     """Scores a row's model.
 
     Attributes:
-        left_out: Questions that have no part in it, so that none is trained on and tested.
+        left_out: Questions that have no part in it.
+        left_out_are: Which these are, in words behind their number.
         facts: How the scores come about, in words, for the head of a table.
     """
 
     left_out: int
+    left_out_are: str
     facts: dict[str, str]
 
     def decides(self, row: Row) -> list[Any]:
@@ -59,6 +61,8 @@ class BankTasks:
     Raises:
         ValueError: There is nothing to measure.
     """
+
+    left_out_are = "questions of it with a double in train"
 
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding, vectors: Path, fold: int | None = None):
         self.suite, self.data, self.encoding, self.vectors, self.fold = suite, data, encoding, vectors, fold
@@ -107,6 +111,8 @@ class LabelledParaphrases:
         ValueError, OSError: A file of pairs cannot be read, or lacks a label.
     """
 
+    left_out_are = "questions that the pairs have too"
+
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding):
         if lexical := [row.name for row in suite.rows if row.source in LEXICAL]:
             raise SuiteError(f"row {lexical[0]}: source: has no vectors that pairs could be scored by")
@@ -149,6 +155,8 @@ class SolvedProblems:
         SuiteError: A row is no solver of the suite's own.
         ValueError: No problem of ``test`` has an equation that can be read.
     """
+
+    left_out_are = "problems of it whose equations cannot be read"
 
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding, fold: int | None = None):
         if strangers := [row.name for row in suite.rows if row.source]:
