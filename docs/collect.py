@@ -58,7 +58,8 @@ divided by the median pace, evaluations left out; "by the clock" is what the tra
 evaluating and saving counted. As the machine was shared, paces do not compare rows.
 
 The columns "paper's P@5" and "paper's F1" are what TQ-Net's authors measured on a bank of their own, which is not
-public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out.
+public; only their differences can be compared. Questions of `valid` and `test` with a double in `train` are left out
+of all tables but "mwp...".
 MoCo, CLIP and fine-tuning keep the state that is best on `valid`; the auto-encoder, MLM and QuesNet's pre-training keep
 the last.
 
@@ -66,8 +67,9 @@ The tables "paraqd..." are measured by the scores of labelled paraphrases, a tab
 bank that they are trained on; questions that the pairs have too take no part in any of their trainings. Their intervals
 are bootstrapped by original.
 
-The tables "mwp..." are measured by the word problems of `test` that are solved. `make solver DATA=data` prepares their
-banks, trains and measures all of them.
+The tables "mwp..." are measured by the word problems of `test` that are solved, those with a double in `train` too; the
+column "answers without doubles" leaves these out. `make solver DATA=data` prepares their banks, trains and measures all
+of them.
 """
 
 SEARCH = """# Search
@@ -99,7 +101,7 @@ What solvers of word problems make of their test problems, by the size of the eq
 representations lie by prototype (mwp-cl, Figures 3, 4, 6 and 8; the tables "mwp-..." above compare answers).
 "prototypes" asks with a problem for others of its equation, before the training (the start encoder, or words alone)
 and after it. `make solver DATA=data` trains and measures it, `make publish-solver` puts it here;
-[solver.md](solver.md) says how.
+[word-problems.md](word-problems.md) says how.
 """
 
 #: File -> what it says, the command that makes it, and what to know about it.

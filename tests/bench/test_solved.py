@@ -10,6 +10,7 @@ import pytest
 
 from tests.word_problems import write_problems
 from tqnet.bench.differences import differences
+from tqnet.bench.folds import fold_facts, save_folds
 from tqnet.bench.results import Finished, RowResult
 from tqnet.bench.run import Bench
 from tqnet.bench.scores import RowScores, solved_gain
@@ -17,6 +18,7 @@ from tqnet.bench.solved import SolvedTerms, solved_spread
 from tqnet.bench.suite import Row, Stage, Suite, SuiteError, load_suite
 from tqnet.bench.table import render
 from tqnet.evaluation.sources import Encoding
+from tqnet.questions import load_bank
 
 ROOT = Path(__file__).parents[2]
 ENCODING = Encoding(batch_size=32, device="cpu", precision="fp32")
@@ -123,6 +125,24 @@ def test_a_suite_of_solvers(
     assert "measured before" in capsys.readouterr().err
     assert [result.to_dict() for result in again] == [result.to_dict() for result in results]
     assert len(list((tmp_path / "out" / "trainings").iterdir())) == 3
+
+
+def test_folds_say_what_is_left_out(suite: Suite, tmp_path: Path) -> None:
+    records = [json.loads(line) for line in write_problems(tmp_path / "bank.jsonl", 15).read_text().splitlines()]
+    records[1]["equation"] = "3+"
+    (tmp_path / "bank.jsonl").write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    bank = load_bank(tmp_path / "bank.jsonl")
+    benches = [
+        Bench(suite, str(file), tmp_path / "out", ROOT, ENCODING, fold=fold)
+        for fold, file in enumerate(save_folds(bank, 3, tmp_path / "folds"), 1)
+    ]
+    assert sorted(bench.measure.left_out for bench in benches) == [0, 0, 1]
+    assert "problems of it whose equations cannot be read" in fold_facts(bank, benches, [])["bank"]
+
+
+def test_the_bilingual_table_pools_what_the_paper_tells_apart() -> None:
+    suite = load_suite(ROOT / "configs" / "tables" / "mwp-bilingual.yaml")
+    assert [row.paper for row in suite.rows] == [None, None]
 
 
 def test_what_cannot_be_measured(suite: Suite, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 
+from tqnet import libraries
 from tqnet.cli import main
 from tqnet.equations import Alphabet
 from tqnet.modeling.build import ModelConfig, build_model
@@ -35,6 +36,18 @@ def test_one_problem(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert isinstance(found["value"], float)
     assert main(["solve", TEXT, "--model", str(model), "--precision", "fp32"]) == 0
     assert "n1 = 3, n2 = 5" in capsys.readouterr().out
+
+
+def test_the_accelerator_is_taken_where_there_is_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By default the model lies there, and the precision is what that computes in."""
+    there, asked, move, choose = torch.device("cpu", 0), [], WordProblemSolver.to, libraries.precision
+    monkeypatch.setattr("tqnet.modeling.encode.accelerator", lambda: there)
+    monkeypatch.setattr(libraries, "precision", lambda name, device: asked.append(device) or choose(name, device))
+    monkeypatch.setattr(WordProblemSolver, "to", lambda solver, device: asked.append(device) or move(solver, device))
+    for device, expected in (([], there), (["--device", "cpu"], "cpu")):
+        asked.clear()
+        assert main(["solve", TEXT, "--model", str(model), "--precision", "fp32", *device]) == 0
+        assert asked == [expected, expected]
 
 
 def test_a_bank(model: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tqnet.equations import Alphabet, EquationError, evaluate, infix, parse_equation, read_problem, same_value
 from tqnet.equations.tree import OPERATORS, Prefix, commutative, drawn, ends, pattern, prototype, written
 
-LEAVES = st.sampled_from(["n1", "n2", "n3", "3.14", "25%"]).map(lambda token: (token,))
+LEAVES = st.sampled_from(["n1", "n2", "n3", "3.14", "25%", "1/6"]).map(lambda token: (token,))
 TREES = st.recursive(
     LEAVES,
     lambda inner: st.tuples(st.sampled_from(OPERATORS), inner, inner).map(lambda of: (of[0], *of[1], *of[2])),
@@ -22,6 +22,13 @@ TREES = st.recursive(
 @given(TREES)
 def test_what_is_written_is_read_again(tree: Prefix) -> None:
     assert parse_equation(infix(tree)) == tree
+
+
+def test_fractions_are_written_as_one_number() -> None:
+    assert infix(("1/6",)) == "(1/6)"
+    assert infix(("/", "*", "1/6", "n1", "1/2")) == "(1/6) * n1 / (1/2)"
+    assert parse_equation(infix(("-", "n1", "/", "1", "6"))) == ("-", "n1", "/", "1", "6")
+    assert parse_equation(infix(("/", "n1", "/", "1", "6"))) == ("/", "n1", "1/6")
 
 
 @given(TREES)
@@ -53,6 +60,11 @@ def test_commutative_form_keeps_the_value(tree: Prefix) -> None:
         ("8/4/2", 1),
         ("8-4-2", 2),
         ("-3+5", 2),
+        ("-2^2", -4),
+        ("5--2*3", 11),
+        ("8/-2*3", -12),
+        ("2^-1*3", Fraction(3, 2)),
+        ("1-2/-4/2", Fraction(5, 4)),
         ("2(1/4)*4", 9),
         ("1,200÷4", 300),
         ("/ 54.0 6.0", 9),
@@ -70,7 +82,7 @@ def test_commutative_form_keeps_the_value(tree: Prefix) -> None:
         ("(" * 600 + "1", None),
     ],
 )
-def test_values(text: str, value: int | None) -> None:
+def test_values(text: str, value: Fraction | int | None) -> None:
     if value is None:
         with pytest.raises(EquationError):
             evaluate(parse_equation(text))

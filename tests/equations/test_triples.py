@@ -60,3 +60,21 @@ def test_random_negatives_have_another_pattern() -> None:
             assert pattern(EQUATIONS[negative]) != pattern(EQUATIONS[problem])
             sizes.add(len(EQUATIONS[negative]) - len(EQUATIONS[problem]))
     assert len(sizes) > 1
+
+
+def test_a_language_of_one_pattern_has_no_random_negative() -> None:
+    equations = [parse_equation(text) for text in ("n1-n2", "n2-n1", "n1-n2", "n1*n2")]
+    triples = Triples(equations, ["en", "en", "zh", "zh"], negatives="random")
+    assert triples.problems == [2]
+    assert triples.draw(2, np.random.default_rng(0)).negative == 3
+    assert Triples(equations[:3], negatives="random").problems == []
+
+
+@pytest.mark.parametrize(("positives", "anchors"), [("same", []), ("subtree", [1]), ("either", [0, 1])])
+@pytest.mark.parametrize("languages", [None, ["en", "zh", "en", "zh"]])
+def test_one_like_problem_is_enough(positives: str, anchors: list[int], languages: list[str] | None) -> None:
+    equations = [parse_equation(text) for text in ("(n1+n2)*(n3-n4)", "n1+n2", "n1", "n2")]
+    triples = Triples(equations, languages, positives, negatives="random")
+    assert triples.problems == anchors
+    for anchor in anchors:
+        assert triples.draw(anchor, np.random.default_rng(0)).positive == 1 - anchor

@@ -36,6 +36,7 @@ def cross_validate(benches: Sequence[Bench]) -> Iterator[list[RowResult]]:
 
 def fold_facts(bank: QuestionBank, benches: Sequence[Bench], results: Sequence[RowResult]) -> dict[str, str]:
     """How the numbers came about (:meth:`Bench.facts`), for all folds of ``bank``."""
-    left_out = ", ".join(str(bench.measure.left_out) for bench in benches)
-    folds = f"each of {len(benches)} folds in turn the test, without {left_out} questions of it with a double in train"
+    counts = ", ".join(str(bench.measure.left_out) for bench in benches)
+    left_out = f"{counts} {benches[0].measure.left_out_are}"
+    folds = f"each of {len(benches)} folds in turn the test, without {left_out}"
     return benches[0].facts(results) | {"bank": f"{described(bank)}; {folds}"}

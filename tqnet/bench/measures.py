@@ -18,6 +18,7 @@ from tqnet.evaluation.solver_representations import calinski_harabasz, common_pr
 from tqnet.evaluation.sources import Encoding, open_source, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
+from tqnet.modeling.encode import accelerator
 from tqnet.modeling.solver import load_solver
 from tqnet.modeling.solver.solver import BEAMS
 from tqnet.paraphrase.checks import asks_otherwise
@@ -34,11 +35,13 @@ class Measure(Protocol):
     """Scores a row's model.
 
     Attributes:
-        left_out: Questions that have no part in it, so that none is trained on and tested.
+        left_out: Questions that have no part in it.
+        left_out_are: Which these are, in words behind their number.
         facts: How the scores come about, in words, for the head of a table.
     """
 
     left_out: int
+    left_out_are: str
     facts: dict[str, str]
 
     def decides(self, row: Row) -> list[Any]:
@@ -58,6 +61,8 @@ class BankTasks:
     Raises:
         ValueError: There is nothing to measure.
     """
+
+    left_out_are = "questions of it with a double in train"
 
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding, vectors: Path, fold: int | None = None):
         self.suite, self.data, self.encoding, self.vectors, self.fold = suite, data, encoding, vectors, fold
@@ -106,6 +111,8 @@ class LabelledParaphrases:
         ValueError, OSError: A file of pairs cannot be read, or lacks a label.
     """
 
+    left_out_are = "questions that the pairs have too"
+
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding):
         if lexical := [row.name for row in suite.rows if row.source in LEXICAL]:
             raise SuiteError(f"row {lexical[0]}: source: has no vectors that pairs could be scored by")
@@ -149,6 +156,8 @@ class SolvedProblems:
         ValueError: No problem of ``test`` has an equation that can be read.
     """
 
+    left_out_are = "problems of it whose equations cannot be read"
+
     def __init__(self, suite: Suite, data: DataConfig, encoding: Encoding, fold: int | None = None):
         if strangers := [row.name for row in suite.rows if row.source]:
             raise SuiteError(f"row {strangers[0]}: source: is no solver")
@@ -170,7 +179,8 @@ class SolvedProblems:
         return ["solved", self._fingerprint, BEAMS]
 
     def __call__(self, row: Row, source: str) -> RowScores:
-        solver, how = load_solver(Path(source)).to(self.encoding.device or "cpu"), self.encoding
+        how = self.encoding
+        solver = load_solver(Path(source)).to(how.device or accelerator() or "cpu")
         questions = [one.question for one in self._told]
         solutions = solver.solve(questions, BEAMS, how.batch_size, precision=how.precision, show_progress=True)
         common = common_prototypes(self._told)

@@ -98,8 +98,10 @@ def _interrupt(*_: Any) -> None:
 def _encoding(args: argparse.Namespace) -> Any:
     from tqnet.evaluation.sources import Encoding
     from tqnet.libraries import precision
+    from tqnet.modeling.encode import accelerator
 
-    return Encoding(args.batch_size, args.device, precision(args.precision, args.device))
+    device = args.device or accelerator() or "cpu"
+    return Encoding(args.batch_size, str(device), precision(args.precision, device))
 
 
 def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], facts: dict[str, str]) -> None:

@@ -48,18 +48,20 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.sources import source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.libraries import precision, quiet
+    from tqnet.modeling.encode import accelerator
     from tqnet.modeling.solver import load_solver
 
     quiet()
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
-    solvers = {name: load_solver(Path(folder)).to(args.device or "cpu") for name, folder in stages.items()}
+    device = args.device or accelerator() or "cpu"
+    solvers = {name: load_solver(Path(folder)).to(device) for name, folder in stages.items()}
     whole = read_bank(args)
     bank, doubles = _asked(whole, args.split)
     told, faults = told_problems(bank)
     if not told:
         raise ValueError(f"{args.bank}: split {args.split!r} has no problem with an equation that can be read")
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is solved
-    how = precision(args.precision, args.device)
+    how = precision(args.precision, device)
     questions = [one.question for one in told]
     solutions = {
         name: solver.solve(questions, args.beams, args.batch_size, precision=how, show_progress=True)

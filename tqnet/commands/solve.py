@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
+    from tqnet.modeling.encode import accelerator
     from tqnet.modeling.solver import load_solver
     from tqnet.questions import load_bank
 
@@ -48,12 +49,13 @@ def run(args: argparse.Namespace) -> int:
     out = output_file(args.out) if args.out else None
     bank = load_bank(args.bank) if args.bank else None
     ids = bank.ids if bank is not None else None
-    solver = load_solver(Path(args.model)).to(args.device or "cpu")
+    device = args.device or accelerator() or "cpu"
+    solver = load_solver(Path(args.model)).to(device)
     solutions = solver.solve(
         list(bank) if bank is not None else [args.text],
         args.beams,
         args.batch_size,
-        precision=precision(args.precision, args.device),
+        precision=precision(args.precision, device),
         show_progress=bank is not None,
     )
     lines = [

@@ -92,7 +92,7 @@ class _Infix:
         return found
 
     def expression(self, least: int) -> Prefix:
-        left = self.operand()
+        left = self.operand(least)
         while (operator := self.next) in _BINDS and _BINDS[operator] >= least:
             self.place += 1
             # Of powers the right one comes first.
@@ -100,7 +100,7 @@ class _Infix:
             left = (operator, *left, *right)
         return left
 
-    def operand(self) -> Prefix:
+    def operand(self, least: int) -> Prefix:
         token = self.next
         self.place += 1
         if token == "(":
@@ -114,7 +114,8 @@ class _Infix:
             self.place += 1
             return inner
         if token == "-" and self.next != "-":  # there are binary operators alone
-            return ("-", "0", *self.expression(2))
+            # A sign reaches over a product, "-2*3", but not beyond an operator before it that binds tighter, "8/-2*3".
+            return ("-", "0", *self.expression(max(least, _BINDS["*"])))
         if not token or token in (")", *OPERATORS):
             raise EquationError(f"{self.text!r}: an operand is missing" + (f" before {token!r}" if token else ""))
         return (token,)

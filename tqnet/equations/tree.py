@@ -127,11 +127,15 @@ def same_value(first: Fraction, second: Fraction) -> bool:
 
 
 def infix(prefix: Prefix) -> str:
-    """As it is written: "(n1 - n2) * 3.14"; read again, it is the same tree."""
+    """As it is written: "(n1 - n2) * 3.14"; a number that is a fraction is "(1/6)".
+
+    Read again, it is the same tree, but for a division of two whole numbers that has to stand in parentheses,
+    "n1 / (1 / 6)": it is read as one number, of the same value.
+    """
     stack: list[tuple[str, int]] = []  # text, and how tightly it binds
     for token in reversed(prefix):
         if token not in OPERATORS:
-            stack.append((token, 2 if "/" in token else 9))
+            stack.append((f"({token})" if "/" in token else token, 9))
             continue
         (left, of_left), (right, of_right), own = stack.pop(), stack.pop(), _BINDS[token]
         # Of two that bind alike the left one comes first, but of powers the right one.

@@ -73,6 +73,8 @@ class Triples:
             language: np.array([place for place in range(len(equations)) if self._language(place) == language])
             for language in {self._language(place) for place in range(len(equations))}
         }
+        # Language -> number of patterns.
+        self._kinds = {language: len({self._patterns[place] for place in own}) for language, own in self._all.items()}
 
     @property
     def problems(self) -> list[int]:
@@ -95,8 +97,8 @@ class Triples:
         if not self._operators[place]:
             return False
         like = sum(len(self._like(place, other, own)) for other in self._others(place) for own in self._own(place))
-        itself = len(self._own(place)) if self.languages is None else 0
-        return like > itself and bool(self._unlike(place))
+        itself = 1 if self.languages is None else 0  # it has its whole pattern once, and is no subtree of its own
+        return like > itself and self._has_negative(place)
 
     def _own(self, place: int) -> list[tuple[str, int]]:
         """Patterns of the problem, with their nodes, that a positive may have."""
@@ -125,10 +127,13 @@ class Triples:
             if positive != problem:
                 return own, positive, node
 
+    def _has_negative(self, place: int) -> bool:
+        if self.negatives == "random":
+            return self._kinds[self._language(place)] > 1
+        return bool(self._unlike(place))
+
     def _unlike(self, place: int) -> list[list[int]]:
         """Problems of as many nodes and other operators, by their operators."""
-        if self.negatives == "random":
-            return [[0]] if len(set(self._patterns)) > 1 else []
         sized = self._sized[self._sizes[place]][self._language(place)]
         return [places for operators, places in sized.items() if operators != self._operators[place]]
 

@@ -13,6 +13,7 @@ from tqnet.equations.banks import EQUATION, equation_of, told_equations
 from tqnet.equations.problems import Alphabet, WordProblem, read_problem
 from tqnet.equations.tree import EquationError, same_value
 from tqnet.equations.triples import Triple, Triples
+from tqnet.evaluation.solver import same_equation
 from tqnet.modeling.solver.solver import WordProblemSolver
 from tqnet.modeling.solver.trees import TreeBatch
 from tqnet.questions import Question, QuestionBank
@@ -169,5 +170,5 @@ class ValidationAnswers:
         right = Counter[str]()
         for (_, problem), solution in zip(self.told, solutions, strict=True):
             right["answers"] += solution.value is not None and same_value(solution.value, problem.answer)
-            right["equations"] += solution.equation == problem.equation
+            right["equations"] += same_equation(solution.equation, solution.numbers, problem)[0]
         return {f"valid/{name}": right[name] / max(1, len(self.told)) for name in ("answers", "equations")}
