@@ -14,7 +14,7 @@ from pathlib import Path
 from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
 from tqnet.prediction.fit import HeadData, fit_heads
-from tqnet.prediction.heads import BESIDE, Heads, model_fingerprint
+from tqnet.prediction.heads import BESIDE, Heads, check_replaceable, model_fingerprint
 from tqnet.training import session
 from tqnet.training.config import MAX_SEED, ConfigError, DataConfig, at_least, parse_config, within
 
@@ -27,7 +27,7 @@ class HeadsConfig:
 
     Attributes:
         model: A trained folder, or ``encoder:NAME`` for a text encoder as it comes; its weights stay as they are.
-        out: Folder of the heads; null is ``heads/`` beside the weights. What is there is replaced.
+        out: Folder of the heads; null is ``heads/`` beside the weights. Heads that are there are replaced.
         seed: Draws ``valid`` by group where the bank has none.
         precision, batch_size: Of encoding.
         vectors: Keep vectors in this folder, and take those that are there (``--vectors`` of ``tqnet evaluate``).
@@ -54,6 +54,10 @@ def main(config: HeadsConfig) -> Path:
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     out = Path(config.out or Path(config.model) / BESIDE)
     with session.settings_at_fault():
+        try:
+            check_replaceable(out)
+        except FileExistsError as error:
+            raise ConfigError(f"out: {error}") from error
         bank = config.data.load()
         data = HeadData.of(bank, config.seed)  # before anything is encoded
         try:

@@ -143,6 +143,16 @@ def test_a_bank_without_labels_teaches_nothing(model_folder: str, write_bank, tm
     assert not (tmp_path / "heads").exists()
 
 
+def test_what_is_no_folder_of_heads_is_not_replaced(model_folder: str, bank_folder: str, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.tex").write_text("mine")
+    for out in (tmp_path / "work", tmp_path / "work" / "thesis.tex", Path(model_folder)):
+        with pytest.raises(ConfigError, match="out: .* is there already, and holds no heads"):
+            fit(bank_folder, model_folder, f"out={out}")
+    assert (tmp_path / "work" / "thesis.tex").read_text() == "mine"
+    assert (Path(model_folder) / "config.json").is_file()
+
+
 def test_a_bank_without_splits_and_with_difficulty_alone(
     model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
