@@ -112,6 +112,35 @@ def test_calibration_beats_what_was_there_before() -> None:
     assert abs(LevelCalibration((1.0, 0.0)).chance(stacked, families, False).max(axis=1).mean() - hits.mean()) > 0.1
 
 
+@pytest.mark.parametrize("concepts", [2, 5])
+def test_a_small_valid_makes_nothing_certain(concepts: int) -> None:
+    tree = ConceptTree.of([((name,),) for name in "abcde"[:concepts]])
+    classes = np.arange(3) % concepts
+    sure = np.log(np.where(np.eye(concepts)[classes] > 0, 0.999, 0.001 / (concepts - 1))).astype(np.float32)
+    found = [(tree.nodes[i],) for i in classes]
+    stacked = np.stack([sure, 0 * sure])
+    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
+    chance = calibration.chance(np.stack([4 * sure, 0 * sure]), tree.families, False)  # surer than any of valid
+    assert 0.7 < chance.max() < 0.95
+    assert chance.min() > 1e-3
+
+
+def test_the_curve_keeps_the_order_of_concepts() -> None:
+    """Where the sure are wrong, a curve of its own choice would turn the order."""
+    tree = ConceptTree.of([((name,),) for name in "abcd"])
+    evidence, classes = overconfident(300, 0)
+    likeliest = evidence.argmax(axis=1)
+    sure = np.sort(evidence, axis=1)[:, -1] > np.quantile(evidence.max(axis=1), 0.6)
+    classes = np.where(sure, (likeliest + 1) % 4, likeliest)
+    found = [(tree.nodes[i],) for i in classes]
+    stacked = np.stack([evidence, 0 * evidence])
+    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
+    chance = calibration.chance(stacked, tree.families, False)
+    assert calibration.curve[0] > 0
+    assert calibration.curve[1] >= 0
+    assert (chance.argmax(axis=1) == calibration.logits(stacked).argmax(axis=1)).all()
+
+
 def test_what_no_training_question_has_takes_its_share() -> None:
     tree = ConceptTree.of([(("a",),), (("b",),)])
     found = [(("a",),)] * 30 + [(("b",),)] * 30 + [(("c",),)] * 20
