@@ -79,7 +79,10 @@ def main(config: HeadsConfig) -> Path:
         counts = ", ".join(str(len(knowledge.tree.concepts(level))) for level in range(1, knowledge.tree.depth + 1))
         log.info("knowledge points, %s: %s concepts by level", kind, counts)
     if difficulty is not None:
-        log.info("difficulty: 90 %% of valid within %.3g", difficulty.reach(0.9))
+        if why := difficulty.why_no_interval(0.9):
+            log.warning(why)
+        else:
+            log.info("difficulty: intervals that hold for 90 %% reach %.3g to either side", difficulty.reach(0.9))
     log.info("heads: %s", out)
     return out
 
