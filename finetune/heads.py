@@ -14,7 +14,7 @@ from pathlib import Path
 from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
 from tqnet.prediction.fit import HeadData, fit_heads
-from tqnet.prediction.heads import BESIDE, Heads, check_replaceable, model_fingerprint
+from tqnet.prediction.heads import BESIDE, Heads, check_replaceable, model_fingerprint, model_of_heads
 from tqnet.training import session
 from tqnet.training.config import MAX_SEED, ConfigError, DataConfig, at_least, parse_config, within
 
@@ -68,12 +68,17 @@ def main(config: HeadsConfig) -> Path:
     for why in filter(None, (data.why_no_knowledge, data.why_no_difficulty)):
         log.info("left out: %s", why)
     if data.splits.drawn:
-        log.info("the bank has no split 'valid': %d questions of train are held out for it", len(data.splits.valid))
+        held_out = len(data.splits.valid)
+        log.info("the bank has no split 'valid': %d labelled questions of train are held out for it", held_out)
+        if not config.model.startswith(ENCODER):
+            log.warning(
+                "they are held out of the heads alone: a model that was trained on them makes the heads too sure, and "
+                "intervals of difficulty too narrow; a split 'valid' that neither has seen does not"
+            )
     encoding = Encoding(config.batch_size, precision=precision(config.precision))
     vectors = source_vectors(config.model, bank, encoding, Path(config.vectors) if config.vectors else None)
     knowledge, difficulty = fit_heads(data, vectors, show_progress=True)
-    source = config.model if config.model.startswith(ENCODER) else str(Path(config.model).absolute())
-    Heads(source, fingerprint, knowledge, difficulty, data.facts()).save(out)
+    Heads(model_of_heads(config.model, out), fingerprint, knowledge, difficulty, data.facts()).save(out)
     if knowledge is not None:
         kind = "several a question" if knowledge.tree.multi_label else "one a question"
         counts = ", ".join(str(len(knowledge.tree.concepts(level))) for level in range(1, knowledge.tree.depth + 1))

@@ -23,9 +23,8 @@ class LevelCalibration:
     Children that exclude one another get ``q = softmax(sum_e w_e log p_e)``, a logarithmic opinion pool with
     temperature scaling (Heskes 1998; Guo et al. 2017), of which a share is spread over all siblings, for questions that
     are utterly missed; then ``softmax(a log q - b log(1 - q))`` (after Kull et al. 2017, "Beta calibration"), since one
-    temperature cannot make the sure less sure and the unsure surer. ``a > 0`` and ``b >= 0``, so that the order of siblings
-    is that of ``q``. Others get ``sigmoid(c + sum_e w_e logit p_e)``
-    (Platt 1999).
+    temperature cannot make the sure less sure and the unsure surer. ``a > 0`` and ``b >= 0``, so that the order of
+    siblings is that of ``q``. Others get ``sigmoid(c + sum_e w_e logit p_e)`` (Platt 1999).
 
     With few questions in ``valid`` no probability is 0 or 1: the spread is at least ``1 / (n + 2)``, each fit pays for
     leaving its start as if a further question spoke for it, and in that of the curve any sibling of a further question
@@ -137,9 +136,7 @@ def _is_new(tree: ConceptTree, level: int, paths: tuple[KnowledgePath, ...]) -> 
     return (path[:level] if len(path) >= level else (*path, STOP)) not in tree.index
 
 
-def _fit_pool(
-    evidence: Evidence, target: IntArray, siblings: npt.NDArray[np.bool_]
-) -> tuple[tuple[float, ...], float]:
+def _fit_pool(evidence: Evidence, target: IntArray, siblings: npt.NDArray[np.bool_]) -> tuple[tuple[float, ...], float]:
     """Weights and spread of evidence ``[kinds, questions, nodes]``."""
     from scipy.optimize import minimize
 
@@ -164,9 +161,7 @@ def _fit_pool(
     return tuple(map(float, found.x[:-1])), float(found.x[-1])
 
 
-def _fit_curve(
-    ends: Evidence, target: IntArray, siblings: npt.NDArray[np.bool_]
-) -> tuple[tuple[float, float], float]:
+def _fit_curve(ends: Evidence, target: IntArray, siblings: npt.NDArray[np.bool_]) -> tuple[tuple[float, float], float]:
     """``a`` and ``b``, and the loss, of ends ``[2, questions, nodes]``."""
     from scipy.optimize import minimize
 

@@ -40,8 +40,8 @@ class DifficultyHead:
     "Distribution-free predictive inference for regression", Algorithm 2), a group counting as one however large it is
     (Dunn, Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled
     distribution functions). It holds for a question of a new group drawn like those of ``valid``, whatever the
-    regression is worth: a poor one has wide intervals. Its ends may lie beyond the difficulties of ``train``, since those
-    of new questions may, too.
+    regression is worth: a poor one has wide intervals. Its ends may lie beyond the difficulties of ``train``, since
+    those of new questions may, too.
 
     Attributes:
         coef, intercept: Of the regression, ``[features]`` and a number.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ class Heads:
     """What is predicted from a model's vectors.
 
     Attributes:
-        model: Where the model was: a folder, or ``encoder:NAME``.
+        model: Where the model was: a folder, from that of the heads where it is not absolute, or ``encoder:NAME``.
         fingerprint: Of its files (:func:`model_fingerprint`).
         knowledge, difficulty: None where the bank had no labels for it.
         facts: On the training: bank, questions of each split, and so on.
@@ -104,6 +105,14 @@ def check_replaceable(folder: Path) -> None:
         raise FileExistsError(f"{folder}: is there already, and holds no heads")
 
 
+def model_of_heads(source: str, folder: Path) -> str:
+    """What heads in a folder call their model: ``..`` where they lie beside it, so that both may move."""
+    if source.startswith(ENCODER):
+        return source
+    beside = Path(source).resolve() / BESIDE == folder.resolve()
+    return ".." if beside else str(Path(source).absolute())
+
+
 def heads_of(source: str) -> tuple[str, Heads]:
     """The model and the heads that a source names.
 
@@ -121,7 +130,12 @@ def heads_of(source: str) -> tuple[str, Heads]:
     if (folder / _FACTS).is_file():
         heads = Heads.load(folder)
         # Beside their model, wherever both have moved to.
-        model = str(folder.absolute().parent) if _is_beside(folder) else heads.model
+        if _is_beside(folder):
+            model = str(folder.absolute().parent)
+        else:
+            model = (
+                heads.model if heads.model.startswith(ENCODER) else os.path.normpath(folder.absolute() / heads.model)
+            )
     elif (folder / BESIDE / _FACTS).is_file():
         heads, model = Heads.load(folder / BESIDE), source
     else:
