@@ -14,7 +14,7 @@ from pathlib import Path
 from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
 from tqnet.prediction.fit import HeadData, fit_heads
-from tqnet.prediction.heads import BESIDE, Heads, model_fingerprint
+from tqnet.prediction.heads import BESIDE, Heads, check_replaceable, model_fingerprint, model_of_heads
 from tqnet.training import session
 from tqnet.training.config import MAX_SEED, ConfigError, DataConfig, at_least, parse_config, within
 
@@ -27,7 +27,7 @@ class HeadsConfig:
 
     Attributes:
         model: A trained folder, or ``encoder:NAME`` for a text encoder as it comes; its weights stay as they are.
-        out: Folder of the heads; null is ``heads/`` beside the weights. What is there is replaced.
+        out: Folder of the heads; null is ``heads/`` beside the weights. Heads that are there are replaced.
         seed: Draws ``valid`` by group where the bank has none.
         precision, batch_size: Of encoding.
         vectors: Keep vectors in this folder, and take those that are there (``--vectors`` of ``tqnet evaluate``).
@@ -54,6 +54,10 @@ def main(config: HeadsConfig) -> Path:
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     out = Path(config.out or Path(config.model) / BESIDE)
     with session.settings_at_fault():
+        try:
+            check_replaceable(out)
+        except FileExistsError as error:
+            raise ConfigError(f"out: {error}") from error
         bank = config.data.load()
         data = HeadData.of(bank, config.seed)  # before anything is encoded
         try:
@@ -64,18 +68,26 @@ def main(config: HeadsConfig) -> Path:
     for why in filter(None, (data.why_no_knowledge, data.why_no_difficulty)):
         log.info("left out: %s", why)
     if data.splits.drawn:
-        log.info("the bank has no split 'valid': %d questions of train are held out for it", len(data.splits.valid))
+        held_out = len(data.splits.valid)
+        log.info("the bank has no split 'valid': %d labelled questions of train are held out for it", held_out)
+        if not config.model.startswith(ENCODER):
+            log.warning(
+                "they are held out of the heads alone: a model that was trained on them makes the heads too sure, and "
+                "intervals of difficulty too narrow; a split 'valid' that neither has seen does not"
+            )
     encoding = Encoding(config.batch_size, precision=precision(config.precision))
     vectors = source_vectors(config.model, bank, encoding, Path(config.vectors) if config.vectors else None)
     knowledge, difficulty = fit_heads(data, vectors, show_progress=True)
-    source = config.model if config.model.startswith(ENCODER) else str(Path(config.model).absolute())
-    Heads(source, fingerprint, knowledge, difficulty, data.facts()).save(out)
+    Heads(model_of_heads(config.model, out), fingerprint, knowledge, difficulty, data.facts()).save(out)
     if knowledge is not None:
         kind = "several a question" if knowledge.tree.multi_label else "one a question"
         counts = ", ".join(str(len(knowledge.tree.concepts(level))) for level in range(1, knowledge.tree.depth + 1))
         log.info("knowledge points, %s: %s concepts by level", kind, counts)
     if difficulty is not None:
-        log.info("difficulty: 90 %% of valid within %.3g", difficulty.reach(0.9))
+        if why := difficulty.why_no_interval(0.9):
+            log.warning(why)
+        else:
+            log.info("difficulty: intervals that hold for 90 %% reach %.3g to either side", difficulty.reach(0.9))
     log.info("heads: %s", out)
     return out
 

@@ -15,6 +15,7 @@ import torch
 from finetune import heads as recipe
 from tqnet.cli import main
 from tqnet.modeling.build import load_model
+from tqnet.prediction.fit import HeadData
 from tqnet.prediction.heads import HeadsError, heads_of
 from tqnet.questions import Question, QuestionBank
 from tqnet.training.config import ConfigError, load_config
@@ -41,7 +42,7 @@ def test_from_a_bank_to_labels(
 ) -> None:
     out = tmp_path / "labels.jsonl"
     call = ["predict", "--model", model_with_heads, "--bank", bank_folder, *FAST]
-    assert main([*call, "--out", str(out), "-k", "2"]) == 0
+    assert main([*call, "--out", str(out), "-k", "2", "--coverage", "0.8"]) == 0
     bank = QuestionBank.load(bank_folder)
     assert f"{len(bank)} questions: {out}" in capsys.readouterr().out
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
@@ -64,18 +65,22 @@ def test_from_a_bank_to_labels(
 def test_a_single_question(model_with_heads: str, capsys: pytest.CaptureFixture[str]) -> None:
     figure = str(ROOT / "assets" / "sample" / "images" / "s0005-1.png")
     call = ["predict", "--model", model_with_heads, "--text", "Find $x$ if $2x = 3$.", "--image", figure, *FAST]
-    assert main(call) == 0
+    assert main([*call, "--coverage", "0.8"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"^level 1\n +\d+\.\d %  \w", shown)
-    assert re.search(r"difficulty \d+\.\d\d, with 90 % between", shown)
+    assert re.search(r"difficulty \d+\.\d\d, with 80 % between", shown)
     assert main([*call, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["text"] == "Find $x$ if $2x = 3$."
+    said = capsys.readouterr()
+    assert json.loads(said.out)["text"] == "Find $x$ if $2x = 3$."
+    assert json.loads(said.out)["difficulty"]["coverage"] is None
+    assert "no interval for 90 %: 7 groups of valid are enough for 87 % at most" in said.err
 
 
 def test_evaluation_with_its_baseline(
     model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", bank_folder, "--out", str(tmp_path), *FAST]
+    call += ["--coverage", "0.8"]
     assert main(call) == 0
     assert "level 1: mine" in capsys.readouterr().out
     document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
@@ -98,6 +103,7 @@ def test_heads_of_another_model_are_refused(model_with_heads: str, tmp_path: Pat
     shutil.copytree(Path(model_with_heads) / "heads", tmp_path / "other" / "heads")
     with pytest.raises(HeadsError, match="fitted to other weights"):
         heads_of(str(tmp_path / "other"))
+    assert json.loads((Path(model_with_heads) / "heads" / "heads.json").read_text(encoding="utf-8"))["model"] == ".."
     shutil.copytree(model_with_heads, tmp_path / "moved")  # the model and its heads may move together
     assert heads_of(str(tmp_path / "moved"))[0] == str(tmp_path / "moved")
     assert heads_of(str(tmp_path / "moved" / "heads"))[0] == str(tmp_path / "moved")
@@ -138,9 +144,61 @@ def test_a_bank_without_labels_teaches_nothing(model_folder: str, write_bank, tm
         fit(write_bank(), model_folder, f"out={tmp_path / 'heads'}")
     with pytest.raises(ConfigError, match="all questions of train have the same knowledge point"):
         fit(write_bank(knowledge=(("A",),)), model_folder, f"out={tmp_path / 'heads'}")
+    alike = write_bank(knowledge=(("A",), ("A", "x")), difficulty=None)
+    with pytest.raises(ConfigError, match="all questions of train have the same knowledge point"):
+        fit(alike, model_folder, f"out={tmp_path / 'heads'}")
     with pytest.raises(ConfigError, match="has no folder that heads could lie in"):
         recipe.HeadsConfig(model="encoder:minilm")
     assert not (tmp_path / "heads").exists()
+
+
+def test_what_is_no_folder_of_heads_is_not_replaced(model_folder: str, bank_folder: str, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.tex").write_text("mine")
+    for out in (tmp_path / "work", tmp_path / "work" / "thesis.tex", Path(model_folder)):
+        with pytest.raises(ConfigError, match=r"out: .* is there already, and holds no heads"):
+            fit(bank_folder, model_folder, f"out={out}")
+    assert (tmp_path / "work" / "thesis.tex").read_text() == "mine"
+    assert (Path(model_folder) / "config.json").is_file()
+
+
+def labelled(count: int, **given: object) -> QuestionBank:
+    """Labels that differ only in whether a beginning is named too, and difficulties that do differ."""
+    paths = ((("A", "x"),), (("A",), ("A", "x")))
+    return QuestionBank.from_questions(
+        Question(id=f"q{i}", stem=f"Find {i}.", knowledge=paths[i % 2], difficulty=i % 5, **given) for i in range(count)
+    )
+
+
+def test_labels_that_say_the_same_leave_difficulty_its_head() -> None:
+    data = HeadData.of(labelled(60))
+    assert "the same knowledge point" in data.why_no_knowledge
+    assert data.difficulty is not None
+
+
+def test_valid_is_drawn_among_the_labelled() -> None:
+    unlabelled = (Question(id=f"u{i}", stem=f"Find {i}.") for i in range(200))
+    data = HeadData.of(QuestionBank.from_questions([*labelled(60), *unlabelled]))
+    assert data.difficulty is not None
+    assert [len(own) for own in data.difficulty] == [48, 12]
+    with pytest.raises(
+        ValueError, match=r"no split 'valid', and none can be drawn by group: the 60 labelled .* 1 group"
+    ):
+        HeadData.of(labelled(60, group="one"))
+
+
+def test_evaluation_without_train_has_no_baseline(
+    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = QuestionBank.load(bank_folder)
+    rows = [i for i, split in enumerate(bank.column("split")) if split == "test"]
+    QuestionBank.from_questions(replace(one, images=()) for one in bank.select(rows)).save(tmp_path / "new.jsonl")
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / "new.jsonl")]
+    assert main([*call, "--out", str(tmp_path / "out"), *FAST]) == 0
+    assert "logistic regression is left out: " in capsys.readouterr().err
+    document = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert list(document["knowledge"]) == ["mine"]
+    assert "no question of split 'train'" in document["made_by"]["baseline"]
 
 
 def test_a_bank_without_splits_and_with_difficulty_alone(

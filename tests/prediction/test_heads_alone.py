@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from tqnet.prediction.calibration import LevelCalibration, calibrate_level
-from tqnet.prediction.difficulty import RatedQuestions, fit_difficulty_head
+from tqnet.prediction.difficulty import DifficultyHead, RatedQuestions, fit_difficulty_head
 from tqnet.prediction.heads import Heads, HeadsError
 from tqnet.prediction.knowledge import KnowledgeHead, LabelledQuestions, fit_knowledge_head
+from tqnet.prediction.predictions import predict
 from tqnet.prediction.tree import STOP, ConceptTree
 
 PATHS = [("A", "x", "1"), ("A", "x", "2"), ("A", "y"), ("B", "x", "1"), ("B", "z", "3"), ("B", "z")]
@@ -75,6 +77,20 @@ def test_words_or_vectors_alone() -> None:
     assert right() >= max(right(use_words=False), right(use_vectors=False, neighbours=False)) - 0.01
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_a_branch_of_questions_without_words(several: bool) -> None:
+    """Below B no question has a word; only how frequent its children are can tell."""
+    names = ("x", "x", "x", "y", "y", "z")
+    known = [(("A",),)] * 6 + [(("B", name), ("A",)) if several else (("B", name),) for name in names]
+    texts = ["find it"] * 6 + [""] * 6
+    own = LabelledQuestions(np.zeros((12, 1)), texts, known)
+    head = fit_knowledge_head(own, own, use_vectors=False, neighbours=False)
+    below = [head.tree.index["B", name] for name in "xyz"]
+    assert (np.diff(head.branches.bias[below]) < 0).all()
+    assert head.branches.weight[:, below].nnz == 0
+    assert np.isfinite(head.predict(own.vectors, [""] * 12)).all()
+
+
 def test_paths_of_different_length() -> None:
     tree = ConceptTree.of([(path,) for path in PATHS])
     assert not tree.multi_label
@@ -112,6 +128,35 @@ def test_calibration_beats_what_was_there_before() -> None:
     assert abs(LevelCalibration((1.0, 0.0)).chance(stacked, families, False).max(axis=1).mean() - hits.mean()) > 0.1
 
 
+@pytest.mark.parametrize("concepts", [2, 5])
+def test_a_small_valid_makes_nothing_certain(concepts: int) -> None:
+    tree = ConceptTree.of([((name,),) for name in "abcde"[:concepts]])
+    classes = np.arange(3) % concepts
+    sure = np.log(np.where(np.eye(concepts)[classes] > 0, 0.999, 0.001 / (concepts - 1))).astype(np.float32)
+    found = [(tree.nodes[i],) for i in classes]
+    stacked = np.stack([sure, 0 * sure])
+    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
+    chance = calibration.chance(np.stack([4 * sure, 0 * sure]), tree.families, False)  # surer than any of valid
+    assert 0.7 < chance.max() < 0.95
+    assert chance.min() > 1e-3
+
+
+def test_the_curve_keeps_the_order_of_concepts() -> None:
+    """Where the sure are wrong, a curve of its own choice would turn the order."""
+    tree = ConceptTree.of([((name,),) for name in "abcd"])
+    evidence, classes = overconfident(300, 0)
+    likeliest = evidence.argmax(axis=1)
+    sure = np.sort(evidence, axis=1)[:, -1] > np.quantile(evidence.max(axis=1), 0.6)
+    classes = np.where(sure, (likeliest + 1) % 4, likeliest)
+    found = [(tree.nodes[i],) for i in classes]
+    stacked = np.stack([evidence, 0 * evidence])
+    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
+    chance = calibration.chance(stacked, tree.families, False)
+    assert calibration.curve[0] > 0
+    assert calibration.curve[1] >= 0
+    assert (chance.argmax(axis=1) == calibration.logits(stacked).argmax(axis=1)).all()
+
+
 def test_what_no_training_question_has_takes_its_share() -> None:
     tree = ConceptTree.of([(("a",),), (("b",),)])
     found = [(("a",),)] * 30 + [(("b",),)] * 30 + [(("c",),)] * 20
@@ -140,10 +185,37 @@ def test_intervals_hold_as_often_as_they_say(coverage: float) -> None:
     assert json.dumps(head.to_dict())
 
 
-def test_a_small_valid_knows_no_interval_but_the_whole() -> None:
-    head = fit_difficulty_head(rated(100, 0), rated(5, 1))
+def test_a_large_group_counts_as_one() -> None:
+    """Nineteen questions of one group are easy to predict, one each of four others hard."""
+    head = fit_difficulty_head(rated(300, 0), rated(23, 1))
+    errors = np.concatenate([np.full(19, 0.1), [1.0, 2.0, 3.0, 4.0]]).astype(np.float32)
+    grouped = replace(head, errors=errors, shares=np.array([1 / 19] * 19 + [1.0] * 4, dtype=np.float32))
+    assert [grouped.reach(place / 6) for place in (1, 2, 5)] == pytest.approx([0.1, 1.0, 4.0])
+    assert grouped.reach(0.84) == np.inf
+    tensors = head.tensors()
+    del tensors["shares"]  # as 0.1.0 wrote it
+    assert DifficultyHead.load(head.to_dict(), tensors).reach(0.5) == head.errors[11]
+
+
+def test_an_interval_may_leave_what_train_has() -> None:
+    train, valid, asked = rated(300, 0), rated(400, 1), rated(2000, 2)
+    kept = np.flatnonzero(np.abs(train.difficulty - 5) < 1)
+    narrow = RatedQuestions(train.vectors[kept], ["find"] * len(kept), [str(i) for i in kept], train.difficulty[kept])
+    found = fit_difficulty_head(narrow, valid).predict(asked.vectors, asked.texts, 0.9)
+    held = (asked.difficulty >= found.low) & (asked.difficulty <= found.high)
+    assert abs(held.mean() - 0.9) < 0.05
+
+
+def test_a_small_valid_knows_no_interval(tmp_path: Path) -> None:
+    head = fit_difficulty_head(rated(100, 0), rated(6, 1))
     found = head.predict(rated(3, 2).vectors, ["find"] * 3, 0.9)
-    assert (found.low == head.lowest).all()
-    assert (found.high == head.highest).all()
+    assert np.isinf(found.low).all()
+    assert np.isinf(found.high).all()
+    assert "3 groups of valid are enough for 75 % at most" in head.why_no_interval(0.9)
+    assert head.why_no_interval(0.75) == ""
+    Heads("there", "f" * 16, None, head).save(tmp_path / "heads")
+    back = Heads.load(tmp_path / "heads")
+    record = predict(back, rated(1, 2).vectors, ["find"], k=1, levels=[], coverage=0.9)[0]["difficulty"]
+    assert [record[name] for name in ("low", "high", "coverage")] == [None] * 3
     with pytest.raises(ValueError, match="not between 0 and 1"):
         head.reach(1.0)

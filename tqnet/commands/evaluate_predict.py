@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tqnet.prediction.difficulty import DifficultyHead
+    from tqnet.prediction.fit import HeadData
     from tqnet.prediction.knowledge import KnowledgeHead
     from tqnet.questions import QuestionBank
 
@@ -47,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
+    from tqnet.prediction.fit import HeadData
     from tqnet.prediction.heads import heads_of
 
     quiet()
@@ -55,9 +58,16 @@ def run(args: argparse.Namespace) -> int:
     bank = read_bank(args)
     rows = _rows(bank, args.split)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
+    left_out = ""
     found: dict[str, tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]] = {}
     if not args.no_baselines:
-        found[_BASELINE] = _baseline(bank)
+        try:
+            data = HeadData.of(bank)
+        except ValueError as error:
+            left_out = f"{_BASELINE} is left out: {error}"
+            print(f"tqnet: {left_out}", file=sys.stderr)
+        else:
+            found[_BASELINE] = _baseline(data)
     encoding = Encoding(args.batch_size, args.device, precision(args.precision, args.device))
     for name, (source, own) in heads.items():
         vectors = source_vectors(source, bank, encoding, Path(args.vectors) if args.vectors else None)
@@ -75,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             for name, (_, own) in heads.items()
         ),
         "precision": encoding.precision,
-    }
+    } | ({"baseline": left_out} if left_out else {})
     document = {
         "knowledge": {name: {level: one.to_dict() for level, one in own.items()} for name, own in knowledge.items()},
         "difficulty": {name: own.to_dict() for name, own in difficulty.items()},
@@ -98,14 +108,14 @@ def _rows(bank: QuestionBank, split: str) -> np.ndarray:
     return rows
 
 
-def _baseline(bank: QuestionBank) -> tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]:
+def _baseline(data: HeadData) -> tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]:
     """Regressions on TF-IDF alone, tuned and calibrated on ``valid`` like the heads."""
     import numpy as np
 
-    from tqnet.prediction.fit import HeadData, fit_heads
+    from tqnet.prediction.fit import fit_heads
 
-    nothing = np.zeros((len(bank), 1), dtype=np.float32)
-    own = fit_heads(HeadData.of(bank), nothing, show_progress=True, use_vectors=False, neighbours=False)
+    nothing = np.zeros((len(data.bank), 1), dtype=np.float32)
+    own = fit_heads(data, nothing, show_progress=True, use_vectors=False, neighbours=False)
     return *own, nothing
 
 

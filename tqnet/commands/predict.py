@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
@@ -68,6 +69,8 @@ def run(args: argparse.Namespace) -> int:
     source, heads = heads_of(args.model)
     args.levels = check_levels(heads, args.levels)
     questions = read_bank(args) if args.bank else [_typed(args)]
+    if heads.difficulty is not None and (why := heads.difficulty.why_no_interval(args.coverage)):
+        print(f"tqnet: {why}", file=sys.stderr)
     records = _records(args, source, heads, questions)
     if out is None:
         for record in records:
@@ -128,7 +131,10 @@ def _shown(record: dict[str, Any]) -> str:
     for level in record.get("knowledge", ()):
         lines.append(f"level {level['level']}")
         lines += [f"  {100 * one['probability']:5.1f} %  {' > '.join(one['path'])}" for one in level["concepts"]]
-    if difficulty := record.get("difficulty"):
+    difficulty = record.get("difficulty")
+    if difficulty and difficulty["coverage"] is None:
+        lines.append(f"difficulty {difficulty['value']:.2f}")
+    elif difficulty:
         share = f"{100 * difficulty['coverage']:g} %"
         lines.append(
             f"difficulty {difficulty['value']:.2f}, with {share} between {difficulty['low']:.2f} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,7 +66,10 @@ class LevelScores:
 
 @dataclass(frozen=True)
 class DifficultyScores:
-    """Intervals of difficulty: how many hold, how wide they are, and the mean absolute error."""
+    """Intervals of difficulty: how many hold, how wide they are, and the mean absolute error.
+
+    Where there are no intervals the width is infinite, and what they cover is null in JSON.
+    """
 
     questions: int
     coverage: float
@@ -76,7 +80,14 @@ class DifficultyScores:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        return vars(self) | {"coverage_interval": list(self.coverage_interval)}
+        numbers = vars(self) | {"coverage_interval": list(self.coverage_interval)}
+        if self.has_intervals:
+            return numbers
+        return numbers | dict.fromkeys(("coverage", "coverage_interval", "width"))
+
+    @property
+    def has_intervals(self) -> bool:
+        return math.isfinite(self.width)
 
 
 def score_knowledge(
@@ -149,8 +160,10 @@ def difficulty_table(results: Mapping[str, DifficultyScores]) -> Table:
             name,
             f"{own.questions:,}",
             f"{own.asked:.0%}",
-            f"{own.coverage:.3f} [{own.coverage_interval.low:.3f}, {own.coverage_interval.high:.3f}]",
-            f"{own.width:.3f}",
+            f"{own.coverage:.3f} [{own.coverage_interval.low:.3f}, {own.coverage_interval.high:.3f}]"
+            if own.has_intervals
+            else NOTHING,
+            f"{own.width:.3f}" if own.has_intervals else NOTHING,
             f"{own.mae:.3f}",
         )
         for name, own in results.items()

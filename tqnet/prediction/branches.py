@@ -97,6 +97,10 @@ def _logistic(features: csr_array, target: npt.NDArray[np.generic], strength: fl
     from sklearn.linear_model import LogisticRegression
 
     used = np.unique(features.indices)  # of a small branch's words, few
+    if not len(used):  # nothing is read of its questions: how frequent its children are
+        often = np.log(np.unique(target, return_counts=True)[1])
+        often = often[1:] - often[0] if len(often) == 2 else often - often.mean()  # as scikit-learn does
+        return np.zeros((len(often), features.shape[1]), dtype=np.float32), often.astype(np.float32)
     model = LogisticRegression(C=strength, tol=1e-3, max_iter=200).fit(features[:, used], target)
     weight = np.zeros((len(model.coef_), features.shape[1]), dtype=np.float32)
     weight[:, used] = model.coef_

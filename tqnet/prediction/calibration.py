@@ -23,8 +23,12 @@ class LevelCalibration:
     Children that exclude one another get ``q = softmax(sum_e w_e log p_e)``, a logarithmic opinion pool with
     temperature scaling (Heskes 1998; Guo et al. 2017), of which a share is spread over all siblings, for questions that
     are utterly missed; then ``softmax(a log q - b log(1 - q))`` (after Kull et al. 2017, "Beta calibration"), since one
-    temperature cannot make the sure less sure and the unsure surer. Others get ``sigmoid(c + sum_e w_e logit p_e)``
-    (Platt 1999).
+    temperature cannot make the sure less sure and the unsure surer. ``a > 0`` and ``b >= 0``, so that the order of
+    siblings is that of ``q``. Others get ``sigmoid(c + sum_e w_e logit p_e)`` (Platt 1999).
+
+    With few questions in ``valid`` no probability is 0 or 1: the spread is at least ``1 / (n + 2)``, each fit pays for
+    leaving its start as if a further question spoke for it, and in that of the curve any sibling of a further question
+    is as likely to be right (after Platt's targets).
 
     A few numbers a level: isotonic regression, with as many steps as it likes, would need more questions of ``valid``
     than fine levels have, and would break what siblings sum to.
@@ -94,13 +98,18 @@ def calibrate_level(
     siblings = families[None, :] == families[target][:, None]
     competing = siblings.sum(axis=1) > 1
     if not competing.any():
-        return LevelCalibration((1.0 / len(evidence),) * len(evidence), new=new, loss=0.0)
+        return LevelCalibration((1.0 / len(evidence),) * len(evidence), spread=_least_spread(0), new=new, loss=0.0)
     rows, target, siblings = rows[competing], target[competing], siblings[competing]
-    weights, spread, _ = _fit_one_of(evidence[:, rows], target, siblings, _bounds(len(evidence)), (1e-4, 0.5))
+    weights, spread = _fit_pool(evidence[:, rows], target, siblings)
     pooled = LevelCalibration(weights, spread=spread)
     ends = _ends(pooled._mixed(pooled.logits(evidence[:, rows]), families))
-    curve, _, loss = _fit_one_of(ends, target, siblings, [(0.1, None), (None, None)], (0, 0))
-    return LevelCalibration(weights, spread=spread, curve=(curve[0], curve[1]), new=new, loss=loss)
+    curve, loss = _fit_curve(ends, target, siblings)
+    return LevelCalibration(weights, spread=spread, curve=curve, new=new, loss=loss)
+
+
+def _least_spread(questions: int) -> float:
+    """Laplace's chance that the next question is missed, none of so many having been."""
+    return 1 / (questions + 2)
 
 
 def _bounds(kinds: int) -> Pairs:
@@ -127,34 +136,57 @@ def _is_new(tree: ConceptTree, level: int, paths: tuple[KnowledgePath, ...]) -> 
     return (path[:level] if len(path) >= level else (*path, STOP)) not in tree.index
 
 
-def _fit_one_of(
-    evidence: Evidence,
-    target: IntArray,
-    siblings: npt.NDArray[np.bool_],
-    bounds: Pairs,
-    spread: tuple[float, float],
-) -> tuple[tuple[float, ...], float, float]:
-    """Weights, spread (within its bounds) and loss of evidence ``[kinds, questions, nodes]``."""
+def _fit_pool(evidence: Evidence, target: IntArray, siblings: npt.NDArray[np.bool_]) -> tuple[tuple[float, ...], float]:
+    """Weights and spread of evidence ``[kinds, questions, nodes]``."""
     from scipy.optimize import minimize
 
     kinds, evidence = len(evidence), evidence.astype(np.float64)
     rows, count = np.arange(len(target)), siblings.sum(axis=1)
     masked = np.where(siblings, 0.0, -np.inf)
+    least = _least_spread(len(target))
 
     def loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
         weights, spread = values[:-1], values[-1]
-        scores = np.tensordot(weights, evidence, axes=1) + masked
-        chance = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chance /= chance.sum(axis=1, keepdims=True)
+        chance = _softmax(np.tensordot(weights, evidence, axes=1) + masked)
         own = np.maximum(chance[rows, target], 1e-30)
         mixed = (1 - spread) * own + spread / count
         slope = (1 - spread) * own / mixed
         gradient = [(slope * ((chance * kind).sum(axis=1) - kind[rows, target])).mean() for kind in evidence]
-        return -np.log(mixed).mean(), np.append(gradient, ((own - 1 / count) / mixed).mean())
+        away = (weights - start[:-1]) / len(target)
+        error = -np.log(mixed).mean() + 0.5 * (away * (weights - start[:-1])).sum()
+        return error, np.append(np.array(gradient) + away, ((own - 1 / count) / mixed).mean())
 
-    start = np.append(np.full(kinds, 1 / kinds), min(0.05, spread[1]))
-    found = minimize(loss, start, jac=True, bounds=[*bounds, spread], method="L-BFGS-B")
-    return tuple(map(float, found.x[:-1])), float(found.x[-1]), float(found.fun)
+    start = np.append(np.full(kinds, 1 / kinds), max(0.05, least))
+    found = minimize(loss, start, jac=True, bounds=[*_bounds(kinds), (least, 0.5)], method="L-BFGS-B")
+    return tuple(map(float, found.x[:-1])), float(found.x[-1])
+
+
+def _fit_curve(ends: Evidence, target: IntArray, siblings: npt.NDArray[np.bool_]) -> tuple[tuple[float, float], float]:
+    """``a`` and ``b``, and the loss, of ends ``[2, questions, nodes]``."""
+    from scipy.optimize import minimize
+
+    ends = ends.astype(np.float64)
+    masked = np.where(siblings, 0.0, -np.inf)
+    further = 1 / (len(target) + 1)
+    alike = (ends * siblings).sum(axis=2) / siblings.sum(axis=1)
+    aimed = (1 - further) * ends[:, np.arange(len(target)), target] + further * alike
+    start = np.array([1.0, 0.0])
+
+    def loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+        scores = np.tensordot(values, ends, axes=1) + masked
+        top = scores.max(axis=1, keepdims=True)
+        total = top[:, 0] + np.log(np.exp(scores - top).sum(axis=1))
+        gradient = ((ends * _softmax(scores)).sum(axis=2) - aimed).mean(axis=1)
+        away = (values - start) / len(target)
+        return float((total - values @ aimed).mean() + 0.5 * away @ (values - start)), gradient + away
+
+    found = minimize(loss, start, jac=True, bounds=[(0.1, None), (0, None)], method="L-BFGS-B")
+    return (float(found.x[0]), float(found.x[1])), float(found.fun)
+
+
+def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    chance = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
 def _fit_each(evidence: Evidence, truth: npt.NDArray[np.bool_]) -> LevelCalibration:

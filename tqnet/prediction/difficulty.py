@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,10 @@ _FOLDS = 4
 
 
 class Estimates(NamedTuple):
-    """Difficulties ``[questions]`` and the ends of their intervals, in the bank's own unit."""
+    """Difficulties ``[questions]`` and the ends of their intervals, in the bank's own unit.
+
+    The ends are infinite where ``valid`` has too few groups for the coverage.
+    """
 
     value: FloatArray
     low: FloatArray
@@ -34,13 +37,17 @@ class DifficultyHead:
     """Predicts difficulty from vectors and words, with an interval by split-conformal prediction.
 
     The interval is the prediction plus and minus an error that the given share of ``valid`` keeps to (Lei et al. 2018,
-    "Distribution-free predictive inference for regression", Algorithm 2), cut to the difficulties seen in training. It
-    holds for questions drawn like those of ``valid``, whatever the regression is worth: a poor one has wide intervals.
+    "Distribution-free predictive inference for regression", Algorithm 2), a group counting as one however large it is
+    (Dunn, Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled
+    distribution functions). It holds for a question of a new group drawn like those of ``valid``, whatever the
+    regression is worth: a poor one has wide intervals. Its ends may lie beyond the difficulties of ``train``, since
+    those of new questions may, too.
 
     Attributes:
         coef, intercept: Of the regression, ``[features]`` and a number.
         errors: Absolute errors on ``valid``, ascending.
-        lowest, highest: Difficulties of ``train``.
+        shares: Of each error, 1 by the size of its question's group; their sum is the number of groups.
+        lowest, highest: Difficulties of ``train``, which no estimate leaves.
         penalty: That was chosen.
     """
 
@@ -48,6 +55,7 @@ class DifficultyHead:
     coef: npt.NDArray[np.float32]
     intercept: float
     errors: npt.NDArray[np.float32]
+    shares: npt.NDArray[np.float32]
     lowest: float
     highest: float
     penalty: float
@@ -61,17 +69,29 @@ class DifficultyHead:
         reach = self.reach(coverage)
         value = joined(self.features.parts(vectors, texts)) @ self.coef.astype(np.float64) + self.intercept
         value = np.clip(value, self.lowest, self.highest)
-        return Estimates(value, np.maximum(value - reach, self.lowest), np.minimum(value + reach, self.highest))
+        return Estimates(value, value - reach, value + reach)
 
     def reach(self, coverage: float) -> float:
-        """Half the width of an interval before it is cut: the ``ceil((n + 1) coverage)``-th error.
+        """Half the width of an interval: the least error whose shares up to it are ``(groups + 1) coverage``.
 
-        Infinite where ``valid`` is too small to tell.
+        Infinite where ``valid`` has too few groups to tell.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage: {coverage:g} is not between 0 and 1")
-        place = math.ceil((len(self.errors) + 1) * coverage - 1e-9)
-        return float(self.errors[place - 1]) if place <= len(self.errors) else math.inf
+        reached = np.cumsum(self.shares, dtype=np.float64)
+        groups = round(float(self.shares.sum(dtype=np.float64)))
+        place = int(np.searchsorted(reached, (groups + 1) * coverage - 1e-4))  # shares are float32
+        return float(self.errors[place]) if place < len(self.errors) else math.inf
+
+    def why_no_interval(self, coverage: float) -> str:
+        """Where :meth:`reach` is infinite, a line that says so; else empty."""
+        if math.isfinite(self.reach(coverage)):
+            return ""
+        groups = round(float(self.shares.sum(dtype=np.float64)))
+        return (
+            f"difficulty: no interval for {100 * coverage:g} %: {groups} groups of valid are enough for "
+            f"{math.floor(100 * groups / (groups + 1))} % at most"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Facts for JSON; :meth:`tensors` has the rest."""
@@ -80,7 +100,7 @@ class DifficultyHead:
 
     def tensors(self) -> dict[str, Any]:
         """What is large."""
-        return self.features.tensors() | {"coef": self.coef, "errors": self.errors}
+        return self.features.tensors() | {"coef": self.coef, "errors": self.errors, "shares": self.shares}
 
     @classmethod
     def load(cls, facts: dict[str, Any], tensors: dict[str, Any]) -> DifficultyHead:
@@ -91,7 +111,9 @@ class DifficultyHead:
         """
         own = {name: facts[name] for name in ("intercept", "lowest", "highest", "penalty")}
         features = Features.load(tensors, facts["vocabulary"])
-        return cls(features=features, coef=tensors["coef"], errors=tensors["errors"], **own)
+        errors = tensors["errors"]
+        shares = tensors.get("shares", np.ones_like(errors))  # heads of 0.1.0 took every question for a group
+        return cls(features=features, coef=tensors["coef"], errors=errors, shares=shares, **own)
 
 
 @dataclass(frozen=True)
@@ -131,12 +153,15 @@ def fit_difficulty_head(
         coef=model.coef_.astype(np.float32),
         intercept=float(model.intercept_),
         errors=np.empty(0, dtype=np.float32),
+        shares=np.empty(0, dtype=np.float32),
         lowest=float(train.difficulty.min()),
         highest=float(train.difficulty.max()),
         penalty=penalty,
     )
-    errors = np.abs(fitted.predict(valid.vectors, valid.texts, 0.5).value - valid.difficulty)
-    return DifficultyHead(**(vars(fitted) | {"errors": np.sort(errors).astype(np.float32)}))
+    errors = np.abs(fitted.predict(valid.vectors, valid.texts, 0.5).value - valid.difficulty).astype(np.float32)
+    _, units, sizes = np.unique(np.asarray(valid.units), return_inverse=True, return_counts=True)
+    shares, order = (1 / sizes[units]).astype(np.float32), np.argsort(errors, kind="stable")
+    return replace(fitted, errors=errors[order], shares=shares[order])
 
 
 def _best_penalty(features: csr_array, difficulty: FloatArray, units: Sequence[str]) -> float:

@@ -13,6 +13,7 @@ from tqnet.evaluation.probe import draw_by_group
 from tqnet.prediction.difficulty import DifficultyHead, RatedQuestions, fit_difficulty_head
 from tqnet.prediction.features import Vectors
 from tqnet.prediction.knowledge import KnowledgeHead, LabelledQuestions, fit_count, fit_knowledge_head
+from tqnet.prediction.tree import maximal
 from tqnet.questions import QuestionBank
 from tqnet.questions.splits import question_units
 
@@ -36,6 +37,8 @@ class HeadSplits:
 def head_splits(bank: QuestionBank, seed: int = 0) -> HeadSplits:
     """``train``, or all questions where none has a split, and ``valid``; never ``test``.
 
+    Where ``valid`` is drawn, it is among the questions with a label, and ``train`` is what is left of those.
+
     Raises:
         ValueError: No question to train on.
     """
@@ -46,7 +49,19 @@ def head_splits(bank: QuestionBank, seed: int = 0) -> HeadSplits:
         raise ValueError(f"{bank.path or bank.name}: no question of split 'train'")
     if len(valid):
         return HeadSplits(train, valid, False)
-    parts = draw_by_group(question_units(bank), train, {"valid": VALID_SHARE}, seed)
+    paths, rated = bank.column("knowledge"), bank.column("difficulty")
+    labelled = train[[bool(paths[i]) or rated[i] is not None for i in train]]
+    if not len(labelled):
+        return HeadSplits(train, valid, False)
+    units = question_units(bank)
+    parts = draw_by_group(units, labelled, {"valid": VALID_SHARE}, seed)
+    if not len(parts["train"]):
+        count = len({units[i] for i in labelled})
+        raise ValueError(
+            f"{bank.path or bank.name}: the bank has no split 'valid', and none can be drawn by group: the "
+            f"{len(labelled)} labelled questions of train are of {count} {'group' if count == 1 else 'groups'}, all "
+            "of which would be drawn; give the bank a split 'valid'"
+        )
     return HeadSplits(parts["train"], parts["valid"], True)
 
 
@@ -78,7 +93,9 @@ class HeadData:
         labelled += [splits.valid[[bool(paths[i]) for i in splits.valid]]]
         known = [splits.train[[rated[i] is not None for i in splits.train]]]
         known += [splits.valid[[rated[i] is not None for i in splits.valid]]]
-        no_knowledge = _why_not([len({paths[i] for i in labelled[0]}), len(labelled[1])], "knowledge point")
+        no_knowledge = _why_not(
+            [len({tuple(maximal(paths[i])) for i in labelled[0]}), len(labelled[1])], "knowledge point"
+        )
         no_difficulty = _why_not([len({rated[i] for i in known[0]}), len(known[1])], "difficulty")
         if no_knowledge and no_difficulty:
             raise ValueError(f"{bank.path or bank.name}: nothing to learn: {no_knowledge}; {no_difficulty}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tqnet.evaluation.sources import ENCODER
-from tqnet.files import content_digest
+from tqnet.files import atomic_folder, content_digest
 from tqnet.prediction.difficulty import DifficultyHead
 from tqnet.prediction.knowledge import KnowledgeHead
 from tqnet.version import __version__
@@ -32,7 +31,7 @@ class Heads:
     """What is predicted from a model's vectors.
 
     Attributes:
-        model: Where the model was: a folder, or ``encoder:NAME``.
+        model: Where the model was: a folder, from that of the heads where it is not absolute, or ``encoder:NAME``.
         fingerprint: Of its files (:func:`model_fingerprint`).
         knowledge, difficulty: None where the bank had no labels for it.
         facts: On the training: bank, questions of each split, and so on.
@@ -45,33 +44,28 @@ class Heads:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """Write ``heads.json`` and a file of weights for each head; the folder appears whole or not at all."""
+        """Write ``heads.json`` and a file of weights for each head; the folder appears whole or not at all.
+
+        Raises:
+            FileExistsError: Something else is there (:func:`check_replaceable`).
+        """
         from safetensors.numpy import save_file
 
         folder = folder.absolute()
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        made = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
-        old = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+        check_replaceable(folder)
         document: dict[str, Any] = {
             "model": self.model,
             "fingerprint": self.fingerprint,
             "version": __version__,
             "facts": self.facts,
         }
-        try:
-            made.mkdir()
+        with atomic_folder(folder) as made:
             for name, head in (("knowledge", self.knowledge), ("difficulty", self.difficulty)):
                 document[name] = None if head is None else head.to_dict()
                 if head is not None:
                     tensors = {key: np.ascontiguousarray(value) for key, value in head.tensors().items()}
                     save_file(tensors, made / f"{name}.safetensors")
             (made / _FACTS).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
-            if folder.exists():
-                os.replace(folder, old)
-            os.replace(made, folder)
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
-            shutil.rmtree(old, ignore_errors=True)
 
     @classmethod
     def load(cls, folder: Path) -> Heads:
@@ -101,6 +95,24 @@ class Heads:
             raise HeadsError(f"{folder}: these heads cannot be read: {type(error).__name__}: {error}") from error
 
 
+def check_replaceable(folder: Path) -> None:
+    """Whether heads may be written to a folder, in place of what is there.
+
+    Raises:
+        FileExistsError: What is there are no heads.
+    """
+    if folder.exists() and not (folder.is_dir() and ((folder / _FACTS).is_file() or not any(folder.iterdir()))):
+        raise FileExistsError(f"{folder}: is there already, and holds no heads")
+
+
+def model_of_heads(source: str, folder: Path) -> str:
+    """What heads in a folder call their model: ``..`` where they lie beside it, so that both may move."""
+    if source.startswith(ENCODER):
+        return source
+    beside = Path(source).resolve() / BESIDE == folder.resolve()
+    return ".." if beside else str(Path(source).absolute())
+
+
 def heads_of(source: str) -> tuple[str, Heads]:
     """The model and the heads that a source names.
 
@@ -118,7 +130,12 @@ def heads_of(source: str) -> tuple[str, Heads]:
     if (folder / _FACTS).is_file():
         heads = Heads.load(folder)
         # Beside their model, wherever both have moved to.
-        model = str(folder.absolute().parent) if _is_beside(folder) else heads.model
+        if _is_beside(folder):
+            model = str(folder.absolute().parent)
+        else:
+            model = (
+                heads.model if heads.model.startswith(ENCODER) else os.path.normpath(folder.absolute() / heads.model)
+            )
     elif (folder / BESIDE / _FACTS).is_file():
         heads, model = Heads.load(folder / BESIDE), source
     else:

@@ -37,7 +37,8 @@ def predict(
         texts: ``question.content`` of each.
         k: Concepts of each level, the likeliest first.
         levels: Which, 1 the coarsest.
-        coverage: Share of questions for which the interval of difficulty is to hold.
+        coverage: Share of questions for which the interval of difficulty is to hold; null, and no ends, in a record
+            where ``valid`` has too few groups for it.
     """
     records: list[dict[str, Any]] = [{} for _ in texts]
     if heads.knowledge is not None:
@@ -48,8 +49,14 @@ def predict(
             ]
     if heads.difficulty is not None:
         for record, value, low, high in zip(records, *heads.difficulty.predict(vectors, texts, coverage), strict=True):
-            found = {"value": value, "low": low, "high": high}
-            record["difficulty"] = {name: round(float(one), 4) for name, one in found.items()} | {"coverage": coverage}
+            ends = [round(float(end), 4) if np.isfinite(end) else None for end in (low, high)]
+            holds = None if None in ends else coverage
+            record["difficulty"] = {
+                "value": round(float(value), 4),
+                "low": ends[0],
+                "high": ends[1],
+                "coverage": holds,
+            }
     return records
 
 
