@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from tqnet.export.encoder import jobs
-from tqnet.export.graphs import FIGURES, graph_names
+from tqnet.export.graphs import graph_names
+from tqnet.export.manifest import FIGURES
 from tqnet.modeling.batches import batches
 from tqnet.modeling.encode import CellCache
 from tqnet.modeling.encoder import QuestionEncoder

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig
 
-from tqnet.export.graphs import FIGURES, FUSED, TEXT
-from tqnet.export.manifest import Manifest
+from tqnet.export.graphs import FUSED, TEXT
+from tqnet.export.manifest import FIGURES, Manifest
 from tqnet.export.runners import Job, load_runner
 from tqnet.modeling.batches import Batch
 from tqnet.modeling.encode import CellCache, encode_by

@@ -16,10 +16,11 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
+from tqnet.export.manifest import FIGURES
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
 
-TEXT, FIGURES, FUSED = "text", "figures", "fused"
+TEXT, FUSED = "text", "fused"
 
 #: Questions, and figures, that a graph takes at most at a time.
 _MOST = 4096

@@ -37,7 +37,7 @@ def export(
 
     Args:
         questions: Of the bank, on which vectors are compared. int8 is calibrated on others, as far as there are.
-        force: Write it whatever the comparison says; the manifest tells what it said.
+        force: Write it whatever the comparison says; the manifest tells what it said, and ``auto`` passes it over.
 
     Raises:
         NotWrittenError: The vectors are too far from PyTorch's; ``out`` is as it was.
@@ -55,11 +55,12 @@ def export(
         chosen = bank.select(compared)
         expected = model.encode(chosen, device="cpu", show_progress=True)
         check = compare(chosen, expected, ExportedEncoder(work, source).encode(chosen, show_progress=True))
-        if faults := check.faults(precision):
+        faults = check.faults(precision)
+        if faults:
             if not force:
                 raise NotWrittenError("; ".join([*faults, str(check)]))
-            log.warning("%s: written all the same: %s", out, "; ".join(faults))
+            log.warning("%s: written all the same, for --backend %s alone: %s", out, format, "; ".join(faults))
         if model.config.reads_images and not check.figures:
             log.warning("%s: no question compared has a figure; the graphs of figures are not checked", out)
-        dataclasses.replace(manifest, check=check.to_dict()).save(work)
+        dataclasses.replace(manifest, check=check.to_dict(), faults=faults).save(work)
     return check
