@@ -38,6 +38,13 @@ def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
     return np.sort(np.array(chosen, dtype=np.int64))
 
 
+def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Row numbers of :data:`QUESTIONS` of ``count`` questions; such as are ``compared`` only where others run out."""
+    generator = np.random.default_rng(seed)
+    others = np.setdiff1d(np.arange(count), compared)
+    return np.sort(np.concatenate([generator.permutation(others), generator.permutation(compared)])[:QUESTIONS])
+
+
 @dataclass(frozen=True)
 class Calibration:
     """Questions that int8 is fitted to, in batches as the graphs will get them."""

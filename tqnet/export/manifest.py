@@ -46,6 +46,8 @@ class Manifest:
         graphs: Name of each graph -> its file.
         check: What comparing them with PyTorch in fp32 gave (:meth:`tqnet.export.check.Check.to_dict`).
         faults: What is not as it has to be in it, of an export that was written all the same.
+        calibration: Of int8: how many questions its ranges are fitted to, and how many of them were compared as well.
+        not_quantized: Graphs of an export in int8 that are in fp32, as no question of these has to do with them.
         versions: Library -> its version.
     """
 
@@ -55,6 +57,8 @@ class Manifest:
     graphs: Mapping[str, str]
     check: Mapping[str, Any] = field(default_factory=dict)
     faults: Sequence[str] = ()
+    calibration: Mapping[str, int] = field(default_factory=dict)
+    not_quantized: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     version: int = _VERSION
 
