@@ -22,7 +22,11 @@ _PACKAGES = {"openvino": "openvino", "onnx": "onnxruntime"}
 
 
 def open_encoder(
-    source: str, backend: str = "auto", device: str | None = None, precision: str = "auto"
+    source: str,
+    backend: str = "auto",
+    device: str | None = None,
+    precision: str = "auto",
+    one_at_a_time: bool = False,
 ) -> QuestionEncoder | ExportedEncoder:
     """What encodes by the model ``source``.
 
@@ -32,6 +36,7 @@ def open_encoder(
             the device is the processor, and no other precision is asked for. A stale one is passed over with a warning,
             and so is one that has failed its comparison with PyTorch, or whose graphs of figures were not in it.
         precision: ``auto``, ``fp32`` or ``bf16``.
+        one_at_a_time: Of an export, as for :class:`tqnet.export.encoder.ExportedEncoder`.
 
     Raises:
         ExportError: The export that is asked for is not there, stale, damaged, or of another precision.
@@ -44,7 +49,7 @@ def open_encoder(
     if backend != "auto":
         if source.startswith(ENCODER):
             raise ExportError(f"--backend {backend}: {source} has no folder that an export could lie in")
-        return _open(model / backend, model, device, precision, f"--backend {backend}: ")
+        return _open(model / backend, model, device, precision, one_at_a_time, f"--backend {backend}: ")
     on_processor = (accelerator() is None) if device is None else device.startswith("cpu")
     passed_over: list[str] = []
     encoder: QuestionEncoder | ExportedEncoder | None = None
@@ -53,7 +58,7 @@ def open_encoder(
             if not Manifest.is_in(model / name) or find_spec(package) is None:
                 continue
             try:
-                encoder = _open(model / name, model, device, precision)
+                encoder = _open(model / name, model, device, precision, one_at_a_time)
                 break
             except ExportError as error:
                 passed_over.append(str(error))
@@ -62,7 +67,9 @@ def open_encoder(
     return encoder or open_source(source)
 
 
-def _open(folder: Path, model: Path, device: str | None, precision: str, where: str = "") -> ExportedEncoder:
+def _open(
+    folder: Path, model: Path, device: str | None, precision: str, one_at_a_time: bool, where: str = ""
+) -> ExportedEncoder:
     """The export in ``folder``; ``where`` is the option that asks for it, empty where none does."""
     manifest = Manifest.load(folder)
     manifest.check_fresh(folder, model)
@@ -72,4 +79,4 @@ def _open(folder: Path, model: Path, device: str | None, precision: str, where: 
         raise ExportError(f"{where}--device {device}: exports run on the processor")
     if precision not in ("auto", manifest.precision):
         raise ExportError(f"{where}{folder}: is in {manifest.precision}, and --precision {precision} is asked for")
-    return ExportedEncoder(folder, model)
+    return ExportedEncoder(folder, model, one_at_a_time)
