@@ -33,7 +33,7 @@ def write_card(
 
     Args:
         folder: RUN/model: what the card says of trainings is read from the folder around it.
-        licence: Of the weights, as the Hugging Face Hub names it; by default that of tqnet's card there, else "unknown".
+        licence: Of the weights, as the hub names it; by default that of tqnet's card there, or "unknown".
         measured: Title -> rows of (metric, score), of evaluations afterwards; beside those that tqnet's card there has
             under other titles. None where the weights are new, of which those there say nothing.
         force: Write it in any case.
