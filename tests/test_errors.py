@@ -48,6 +48,7 @@ ALLOCATOR = "[enforce fail at alloc_cpu.cpp:124] . DefaultCPUAllocator: can't al
         (OSError(28, os.strerror(28), "step.pt"), 1, "no space left to write: step.pt: no space left on device"),
         (OSError(27, os.strerror(27), "a.npy"), 1, "no space left to write: a.npy: file too large"),
         (RuntimeError("lance error: LanceError(IO): x (os error 28)"), 1, "no space left to write: lance error: .*"),
+        (RuntimeError("x (os error 27), /root/src/io/commit.rs:1663:50"), 1, r".*: x \(os error 27\)"),
         (RuntimeError("[enforce] . PytorchStreamWriter failed writing file"), 1, "no space left to write: .*"),
         (ModuleNotFoundError("No module named 'ray'", name="ray"), 2, r"ray is missing: pip install 'tqnet\[ray\]'"),
         (MemoryError(), 1, r"out of memory: lower --batch-size \(MemoryError\)"),
@@ -79,6 +80,7 @@ def test_a_fault_of_the_program_is_one_line_and_its_traceback_kept(
     (kept,) = tmp_path.iterdir()
     assert f"traceback: {kept};" in line
     assert "in caught" in kept.read_text()
+    assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_an_error_of_a_library_is_not_taken_for_a_message_of_ours() -> None:

@@ -71,6 +71,9 @@ _NO_SPACE_TEXT = re.compile(
     rf"|\bIO_(?:{'|'.join(errno.errorcode[number] for number in _NO_SPACE)})\b|PytorchStreamWriter failed"
 )
 
+#: Where in its own source a library in Rust has raised, at the end of a message: a path of the machine that built it.
+_RUST_SOURCE = re.compile(r", +\S+\.rs:\d+:\d+[ \t]*$", re.MULTILINE)
+
 
 class Ended(SystemExit):
     """An error has been told; ``exit_code`` is what the process ends with."""
@@ -90,8 +93,8 @@ class Ending:
 
 
 def first_line(error: object) -> str:
-    """The first line of its message, or its name where it has none."""
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)
+    """The first line of its message, without a place in Rust's sources; or its name where it has none."""
+    return next(iter(_RUST_SOURCE.sub("", str(error)).strip().splitlines()), type(error).__name__)
 
 
 def debugging(argv: Sequence[str]) -> bool:
@@ -123,7 +126,7 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
     from tqnet.questions.faults import BankError
 
     wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, BankError)
-    return Ending(CALLED_WRONGLY if wrong_call else FAILED, str(error))
+    return Ending(CALLED_WRONGLY if wrong_call else FAILED, _RUST_SOURCE.sub("", str(error)))
 
 
 def end(error: BaseException, name: str, when_memory_ends: str = "") -> int:
@@ -225,12 +228,16 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def _keep_traceback(error: BaseException) -> str:
-    file = Path(tempfile.gettempdir()) / f"tqnet-{os.getpid()}.txt"
+    file = None
     try:
-        file.write_text("".join(traceback.format_exception(error)), encoding="utf-8")
+        handle, name = tempfile.mkstemp(prefix="tqnet-", suffix=".txt")  # of a name that nobody can have taken before
+        file = Path(name)
+        with open(handle, "w", encoding="utf-8") as stream:
+            stream.write("".join(traceback.format_exception(error)))
     except OSError:
-        with suppress(OSError):
-            file.unlink(missing_ok=True)
+        if file is not None:
+            with suppress(OSError):
+                file.unlink(missing_ok=True)
         return ""
     return f"traceback: {file}; "
 

@@ -16,7 +16,7 @@ import torch
 import yaml
 from huggingface_hub import ModelCard
 
-from tqnet.cards.folder import is_own, put
+from tqnet.cards.folder import is_own, put, write_card
 from tqnet.cards.lineage import lineage, short_name
 from tqnet.cards.words import without_paths
 from tqnet.cli import main
@@ -167,6 +167,27 @@ def test_results_are_added(tiny_model: TQNetModel, tmp_path: Path, capsys: pytes
     for row in ("P@5 | 0.500 |", "MRR@100 | 0.750 |", "queries | 1,234 |", "level 2: micro F1 | 0.625 |"):
         assert row in text
     assert "R@5" not in text
+
+    # What one call has stated, the next one keeps, until the weights are new.
+    model = tmp_path / "model"
+    assert main(["card", str(model), "--license", "cc-by-4.0"]) == 0
+    assert (
+        text.replace("license: unknown", "license: cc-by-4.0")
+        .split("\n<!--")[0]
+        .replace("weights: not stated", "weights: cc-by-4.0")
+        in (model / "README.md").read_text()
+    )
+    stages["mine"]["similar"] = similar | {"overall": overall | {"precision": 0.25}}
+    results.write_text(json.dumps({"made_by": {"bank": "opl, 5 questions"}, "stages": stages}))
+    assert main(["card", str(model), "--results", str(results), "--name", "mine"]) == 0
+    text = (model / "README.md").read_text()
+    assert "license: cc-by-4.0" in text
+    assert "P@5 | 0.250 |" in text
+    assert text.count("P@5") == text.count("## Measured afterwards") == 1
+    assert write_card(model)
+    text = (model / "README.md").read_text()
+    assert "license: cc-by-4.0" in text
+    assert "Measured afterwards" not in text
     capsys.readouterr()
     for arguments, said in (
         (["--results", str(results), "--name", "nobody"], "--name: 'nobody' is none of mine, other"),

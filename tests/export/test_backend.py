@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tqnet.export.backend import open_encoder
 from tqnet.export.encoder import ExportedEncoder
-from tqnet.export.manifest import ExportError
+from tqnet.export.manifest import ExportError, Manifest
 from tqnet.modeling.model import TQNetModel
 
 
@@ -21,7 +23,14 @@ def folder(exported, tmp_path: Path) -> Path:
     _, encoder = exported("openvino")
     copied = tmp_path / "model"
     shutil.copytree(encoder.folder.parent, copied)
+    rewrite(copied, check={"questions": 40, "figures": 20})
     return copied
+
+
+def rewrite(folder: Path, **changed: Any) -> None:
+    """Say something else in the export's manifest."""
+    out = folder / "openvino"
+    dataclasses.replace(Manifest.load(out), **changed).save(out)
 
 
 def change_weights(folder: Path) -> None:
@@ -58,6 +67,26 @@ def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.L
     assert np.abs(found.encode("Find $x$.") - before).max() > 0.1
     with pytest.raises(ExportError, match="stale"):
         open_encoder(str(folder), "openvino")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"faults": ["mean cosine 0.5 is below 0.999 (fp32)"]}, "too far from PyTorch's (mean cosine 0.5 is below"),
+        ({"check": {"questions": 40, "figures": 0}}, "its graphs of figures were not compared with PyTorch"),
+        ({"check": {}}, "was not compared with PyTorch"),
+    ],
+)
+def test_what_has_not_passed_is_taken_only_if_asked_for(
+    folder: Path, changed: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rewrite(folder, **changed)
+    with caplog.at_level(logging.WARNING):
+        assert isinstance(open_encoder(str(folder)), TQNetModel)
+    (message,) = caplog.messages
+    assert said in message
+    assert message.endswith("; PyTorch is used")
+    assert isinstance(open_encoder(str(folder), "openvino"), ExportedEncoder)
 
 
 def test_what_is_not_there_or_damaged_is_one_line(folder: Path) -> None:

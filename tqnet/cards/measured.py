@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 #: Metric of similar-question search -> what it is called.
 _SEARCH = {"precision": "P@{k}", "mrr": "MRR@{depth}", "recall": "R@{k}", "ndcg": "nDCG@{k}"}
+
+#: (metric, score).
+Rows = Sequence[tuple[str, str]]
+
+#: Begins the titles of all that is measured afterwards.
+_AFTERWARDS = "Measured afterwards: "
+
+#: A section of a card, and a row of its table.
+_SECTION = re.compile(rf"^## ({_AFTERWARDS}.+)\n\n((?:\|.*\|\n)+)", re.MULTILINE)
+_ROW = re.compile(r"^\| (.*) \| (.*) \|$", re.MULTILINE)
+
+
+def stated_measured(markdown: str) -> dict[str, Rows]:
+    """Title -> rows that a card of :meth:`tqnet.cards.render.Card.markdown` has of evaluations afterwards."""
+    return {title: _ROW.findall(table)[2:] for title, table in _SECTION.findall(markdown)}
 
 
 def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[str, str]]]:
@@ -34,13 +50,13 @@ def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[s
             for task, scores in of_mteb.items()
             for metric, score in scores.items()
         ]
-        return {"Measured afterwards: mteb": rows}
+        return {f"{_AFTERWARDS}mteb": rows}
     if not isinstance(of_stages, Mapping) or not of_stages:
         raise ValueError(f"{file}: no results of tqnet evaluate stages or of tqnet evaluate mteb")
     if name is not None and name not in of_stages:
         raise ValueError(f"{file}: --name: {name!r} is none of {', '.join(of_stages)}")
     chosen = of_stages[name] if name is not None else list(of_stages.values())[-1]
-    return {f"Measured afterwards: {bank}": [*_search(chosen.get("similar")), *_probe(chosen.get("probe"))]}
+    return {f"{_AFTERWARDS}{bank}": [*_search(chosen.get("similar")), *_probe(chosen.get("probe"))]}
 
 
 def _search(similar: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -99,6 +99,12 @@ class Card:
         return lines
 
 
+def stated_licence(markdown: str) -> str | None:
+    """The licence of the weights that a card of :meth:`Card.markdown` states."""
+    licence = ModelCard(markdown, ignore_metadata_errors=True).data.get("license") if markdown else None
+    return None if licence in (None, "unknown") else str(licence)
+
+
 def _article(what: str) -> str:
     return f"An {what}" if what.startswith(tuple("aeiou")) else f"A {what}"
 

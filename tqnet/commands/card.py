@@ -15,7 +15,8 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "card",
         help="write a trained folder's README.md, and what sentence-transformers loads it by",
-        description="Every training ends with this. For folders of before, to state a licence, or to add evaluations.",
+        description="Every training ends with this. For folders of before, to state a licence, or to add evaluations; "
+        "licence and evaluations that tqnet's own card there states are kept.",
     )
     parser.add_argument("model", metavar="DIR", help="a trained folder: RUN/model")
     parser.add_argument("--license", metavar="ID", help="of the weights, as the Hugging Face Hub names it (apache-2.0)")

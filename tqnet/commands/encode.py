@@ -68,18 +68,31 @@ def add_backend_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def open_encoder(source: str, args: argparse.Namespace) -> QuestionEncoder | ExportedEncoder:
-    """The model ``source``, or an export of it, as the arguments say; a line says which export."""
+def open_encoder(
+    source: str, args: argparse.Namespace, one_at_a_time: bool = False
+) -> QuestionEncoder | ExportedEncoder:
+    """The model ``source``, or an export of it, as the arguments say; a line says which export.
+
+    ``one_at_a_time`` is as for :func:`tqnet.export.backend.open_encoder`.
+    """
     import sys
 
     from tqnet.export.backend import open_encoder
     from tqnet.export.encoder import ExportedEncoder
 
     backend = getattr(args, "backend", "torch")  # commands that only borrow an index have none
-    encoder = open_encoder(source, backend, getattr(args, "device", None), getattr(args, "precision", "auto"))
+    device, precision = getattr(args, "device", None), getattr(args, "precision", "auto")
+    encoder = open_encoder(source, backend, device, precision, one_at_a_time)
     if isinstance(encoder, ExportedEncoder):
         print(f"tqnet: vectors by the export {encoder.folder} ({encoder.manifest.precision})", file=sys.stderr)
     return encoder
+
+
+def backend_of(encoder: QuestionEncoder | ExportedEncoder) -> str:
+    """The ``--backend`` by which another process opens what ``auto`` has opened here."""
+    from tqnet.export.encoder import ExportedEncoder
+
+    return encoder.manifest.format if isinstance(encoder, ExportedEncoder) else "torch"
 
 
 def precision_of(encoder: QuestionEncoder | ExportedEncoder, args: argparse.Namespace) -> str:

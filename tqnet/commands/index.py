@@ -17,6 +17,7 @@ from tqnet.commands.encode import (
     add_backend_argument,
     add_error_arguments,
     add_model_arguments,
+    backend_of,
     open_encoder,
     precision_of,
     read_bank,
@@ -211,10 +212,13 @@ def _writable(folder: str) -> Iterator[Index]:
         yield open_index(folder)
 
 
-def open_model(index: Index, args: argparse.Namespace) -> QuestionEncoder | ExportedEncoder:
+def open_model(
+    index: Index, args: argparse.Namespace, one_at_a_time: bool = False
+) -> QuestionEncoder | ExportedEncoder:
     """The model that has made the index's vectors, or the same one at ``args.model``, or an export of it.
 
-    An export's vectors are near enough to the model's own to be searched among them.
+    An export's vectors are near enough to the model's own to be searched among them. ``one_at_a_time`` is as for
+    :func:`tqnet.export.backend.open_encoder`.
 
     Raises:
         FileNotFoundError: It is no longer where it was.
@@ -226,7 +230,7 @@ def open_model(index: Index, args: argparse.Namespace) -> QuestionEncoder | Expo
     if not source.startswith(ENCODER) and not Path(source).is_dir():
         raise FileNotFoundError(f"{source}: the model of {index.folder} is not there; say where it lies with --model")
     index.check_model(source, source_digest(source))
-    return open_encoder(source, args)
+    return open_encoder(source, args, one_at_a_time)
 
 
 def _build(args: argparse.Namespace) -> int:
@@ -245,7 +249,7 @@ def _build(args: argparse.Namespace) -> int:
         model = open_encoder(args.model, args)
         source = _resolved(args.model)
         manifest = Manifest(source, source_digest(source), model.config.hidden_size, bank.name, **asdict(place))
-        encode_shards = _workers(manifest, args) if args.ray else in_process(encoder_of(model, args))
+        encode_shards = _workers(manifest, backend_of(model), args) if args.ray else in_process(encoder_of(model, args))
         chosen = precision_of(model, args)
         build(bank, encode_shards, Path(args.out), manifest, processes, replace=args.replace, precision=chosen)
     if processes.rank == 0:
@@ -265,16 +269,17 @@ def _connected(address: str) -> AbstractContextManager[None]:
     return connected(address)
 
 
-def _workers(manifest: Manifest, args: argparse.Namespace) -> Workers:
-    """Those of the cluster that the arguments ask for."""
+def _workers(manifest: Manifest, backend: str, args: argparse.Namespace) -> Workers:
+    """Those of the cluster that the arguments ask for, all with the ``backend`` that was chosen here."""
     from tqnet.search.cluster import Workers, has_gpus
 
     gpus = args.ray_gpus
     if gpus is None:
-        gpus = int(has_gpus() and args.device != "cpu")
+        gpus = int(has_gpus() and args.device != "cpu" and backend == "torch")  # exports run on the processor
     if not gpus and args.device is None:
         args.device = "cpu"  # Ray does not hide the GPUs that a worker has not asked for
-    load = partial(load_encode, manifest.model, manifest.digest, args)
+    theirs = argparse.Namespace(**vars(args) | {"backend": backend})  # what auto finds there may be something else
+    load = partial(load_encode, manifest.model, manifest.digest, theirs)
     return Workers(load, args.ray_workers, args.ray_cpus, gpus)
 
 

@@ -108,7 +108,7 @@ def open_searcher(index: Index, args: argparse.Namespace, rank: Rank | None = No
     """A searcher with the model of the index, under ``--model`` and the arguments of `add_model_arguments`."""
     from tqnet.search.searcher import Searcher
 
-    model = open_model(index, args)
+    model = open_model(index, args, one_at_a_time=True)
     encode, reads_figures = encoder_of(model, args), model.config.reads_images
     return Searcher(index, encode, reads_figures=reads_figures, rank=rank, merging=args.merging)
 

@@ -22,15 +22,21 @@ _PACKAGES = {"openvino": "openvino", "onnx": "onnxruntime"}
 
 
 def open_encoder(
-    source: str, backend: str = "auto", device: str | None = None, precision: str = "auto"
+    source: str,
+    backend: str = "auto",
+    device: str | None = None,
+    precision: str = "auto",
+    one_at_a_time: bool = False,
 ) -> QuestionEncoder | ExportedEncoder:
     """What encodes by the model ``source``.
 
     Args:
         source: As for :func:`tqnet.evaluation.sources.open_source`.
         backend: One of :data:`BACKENDS`. ``auto`` takes an export beside the weights where what runs it is installed,
-            the device is the processor, and no other precision is asked for; a stale one is passed over with a warning.
+            the device is the processor, and no other precision is asked for. A stale one is passed over with a warning,
+            and so is one that has failed its comparison with PyTorch, or whose graphs of figures were not in it.
         precision: ``auto``, ``fp32`` or ``bf16``.
+        one_at_a_time: Of an export, as for :class:`tqnet.export.encoder.ExportedEncoder`.
 
     Raises:
         ExportError: The export that is asked for is not there, stale, damaged, or of another precision.
@@ -43,24 +49,34 @@ def open_encoder(
     if backend != "auto":
         if source.startswith(ENCODER):
             raise ExportError(f"--backend {backend}: {source} has no folder that an export could lie in")
-        return _open(model / backend, model, device, precision, f"--backend {backend}: ")
+        return _open(model / backend, model, device, precision, one_at_a_time, f"--backend {backend}: ")
     on_processor = (accelerator() is None) if device is None else device.startswith("cpu")
+    passed_over: list[str] = []
+    encoder: QuestionEncoder | ExportedEncoder | None = None
     if on_processor and not source.startswith(ENCODER):
         for name, package in _PACKAGES.items():
             if not Manifest.is_in(model / name) or find_spec(package) is None:
                 continue
             try:
-                return _open(model / name, model, device, precision)
+                encoder = _open(model / name, model, device, precision, one_at_a_time)
+                break
             except ExportError as error:
-                log.warning("%s; PyTorch is used", error)
-    return open_source(source)
+                passed_over.append(str(error))
+    if passed_over:
+        log.warning("%s; %s is used", "; ".join(passed_over), encoder or "PyTorch")
+    return encoder or open_source(source)
 
 
-def _open(folder: Path, model: Path, device: str | None, precision: str, where: str = "") -> ExportedEncoder:
+def _open(
+    folder: Path, model: Path, device: str | None, precision: str, one_at_a_time: bool, where: str = ""
+) -> ExportedEncoder:
+    """The export in ``folder``; ``where`` is the option that asks for it, empty where none does."""
     manifest = Manifest.load(folder)
     manifest.check_fresh(folder, model)
+    if not where:
+        manifest.check_passed(folder)
     if device is not None and not device.startswith("cpu"):
         raise ExportError(f"{where}--device {device}: exports run on the processor")
     if precision not in ("auto", manifest.precision):
         raise ExportError(f"{where}{folder}: is in {manifest.precision}, and --precision {precision} is asked for")
-    return ExportedEncoder(folder, model)
+    return ExportedEncoder(folder, model, one_at_a_time)

@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from tqnet.export.encoder import jobs
-from tqnet.export.graphs import FIGURES, graph_names
+from tqnet.export.graphs import graph_names
+from tqnet.export.manifest import FIGURES
 from tqnet.modeling.batches import batches
 from tqnet.modeling.encode import CellCache
 from tqnet.modeling.encoder import QuestionEncoder
@@ -35,6 +36,13 @@ def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
     known = set(chosen)
     chosen += [row for row in rows.tolist() if row not in known][: max(0, count - len(chosen))]
     return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Row numbers of :data:`QUESTIONS` of ``count`` questions; such as are ``compared`` only where others run out."""
+    generator = np.random.default_rng(seed)
+    others = np.setdiff1d(np.arange(count), compared)
+    return np.sort(np.concatenate([generator.permutation(others), generator.permutation(compared)])[:QUESTIONS])
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 from transformers import AutoConfig
 
-from tqnet.export.graphs import FIGURES, FUSED, TEXT
-from tqnet.export.manifest import Manifest
+from tqnet.export.graphs import FUSED, TEXT
+from tqnet.export.manifest import FIGURES, Manifest
 from tqnet.export.runners import Job, load_runner
 from tqnet.modeling.batches import Batch
 from tqnet.modeling.encode import CellCache, encode_by
@@ -36,17 +36,19 @@ class ExportedEncoder:
     Args:
         folder: Of the export.
         model: Folder of the model, whose configuration and processor are read, and none of its weights.
+        one_at_a_time: All threads compute one batch, as is best where a lone query is waited for; otherwise several
+            batches at a time, as is best where there are many questions.
 
     Raises:
         ExportError: There is no export in ``folder``, or it cannot be read.
         ModuleNotFoundError: What runs it is not installed.
     """
 
-    def __init__(self, folder: Path, model: Path):
+    def __init__(self, folder: Path, model: Path, one_at_a_time: bool = False):
         self.folder, self.manifest = folder, Manifest.load(folder)
         self.config = AutoConfig.from_pretrained(model)
         self.processor = TQNetProcessor.from_pretrained(model)
-        self.runner = load_runner(folder, self.manifest)
+        self.runner = load_runner(folder, self.manifest, one_at_a_time)
 
     def __str__(self) -> str:
         return f"{self.manifest.format} {self.manifest.precision}"

@@ -16,10 +16,12 @@ import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
+from tqnet.export.manifest import FIGURES
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.model import TQNetModel
 
-TEXT, FIGURES, FUSED = "text", "figures", "fused"
+TEXT, FUSED = "text", "fused"
 
 #: Questions, and figures, that a graph takes at most at a time.
 _MOST = 4096
@@ -100,10 +102,12 @@ def graphs(model: QuestionEncoder) -> list[Graph]:
     """The graphs of ``model``, which is to be in ``eval``.
 
     Raises:
-        ValueError: It is no TQ-Net.
+        ValueError: It is no TQ-Net, or reads text by GRUs.
     """
     if not isinstance(model, TQNetModel):
         raise ValueError(f"a {model.config.model_type} is not exported, only a tqnet is: its LSTMs gain nothing by it")
+    if model.config.text_config.model_type == GRUConfig.model_type:
+        raise ValueError("a tqnet of model.text=gru is not exported: its GRUs gain nothing by it")
     longest = getattr(model.config.text_config, "max_position_embeddings", 512)
     b, t, n, f = Dim("b", max=_MOST), Dim("t", min=2, max=longest), Dim("n", max=_MOST), Dim("f", max=_MOST)
     text = {

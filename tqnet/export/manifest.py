@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,9 @@ from tqnet.errors import first_line
 from tqnet.files import content_digest
 
 _FILE, _VERSION = "manifest.json", 1
+
+#: The graph that models have which read figures.
+FIGURES = "figures"
 
 FORMATS = ("openvino", "onnx", "torch")
 PRECISIONS = ("fp32", "bf16", "int8")
@@ -42,6 +45,9 @@ class Manifest:
         weights: Digest of the model's files that they were made from (:func:`tqnet.files.content_digest`).
         graphs: Name of each graph -> its file.
         check: What comparing them with PyTorch in fp32 gave (:meth:`tqnet.export.check.Check.to_dict`).
+        faults: What is not as it has to be in it, of an export that was written all the same.
+        calibration: Of int8: how many questions its ranges are fitted to, and how many of them were compared as well.
+        not_quantized: Graphs of an export in int8 that are in fp32, as no question of these has to do with them.
         versions: Library -> its version.
     """
 
@@ -50,6 +56,9 @@ class Manifest:
     weights: str
     graphs: Mapping[str, str]
     check: Mapping[str, Any] = field(default_factory=dict)
+    faults: Sequence[str] = ()
+    calibration: Mapping[str, int] = field(default_factory=dict)
+    not_quantized: Sequence[str] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     version: int = _VERSION
 
@@ -73,6 +82,19 @@ class Manifest:
     @staticmethod
     def is_in(folder: Path) -> bool:
         return (folder / _FILE).is_file()
+
+    def check_passed(self, folder: Path) -> None:
+        """Whether the export in ``folder`` may be taken without being asked for.
+
+        Raises:
+            ExportError: It has failed its comparison with PyTorch, or some of its graphs were not in it.
+        """
+        if self.faults:
+            raise ExportError(f"{folder}: its vectors are too far from PyTorch's ({'; '.join(self.faults)})")
+        if not self.check.get("questions"):
+            raise ExportError(f"{folder}: was not compared with PyTorch")
+        if FIGURES in self.graphs and not self.check.get("figures"):
+            raise ExportError(f"{folder}: its graphs of figures were not compared with PyTorch")
 
     def check_fresh(self, folder: Path, model: Path) -> None:
         """Whether the model at ``model`` is the one that the export in ``folder`` was made from.

@@ -43,7 +43,7 @@ class _OneByOne:
 class TorchRunner(_OneByOne):
     """Programs of torch.export."""
 
-    def __init__(self, folder: Path, manifest: Manifest):
+    def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
         self.programs = {name: torch.export.load(folder / file).module() for name, file in manifest.graphs.items()}
 
     @torch.inference_mode()
@@ -54,7 +54,7 @@ class TorchRunner(_OneByOne):
 class OnnxRunner(_OneByOne):
     """ONNX Runtime on the processor, with as many threads as PyTorch would take."""
 
-    def __init__(self, folder: Path, manifest: Manifest):
+    def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
@@ -72,17 +72,22 @@ class OnnxRunner(_OneByOne):
 
 
 class OpenVinoRunner:
-    """OpenVINO on the processor: a stream for each thread, so that no thread waits for another within a batch."""
+    """OpenVINO on the processor.
 
-    def __init__(self, folder: Path, manifest: Manifest):
-        self.streams = torch.get_num_threads()
+    A stream for each thread, so that no thread waits for another within a batch; ``one_at_a_time`` a single stream of
+    all threads, so that a batch is soonest done.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
+        threads = torch.get_num_threads()
+        self.streams = 1 if one_at_a_time else threads
         # What int8 leaves is computed as PyTorch would choose; bf16 on a processor without it falls back to fp32.
         hint = {"fp32": "f32", "bf16": "bf16"}[
             resolved("auto", "cpu") if manifest.precision == "int8" else manifest.precision
         ]
         settings = {
             "INFERENCE_PRECISION_HINT": hint,
-            "INFERENCE_NUM_THREADS": self.streams,
+            "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": self.streams,
         }
         core = import_openvino().Core()
@@ -118,15 +123,18 @@ class OpenVinoRunner:
 _RUNNERS: dict[str, type[Any]] = {"torch": TorchRunner, "onnx": OnnxRunner, "openvino": OpenVinoRunner}
 
 
-def load_runner(folder: Path, manifest: Manifest) -> Runner:
+def load_runner(folder: Path, manifest: Manifest, one_at_a_time: bool = False) -> Runner:
     """The graphs in ``folder``, loaded.
+
+    Args:
+        one_at_a_time: All threads compute one job; the others that run jobs do so in any case.
 
     Raises:
         ModuleNotFoundError: What runs them is not installed.
         ExportError: They cannot be read.
     """
     try:
-        return _RUNNERS[manifest.format](folder, manifest)
+        return _RUNNERS[manifest.format](folder, manifest, one_at_a_time)
     except ImportError:
         raise
     except Exception as error:  # each library has its own, none of them documented

@@ -6,11 +6,12 @@ import copy
 import io
 import logging
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from tqnet.export.calibration import Calibration
@@ -28,6 +29,10 @@ _LIBRARIES = {
     "onnx": ("torch", "onnx", "onnxscript", "onnxruntime"),
     "openvino": ("torch", "openvino"),
 }
+
+
+#: What a graph takes at a time.
+Inputs = Sequence[np.ndarray]
 
 
 def write(
@@ -48,38 +53,44 @@ def write(
     model = copy.deepcopy(model).cpu().eval()
     if (format, precision) == ("torch", "bf16"):
         model = model.bfloat16()
-    files = {}
+    files: dict[str, str] = {}
+    not_quantized: list[str] = []
     for graph in graphs(model):
         files[graph.name] = graph.name + _SUFFIXES[format]
         with _quiet():
-            _WRITERS[format](graph, folder / files[graph.name], precision, calibration)
+            fitted = calibration.inputs(graph.name) if precision == "int8" else []
+            _WRITERS[format](graph, folder / files[graph.name], precision, fitted)
+        if precision == "int8" and not fitted:
+            not_quantized.append(graph.name)
     made_with = ["tqnet", *_LIBRARIES[format], *(["nncf"] if precision == "int8" else [])]
     versions = {name: version(name) for name in made_with}
-    manifest = Manifest(format, precision, content_digest(source), files, versions=versions)
+    manifest = Manifest(
+        format, precision, content_digest(source), files, not_quantized=not_quantized, versions=versions
+    )
     manifest.save(folder)
     return manifest
 
 
-def _write_torch(graph: Graph, file: Path, precision: str, calibration: Calibration) -> None:
+def _write_torch(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
     made = io.BytesIO()  # where a disk is full, PyTorch's own writer ends the process
     torch.export.save(graph.program(), made)
     file.write_bytes(made.getbuffer())
 
 
-def _write_onnx(graph: Graph, file: Path, precision: str, calibration: Calibration) -> None:
+def _write_onnx(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
     import onnxscript  # noqa: F401 - PyTorch's exporter would tell of it in many lines
 
     with torch.no_grad():
         torch.onnx.export(graph.program(), (), file, dynamo=True, external_data=False, verbose=False)
 
 
-def _write_openvino(graph: Graph, file: Path, precision: str, calibration: Calibration) -> None:
+def _write_openvino(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
     openvino = import_openvino()
     converted = openvino.convert_model(graph.program())
     if precision == "int8":
         from tqnet.export.quantization import quantized
 
-        converted = quantized(converted, calibration.inputs(graph.name))
+        converted = quantized(converted, fitted)
     openvino.save_model(converted, file, compress_to_fp16=False)
 
 
