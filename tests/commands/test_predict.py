@@ -162,11 +162,12 @@ def test_what_is_no_folder_of_heads_is_not_replaced(model_folder: str, bank_fold
     assert (Path(model_folder) / "config.json").is_file()
 
 
-def labelled(count: int, **given: object) -> QuestionBank:
+def labelled(count: int, group: str | None = None) -> QuestionBank:
     """Labels that differ only in whether a beginning is named too, and difficulties that do differ."""
     paths = ((("A", "x"),), (("A",), ("A", "x")))
     return QuestionBank.from_questions(
-        Question(id=f"q{i}", stem=f"Find {i}.", knowledge=paths[i % 2], difficulty=i % 5, **given) for i in range(count)
+        Question(id=f"q{i}", stem=f"Find {i}.", knowledge=paths[i % 2], difficulty=i % 5, group=group)
+        for i in range(count)
     )
 
 
