@@ -28,6 +28,13 @@ FEW = ["seeds=30", "recalled=4", "similar=1", "concept=1", "random=1", "length=6
 FAST = ["optim.lr=1e-3", "optim.text_lr=1e-3", "optim.warmup=0", "run.log_every=5"]
 
 
+def encoder_of(ranker: Path) -> str:
+    """The encoder within a ranker, in a folder of its own, where ``tqnet index`` takes it."""
+    folder = ranker.with_name("encoder")
+    CrossEncoder.from_pretrained(ranker, "cpu").encoder.save_pretrained(folder)
+    return str(folder)
+
+
 def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = train("finetune.ranker", *FEW, *FAST, "folds=2", "label_noise=0.15", "run.max_steps=10")
     assert all(math.isfinite(value) for record in run.records for value in record.values())
@@ -45,7 +52,7 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 2))).shape == (1,)
 
     bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
-    assert main(["index", bank, "--model", str(run.out / "folds" / "0" / "model"), "--out", index]) == 0
+    assert main(["index", bank, "--model", encoder_of(run.out / "folds" / "0" / "model"), "--out", index]) == 0
     capsys.readouterr()
     ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
     ended.write_text(json.dumps({"length": 64, "searched_by": "of another model", "evidence": EVIDENCE}))
@@ -101,7 +108,7 @@ def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any]) -> Non
 def test_vectors_of_an_index(train: Callable[..., Any], tmp_path: Path) -> None:
     bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
     some = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", out="some")
-    assert main(["index", bank, "--model", str(some.out / "model"), "--out", index]) == 0
+    assert main(["index", bank, "--model", encoder_of(some.out / "model"), "--out", index]) == 0
     run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}", "data.workers=1")
     cross = CrossEncoder.from_pretrained(run.out / "model")
     assert cross.searched_by == Index(Path(index)).manifest.digest

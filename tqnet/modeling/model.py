@@ -142,7 +142,9 @@ class TQNetModel(QuestionEncoder):
 
     @staticmethod
     def _join(text: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
-        if not visual.shape[1]:
+        # In training, tokens that are none keep the visual stream in the graph: a process without figures has gradients
+        # of zero for it, which the others wait for.
+        if torch.compiler.is_exporting() and not visual.shape[1]:
             return text, mask
         # Cast: under autocast the streams may end in different precisions.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
