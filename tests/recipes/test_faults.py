@@ -298,6 +298,7 @@ def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], tmp_p
 def test_a_bank_without_splits_trains_on_all(
     train: Callable[..., Any], copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     bank = copy_sample(lambda number, record: record | {"split": None})
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -310,6 +311,7 @@ def test_a_bank_without_splits_trains_on_all(
 def test_questions_without_a_split_are_counted(
     copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
 ) -> None:
+    caplog.set_level("INFO")
     whole = DataConfig(bank=str(SAMPLE))
     train = len(training_questions(whole, pretraining=False))
     assert "split" not in caplog.text

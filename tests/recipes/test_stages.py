@@ -219,6 +219,7 @@ def test_a_task_without_a_weight_is_left_out(kept: set[str], heads: set[str], tr
 
 
 def test_multitask_of_texts_alone(train: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
     """A task that no question takes part in is named and left out."""
     run = train("pretrain.multitask", "model.visual=null", "model.fusion=none", "run.max_steps=2", "run.log_every=1")
     assert "figures: no question takes part; the task is left out" in caplog.text
