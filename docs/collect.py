@@ -213,7 +213,7 @@ def document() -> str:
         sections += [TABLES, *tables]
     if searched := _parts(HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "ranking")):
         sections += [SEARCH, *searched]
-    if predicted := _predicted(HERE / "predict"):
+    if predicted := _measured(HERE / "predict", "Prediction on "):
         sections += [PREDICTION, *predicted]
     if solved := _parts(HERE / "solver", "Problems of", ("solved", "prototypes")):
         sections += [SOLVER, *solved]
@@ -262,31 +262,24 @@ def _parts(root: Path, of: str, parts: tuple[str, ...]) -> list[str]:
             folder = bank / part
             if not (folder / "results.md").is_file():
                 continue
-            pictures = [f"![{file.stem}]({file.relative_to(HERE.parent)})\n" for file in sorted(folder.glob("*.png"))]
             notes = [f"{_text(folder / 'notes.md')}\n"] if (folder / "notes.md").is_file() else []
-            sections += [f"### {part}\n\n{_text(folder / 'results.md')}\n", *pictures, *notes]
+            sections += [f"### {part}\n\n{_text(folder / 'results.md')}\n", *_pictures(folder), *notes]
     return sections
 
 
-def _predicted(root: Path) -> list[str]:
-    """A section for every bank, with its tables a level lower, its notes and its picture."""
+def _measured(root: Path, of: str = "") -> list[str]:
+    """A section for every folder that has results, with the notes and pictures beside them."""
     sections = []
     for folder in sorted(path.parent for path in root.glob("*/results.md")):
-        sections.append(f"## Prediction on {folder.name}\n\n{_text(folder / 'results.md')}\n")
+        sections.append(f"## {of}{folder.name}\n\n{_text(folder / 'results.md')}\n")
         if (folder / "notes.md").is_file():
             sections.append(f"{_text(folder / 'notes.md')}\n")
-        sections += [f"![{file.stem}]({file.relative_to(HERE.parent)})\n" for file in sorted(folder.glob("*.png"))]
+        sections += _pictures(folder)
     return sections
 
 
-def _measured(root: Path) -> list[str]:
-    """A section for every folder that has results, with the notes beside them."""
-    sections = []
-    for folder in sorted(path.parent for path in root.glob("*/results.md")):
-        sections.append(f"## {folder.name}\n\n{_text(folder / 'results.md')}\n")
-        if (folder / "notes.md").is_file():
-            sections.append(f"{_text(folder / 'notes.md')}\n")
-    return sections
+def _pictures(folder: Path) -> list[str]:
+    return [f"![{file.stem}]({file.relative_to(HERE.parent)})\n" for file in sorted(folder.glob("*.png"))]
 
 
 def _speed(root: Path) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -11,6 +12,7 @@ from tqnet.bench.paraphrases import ParaphraseTerms
 from tqnet.bench.scores import RowScores
 from tqnet.bench.solved import SolvedTerms
 from tqnet.bench.suite import Row, Suite, SuiteError, beside
+from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.paraphrase import scored_pairs
 from tqnet.evaluation.similar import has_figures
 from tqnet.evaluation.solver import judged, told_problems
@@ -21,7 +23,6 @@ from tqnet.files import content_digest
 from tqnet.modeling.encode import accelerator
 from tqnet.modeling.solver import load_solver
 from tqnet.modeling.solver.solver import BEAMS
-from tqnet.paraphrase.checks import asks_otherwise
 from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.held_out import rows_held_out
@@ -142,10 +143,17 @@ class LabelledParaphrases:
             model, batch_size=how.batch_size, device=how.device, precision=how.precision, show_progress=True
         )
         found = {
-            name: ParaphraseTerms.of(scored_pairs(pairs, vectors, asks_otherwise(pairs) if row.checked else None))
+            name: ParaphraseTerms.of(scored_pairs(pairs, vectors, self._otherwise[name] if row.checked else None))
             for name, pairs in self._sets.items()
         }
         return RowScores(similar={}, probe=[], paraphrases=found)
+
+    @cached_property
+    def _otherwise(self) -> dict[str, BoolArray]:
+        """The same for every row: which pairs have other numbers, units or names. It needs the extra ``paraphrase``."""
+        from tqnet.paraphrase.checks import asks_otherwise
+
+        return {name: asks_otherwise(pairs) for name, pairs in self._sets.items()}
 
 
 class SolvedProblems:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import add_model_arguments
 from tqnet.commands.options import whole_number
-from tqnet.commands.results import command, write_results
+from tqnet.commands.results import command, write_pictures, write_results
 
 if TYPE_CHECKING:
     from tqnet.evaluation.paraphrase import ParaphraseMetrics
@@ -120,7 +120,6 @@ def _draw(
     """Histograms of a file's scores, and maps of its triplets where it has any."""
     from tqnet.evaluation.paraphrase_plots import score_histograms, triplet_maps, triplets
     from tqnet.evaluation.plots import sample, tsne
-    from tqnet.files import atomic
 
     pictures = {"scores": score_histograms(results)}
     found = triplets(pairs)
@@ -130,9 +129,4 @@ def _draw(
         pictures["triplets"] = triplet_maps(
             {stage: tsne(own.of(texts), seed=args.seed) for stage, own in vectors.items()}
         )
-    files = []
-    for of, picture in pictures.items():
-        files.append(out / f"{of}-{name}.png")
-        with atomic(files[-1]) as temporary:
-            temporary.write_bytes(picture)
-    return files
+    return write_pictures(out, {f"{of}-{name}": picture for of, picture in pictures.items()})

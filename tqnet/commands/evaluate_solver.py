@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 from tqnet.commands.options import whole_number
-from tqnet.commands.results import command, write_results
+from tqnet.commands.results import command, write_pictures, write_results
 
 if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
@@ -145,7 +145,6 @@ def _draw(
     from tqnet.evaluation.plots import knowledge_maps, sample, tsne
     from tqnet.evaluation.solver_plots import accuracy_by_centre, similarity_by_layer
     from tqnet.evaluation.solver_representations import common_prototypes
-    from tqnet.files import atomic
 
     pictures = {}
     common = np.flatnonzero(common_prototypes(told))
@@ -156,9 +155,4 @@ def _draw(
         pictures["prototypes"] = knowledge_maps(maps, [told[row].prototype for row in drawn])
     if any(found.by_layer is not None for found in analyses.values()):
         pictures["layers"] = similarity_by_layer(analyses)
-    files = []
-    for of, picture in pictures.items():
-        files.append(out / f"{of}.png")
-        with atomic(files[-1]) as temporary:
-            temporary.write_bytes(picture)
-    return files
+    return write_pictures(out, pictures)

@@ -42,3 +42,15 @@ def output_file(name: str) -> Path:
     if not out.absolute().parent.is_dir():
         raise FileNotFoundError(f"--out: {out.parent}: no such folder")
     return out
+
+
+def write_pictures(out: Path, pictures: Mapping[str, bytes]) -> list[Path]:
+    """PNG pictures by name, each whole or not at all; their files."""
+    from tqnet.files import atomic
+
+    files = []
+    for name, picture in pictures.items():
+        files.append(out / f"{name}.png")
+        with atomic(files[-1]) as temporary:
+            temporary.write_bytes(picture)
+    return files
