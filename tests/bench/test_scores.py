@@ -127,8 +127,9 @@ def test_what_was_not_timed_is_said(tmp_path: Path) -> None:
     costs = [line.split()[-4:-2] for line in render(suite, rows).splitlines()[-2:]]
     assert costs == [["1.0", "3.0"], ["2.0", NOTHING]]
     assert clock({"scl-0": new, "mlm-0": old}.values(), [60.0, None]) == (
-        "2 min of steps, each stage counted once; by the clock, training 3 min (1 of 2 were not timed), "
-        "measuring 1 min (1 of 2 were not timed)"
+        "2 min of steps, each stage counted once; by the clock, "
+        "training 3 min (1 of 2 were not timed; all at that rate 6), "
+        "measuring 1 min (1 of 2 were not timed; all at that rate 2)"
     )
 
 

@@ -152,18 +152,27 @@ def paraphrase_sets(results: Sequence[RowResult]) -> dict[str, ParaphraseTerms]:
 
 
 def clock(costs: Collection[Cost], measured: Collection[float | None]) -> str:
-    """How long it all took, in words: each stage once, and how many of them an earlier version has not timed."""
-    steps = sum(cost.step_seconds for cost in costs) / 60
-    walls = [cost.wall_seconds for cost in costs]
+    """How long it all took, in words: each stage once.
+
+    Of what an earlier version has not timed, an estimate: trainings take as much longer than their steps as those that
+    were timed, measurements as long as the others.
+    """
+    steps = [cost.step_seconds for cost in costs]
     return (
-        f"{steps:,.0f} min of steps, each stage counted once; by the clock, training {_minutes(walls)}, "
-        f"measuring {_minutes(measured)}"
+        f"{sum(steps) / 60:,.0f} min of steps, each stage counted once; by the clock, "
+        f"training {_minutes([cost.wall_seconds for cost in costs], steps)}, "
+        f"measuring {_minutes(measured, [1.0] * len(measured))}"
     )
 
 
-def _minutes(seconds: Collection[float | None]) -> str:
-    known = [each for each in seconds if each is not None]
+def _minutes(seconds: Collection[float | None], size: Sequence[float]) -> str:
+    known = [(each, of) for each, of in zip(seconds, size, strict=True) if each is not None]
     if seconds and not known:
         return "was not timed"
-    missing = f" ({len(seconds) - len(known)} of {len(seconds)} were not timed)" if len(known) < len(seconds) else ""
-    return f"{sum(known) / 60:,.0f} min{missing}"
+    taken = sum(each for each, _ in known)
+    missing = ""
+    if len(known) < len(seconds):
+        of_all = taken * sum(size) / sum(of for _, of in known)
+        untimed = f"{len(seconds) - len(known)} of {len(seconds)} were not timed"
+        missing = f" ({untimed}; all at that rate {of_all / 60:,.0f})"
+    return f"{taken / 60:,.0f} min{missing}"
