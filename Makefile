@@ -136,7 +136,7 @@ publish: $(VENV)/installed
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(if $(SUITE),mkdir -p docs/results/tables/scores && cp runs/bench/scores/*.json docs/results/tables/scores/)
 	rm -f docs/results/$(or $(BANK),tables/$(SUITE))/notes.md # they were about other numbers
-	$(BIN)/python docs/collect.py
+	$(BIN)/python -m docs.collect
 
 # The same of what make search measured: make publish-search BANK=opl
 publish-search: $(VENV)/installed
@@ -144,7 +144,7 @@ publish-search: $(VENV)/installed
 	for part in recall weights concepts ranking; do \
 	  to=docs/results/search/$(BANK)/$$part; rm -rf $$to; mkdir -p $$to; cp $(FOUND)/$$part/* $$to/ || exit 1; \
 	done
-	$(BIN)/python docs/collect.py
+	$(BIN)/python -m docs.collect
 
 # The same of what make solver measured: make publish-solver
 publish-solver: $(VENV)/installed
@@ -156,7 +156,7 @@ publish-solver: $(VENV)/installed
 	    cp $(SOLVER)/results/$$bank/$$part/*.png $$to/ 2> /dev/null || true; \
 	  done; \
 	done
-	$(BIN)/python docs/collect.py
+	$(BIN)/python -m docs.collect
 
 test: $(VENV)/installed
 	$(BIN)/ruff check .

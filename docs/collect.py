@@ -1,23 +1,25 @@
-"""Put what was measured together as docs/results.md, a few lines of it in the README: ``python docs/collect.py``."""
+"""Put what was measured together as docs/results.md, a few lines of it in the README: ``python -m docs.collect``."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+from docs import claims
+
 HERE = Path(__file__).parent / "results"
 README = Path(__file__).parents[1] / "README.md"
 
 #: Between these, the README has a few of the numbers.
-SUMMARY = "<!-- results: python docs/collect.py -->", "<!-- end of results -->"
+SUMMARY = "<!-- results: python -m docs.collect -->", "<!-- end of results -->"
 BANKS = ("opl", "openstax", "geometry")
 SHOWN = ("BM25", "start encoder", "MLM", "MoCo", "SCL")
 
 PREFACE = """# Results
 
-Written by `python docs/collect.py` from `docs/results/`. First every stage of a training on three banks, then the
-tables that compare methods, then speed and memory. Budgets are those of small machines; the questions that were seen
-are stated.
+Written by `python -m docs.collect` from `docs/results/`. First what the papers claim, and what came of it here; then
+every stage of a training on three banks, the tables that compare methods, speed and memory. Budgets are those of small
+machines; the questions that were seen are stated.
 
 The banks are public, but not part of this project: opl is WeBWorK's Open Problem Library (CC BY-NC-SA 3.0; groups are
 its "More Like This"), geometry is Geometry3K and GeoQA as annotated in FormalGeo (MIT; groups are solved by the same
@@ -42,6 +44,14 @@ tables, questions of `valid` and `test` with a double in `train` are measured wi
 MLM and MoCo train on no label (which state of MoCo is kept is chosen by the groups of `valid`). SCL uses the groups of
 `train` and, beyond the paper, its knowledge labels as a second loss term (`concept_weight`), on opl also to draw its
 batches (`block`). So the probe after SCL is not the paper's, whose encoder has seen no knowledge label.
+"""
+
+CLAIMS = """# What the papers found, and what was found here
+
+Every difference between two rows that a paper has a number for. The papers' banks are not public, and their budgets are
+those of large machines; here they are those of small ones, on public banks. A difference is "within chance" if its 95 %
+interval, over questions, has zero in it. Why others are the other way round, as far as it is known, is said below each
+table.
 """
 
 TABLES = """# Tables
@@ -201,14 +211,17 @@ MEASURED = {
 
 
 def main() -> None:
-    _prune(HERE / "tables")
+    prune(HERE / "tables")
+    (HERE / "claims.png").write_bytes(claims.picture(claims.claims(HERE / "tables")))
     (HERE.parent / "results.md").write_text(document(), encoding="utf-8")
     README.write_text(with_summary(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def document() -> str:
     """All of docs/results.md."""
-    sections = [PREFACE, STAGES, *_measured(HERE)]
+    found = claims.claims(HERE / "tables")
+    sections = [PREFACE, CLAIMS, f"{claims.table(found).markdown()}\n", "![claims](results/claims.png)\n"]
+    sections += [STAGES, *_measured(HERE)]
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
     if searched := _parts(HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "ranking")):
@@ -244,7 +257,7 @@ def _summary(root: Path) -> str:
     return "\n".join(lines)
 
 
-def _prune(tables: Path) -> None:
+def prune(tables: Path) -> None:
     """Remove the scores that no table names any more."""
     documents = [json.loads(_text(file)) for file in tables.glob("*/results.json")]
     named = {key for document in documents for row in document["rows"].values() for key in row.get("kept", ())}

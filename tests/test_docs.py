@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import runpy
 import shlex
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,7 +12,7 @@ from pathlib import Path
 import pytest
 from accelerate.commands.launch import launch_command_parser
 
-from docs import architecture, cost, faults
+from docs import architecture, claims, collect, cost, faults
 from tests.faults.table import CALLS, RECIPES, cases
 from tqnet.cli import commands, main, make_parser
 from tqnet.commands.index import with_verb
@@ -23,12 +22,11 @@ from tqnet.training.config import parse_config
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
-COLLECT = runpy.run_path(str(DOCS / "collect.py"))
 
 
 def test_results_are_collected() -> None:
-    """After a change below docs/results/: python docs/collect.py."""
-    assert (DOCS / "results.md").read_text(encoding="utf-8") == COLLECT["document"]()
+    """After a change below docs/results/: python -m docs.collect."""
+    assert (DOCS / "results.md").read_text(encoding="utf-8") == collect.document()
 
 
 def test_scores_that_no_table_names_are_removed(tmp_path: Path) -> None:
@@ -37,13 +35,31 @@ def test_scores_that_no_table_names_are_removed(tmp_path: Path) -> None:
     (tmp_path / "table" / "results.json").write_text(json.dumps({"rows": {"a": {"kept": ["one"]}}}))
     for name in ("one", "two"):
         (tmp_path / "scores" / f"{name}.json").write_text("{}")
-    COLLECT["_prune"](tmp_path)
+    collect.prune(tmp_path)
     assert [file.name for file in (tmp_path / "scores").iterdir()] == ["one.json"]
+
+
+def test_claims_of_the_papers_are_judged_by_their_intervals(tmp_path: Path) -> None:
+    (tmp_path / "table9").mkdir()
+    gains = {"up": (0.2, [0.1, 0.3]), "chance": (0.1, [-0.1, 0.3]), "down": (-0.2, [-0.3, -0.1])}
+    told = [
+        {"row": row, "over": "base", "paper": 0.1, "F1 L1": {}, "F1 L2": {"difference": by, "interval": ends}}
+        for row, (by, ends) in gains.items()
+    ]
+    beyond = {"row": "beyond the paper", "over": "base", "paper": None, "F1 L2": {"difference": 1, "interval": [0, 1]}}
+    results = {"paper_metric": "F1", "differences": [*told, beyond]}
+    (tmp_path / "table9" / "results.json").write_text(json.dumps(results))
+    found = claims.claims(tmp_path)
+    assert [claim.verdict for claim in found] == [claims.AGREES, claims.CHANCE, claims.DISAGREES]
+    assert claims.table(found).rows[0] == (
+        "up, over base", "table9: F1 L2", "+0.100", "+0.200 [+0.100, +0.300]", claims.AGREES
+    )  # fmt: skip
+    assert claims.picture(found).startswith(b"\x89PNG")
 
 
 def test_the_readme_has_the_results_of_today() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme == COLLECT["with_summary"](readme)
+    assert readme == collect.with_summary(readme)
 
 
 def test_what_large_banks_cost_follows_from_the_results() -> None:
