@@ -62,8 +62,8 @@ a command takes the rows that are there from an earlier `tqnet bench`; without i
 the rows and their budgets. Where a machine is one processor core, two suites without a stage in common ran at a time,
 each on a core of its own (`taskset -c 0 tqnet bench ...`, and `-c 1`).
 
-All tables but "dropout" and "table3", which are of two seeds, are of one. Their intervals are over questions: a
-difference outside its interval holds for these trainings, and not yet for the methods. "Minutes of steps" is questions
+Each table says of how many seeds it is, most of one. Their intervals are over questions: a difference outside its
+interval holds for these trainings, and not yet for the methods. "Minutes of steps" is questions
 divided by the median pace, evaluations left out; "by the clock" is what the trainings took from start to end, loading,
 evaluating and saving counted. As the machine was shared, paces do not compare rows.
 
