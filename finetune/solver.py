@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.equations.triples import NEGATIVES, POSITIVES, Triples
@@ -28,7 +28,7 @@ from tqnet.objectives import cosine_triplet
 from tqnet.questions import QuestionBank
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.distributed import weight_of_mean
+from tqnet.training.data import Batch
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.word_problems import ValidationAnswers, WordProblems, learn_alphabet, solvable
@@ -132,6 +132,33 @@ def contrast(embeddings: Tensor, nodes: Tensor, margin: float) -> Tensor:
     return cosine_triplet(own, positive, negative, margin)
 
 
+def loss_of(
+    config: SolverConfig, solver: nn.Module, batch: Batch, rising: float = 1.0
+) -> tuple[Tensor, dict[str, Tensor]]:
+    """L_equation + alpha L_contrast (Eq. 4), and both for the log.
+
+    A mean over the problems of a process is that over the whole batch when the processes' means are averaged, as DDP
+    does: all of them have as many problems, and as many triples.
+
+    NOTE: the paper sums over the problems of a batch (Eq. 3); the mean does not depend on how many they are.
+
+    Args:
+        solver: A `WordProblemSolver`, as it is or as several processes train it.
+        batch: Of `WordProblems`.
+        rising: Share of ``alpha``.
+    """
+    extras = dict(batch.extras)
+    equal, nodes = extras.pop("equal"), extras.pop("nodes", None)
+    log_probability, goals, subtrees = solver(equal, TreeBatch(**extras), **batch.inputs)
+    loss = -log_probability.mean()
+    logged = {"equation": loss.detach()}
+    if nodes is not None:
+        contrastive = contrast(goals if config.contrast_at == "goal" else subtrees, nodes, config.margin)
+        loss = loss + rising * config.alpha * contrastive
+        logged["contrastive"] = contrastive.detach()
+    return loss, logged
+
+
 def main(config: SolverConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
@@ -156,17 +183,8 @@ def main(config: SolverConfig) -> Path:
     )
     for batch in loop:
         loop.trained.train()
-        extras = dict(batch.extras)
-        equal, nodes = extras.pop("equal"), extras.pop("nodes", None)
-        log_probability, goals, subtrees = loop.trained(equal, TreeBatch(**extras), **batch.inputs)
-        # NOTE: the paper sums over the problems of a batch (Eq. 3); the mean does not depend on how many they are.
-        loss = -weight_of_mean(accelerator, len(log_probability)) * log_probability.mean()
-        logged = {"equation": loss.detach()}
-        if nodes is not None:
-            contrastive = contrast(goals if config.contrast_at == "goal" else subtrees, nodes, config.margin)
-            rising = min(1.0, (loop.step_number + 1) / max(1.0, config.ramp * loop.steps))
-            loss = loss + rising * config.alpha * contrastive  # Eq. 4
-            logged["contrastive"] = contrastive.detach()
+        rising = min(1.0, (loop.step_number + 1) / max(1.0, config.ramp * loop.steps))
+        loss, logged = loss_of(config, loop.trained, batch, rising)
         loop.step(loss, logged)
         loop.after_step()
     return loop.finish()

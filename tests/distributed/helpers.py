@@ -7,6 +7,7 @@ One and the same function runs in both cases; every process writes what it got t
 
 from __future__ import annotations
 
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +23,16 @@ sys.path.insert(0, str(ROOT))
 
 from finetune.knowledge import KnowledgeClassifier  # noqa: E402
 from finetune.similar import SimilarConfig, SimilarityModel  # noqa: E402
+from finetune.solver import SolverConfig, loss_of, triples_of  # noqa: E402
 from pretrain.clip import CrossModalEncoder  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
-from tqnet.modeling.build import load_model  # noqa: E402
+from tqnet.modeling.build import ModelConfig, build_model, load_model  # noqa: E402
+from tqnet.modeling.encoder import QuestionEncoder  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
 from tqnet.modeling.model import TQNetModel  # noqa: E402
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
 from tqnet.modeling.multitask import MultiTaskModel  # noqa: E402
+from tqnet.modeling.solver.solver import MOST_TOKENS, WordProblemSolver  # noqa: E402
 from tqnet.objectives import (  # noqa: E402
     concept_classification,
     cross_modal_infonce,
@@ -36,7 +40,7 @@ from tqnet.objectives import (  # noqa: E402
     pair_logistic,
     supervised_contrastive,
 )
-from tqnet.questions import QuestionBank, Similarity  # noqa: E402
+from tqnet.questions import Question, QuestionBank, Similarity  # noqa: E402
 from tqnet.training.concepts import ConceptLabels  # noqa: E402
 from tqnet.training.contrast import ShuffledKeys, same  # noqa: E402
 from tqnet.training.data import Batch, QuestionViews  # noqa: E402
@@ -47,6 +51,7 @@ from tqnet.training.sampler import LocalBatches  # noqa: E402
 from tqnet.training.session import content_hashes  # noqa: E402
 from tqnet.training.task_losses import TaskLosses  # noqa: E402
 from tqnet.training.task_views import Solutions, TaskViews  # noqa: E402
+from tqnet.training.word_problems import WordProblems, learn_alphabet, solvable  # noqa: E402
 
 
 @dataclass
@@ -218,6 +223,46 @@ def multitask(accelerator: Accelerator, folder: str, bank: QuestionBank) -> dict
     return {"gradients": gradients(module), **contrasts}
 
 
+def problems(*equations: str) -> QuestionBank:
+    """Word problems with these equations, whose numbers are all of a text that says no more."""
+    texts = (re.sub(r"[-+*/()]+", " and ", equation) for equation in equations)
+    pairs = zip(texts, equations, strict=True)
+    return QuestionBank.from_questions(
+        Question(id=f"q{i}", stem=f"How many are {text} pens?", extras={"equation": equation})
+        for i, (text, equation) in enumerate(pairs)
+    )
+
+
+#: On the second process trees are deeper, and texts longer; or on the first all of them are leaves.
+DEEPER = problems("2+3", "7-4", "5*6", "9/3", "2*(3+4)", "(8-3)*2", "(5+6)/(7-3*2)", "9*(8-(7-(6+5)))")
+LEAVES_FIRST = problems("2", "7", "5", "9", "2*(3+4)", "(8-3)*2", "(5+6)/(7-3*2)", "9*(8-(7-(6+5)))")
+
+
+def gru(bank: QuestionBank) -> QuestionEncoder:
+    """A tiny encoder of bidirectional GRUs."""
+    torch.manual_seed(1)
+    shape = ModelConfig(text="gru", scratch_hidden=48, scratch_layers=2, visual=None, fusion="none")
+    return build_model(shape, (question.content for question in bank))[0]
+
+
+def solved(accelerator: Accelerator, encoder: QuestionEncoder, bank: QuestionBank, **settings: Any) -> dict[str, Any]:
+    """Gradients of a solver, of problems or of triples of them; figures and fusion of its encoder are not read."""
+    torch.manual_seed(1)
+    config = SolverConfig(**settings)
+    solver = WordProblemSolver(encoder, learn_alphabet(bank, 1), dropout=0)
+    still(solver)
+    _, told = solvable(bank, solver, MOST_TOKENS)
+    triples = triples_of(config, bank, [problem.equation for problem in told])
+    anchors = np.resize(triples.problems, len(bank)).tolist() if triples else []
+    views = WordProblems(bank, solver, told, 0, triples, anchors)
+    trained = accelerator.prepare(solver)
+    for _ in range(2):  # DDP complains of an unused parameter in the second step
+        (items,) = LocalBatches(OneBatch(len(bank)), 0, 1, accelerator.process_index, accelerator.num_processes)
+        loss, _ = loss_of(config, trained, views.collate([views[item] for item in items]))
+        accelerator.backward(loss)
+    return {"gradients": gradients(solver), "loss": accelerator.reduce(loss.detach(), "mean")}
+
+
 def measure(folder: str) -> dict[str, dict[str, Any]]:
     accelerator = Accelerator(cpu=True)
     found = banks()
@@ -233,6 +278,13 @@ def measure(folder: str) -> dict[str, dict[str, Any]]:
     results["clip"] = cross_modal(accelerator, folder, pictured)
     results["pair mixed in chunks"] = supervised(accelerator, folder, found["mixed"], "pair", chunk=1)
     results["classes"] = classified(accelerator, folder, found["mixed"])
+    for name, bank in {"deeper": DEEPER, "leaves first": LEAVES_FIRST}.items():
+        results[f"solver {name}"] = solved(accelerator, load_model(folder), bank)
+        results[f"solver by GRU {name}"] = solved(accelerator, gru(bank), bank)
+    for place in ("goal", "subtree"):
+        contrasted = {"alpha": 5.0, "contrast_at": place, "positives": "either"}
+        results[f"solver by triples, {place}"] = solved(accelerator, load_model(folder), DEEPER, **contrasted)
+        results[f"solver by GRU and triples, {place}"] = solved(accelerator, gru(DEEPER), DEEPER, **contrasted)
     flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
     results["flags"] = {"any": torch.tensor(flags)}
     return results

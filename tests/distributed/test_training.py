@@ -14,7 +14,9 @@ import psutil
 import pytest
 import torch
 
+from tests.word_problems import write_problems
 from tqnet.modeling.build import load_model
+from tqnet.modeling.solver import load_solver
 
 Launch = Callable[..., subprocess.Popen[str]]
 Finish = Callable[[subprocess.Popen[str]], str]
@@ -88,6 +90,19 @@ def test_quesco_as_its_recipe_says(processes: int, launch: Launch, finish: Finis
     queue = last_state(tmp_path)["state"]["queue"]  # of all processes, as long as they fill it
     assert int(queue["valid"]) == len(set(queue["ids"].tolist())) == 64
     assert load_model(tmp_path / "model").encode(["Find $x$."]).shape[0] == 1
+
+
+@pytest.mark.slow
+def test_a_solver_with_contrast_and_then_without(launch: Launch, finish: Finish, tmp_path: Path) -> None:
+    """Behind an encoder that reads figures; both processes evaluate, and one writes the log and the model."""
+    few = [*TINY, f"data.bank={write_problems(tmp_path / 'problems.jsonl')}", "run.max_steps=2", "run.log_every=1"]
+    first, second = tmp_path / "first", tmp_path / "second"
+    finish(launch("finetune/solver.py", *few, "alpha=5", f"run.out={first}"))
+    assert [record["questions"] for record in records(first) if "contrastive" in record] == [48, 96]  # triples
+    finish(launch("finetune/solver.py", *few, f"model.start={first / 'model'}", f"run.out={second}"))
+    assert [record["questions"] for record in records(second) if "equation" in record] == [16, 32]
+    assert [record["step"] for record in records(second) if "valid/answers" in record] == [0, 2]
+    assert load_solver(second / "model").solve(["Tom had 3 pens and bought 5 more."])[0].equation
 
 
 @pytest.mark.slow

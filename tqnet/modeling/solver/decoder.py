@@ -57,7 +57,8 @@ class TreeDecoder(nn.Module):
         t = e(y)  or  gate(e(y), t_left, t_right)       embedding of a subtree
 
     With the true tree at hand, no subtree embedding depends on a goal: all are made from the leaves up, a height of
-    all trees at a time, then all goals from the roots down, a depth of all trees at a time.
+    all trees at a time, then all goals from the roots down, a depth of all trees at a time. The first height and depth
+    are passed even where all trees are a leaf: their gates then have gradients of zero, for which other processes wait.
 
     Args:
         hidden: Width of the text's states and of all within.
@@ -156,7 +157,7 @@ class TreeDecoder(nn.Module):
 
     def _subtrees(self, source: Source, trees: TreeBatch) -> Tensor:
         found = source.embeddings(trees.problem, trees.token)
-        for height in range(1, int(trees.height.max()) + 1):
+        for height in range(1, max(1, int(trees.height.max())) + 1):
             at = (trees.height == height).nonzero().squeeze(1)
             left, right = (found.index_select(0, of.index_select(0, at)) for of in (trees.left, trees.right))
             made = self.subtree(trees.token.index_select(0, at), left, right, source)
@@ -170,7 +171,7 @@ class TreeDecoder(nn.Module):
             context = self.context(goal, source, trees.problem.index_select(0, at))
             contexts.append(context)
             inner = (trees.left.index_select(0, at) >= 0).nonzero().squeeze(1)
-            if not len(inner):
+            if not len(inner) and len(levels) > 1:
                 break
             at, goal, context = (of.index_select(0, inner) for of in (at, goal, context))
             operator, left, right = (of.index_select(0, at) for of in (trees.token, trees.left, trees.right))

@@ -59,7 +59,8 @@ class WordProblemSolver(nn.Module):
     states stand for them in the decoder.
 
     Args:
-        encoder: A TQ-Net, of which the text stream is read; its processor then marks numbers.
+        encoder: A TQ-Net, of which the text stream is read; its processor then marks numbers, and its other parts take
+            no gradient.
         dropout: Of the decoder.
 
     Raises:
@@ -71,6 +72,9 @@ class WordProblemSolver(nn.Module):
         if not hasattr(encoder, "text"):
             raise ValueError(f"a {encoder.config.model_type} has no text stream that a solver could be made of")
         _read_numbers_as_tokens(encoder)
+        for name, part in encoder.named_children():
+            if name != "text":
+                part.requires_grad_(False)
         self.encoder, self.alphabet, self.dropout = encoder, alphabet, dropout
         self.decoder = TreeDecoder(encoder.config.hidden_size, len(alphabet.constants), dropout)
         known = encoder.processor.tokenizer.get_vocab()
