@@ -8,6 +8,7 @@ import shlex
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -15,9 +16,10 @@ import torch
 from finetune import heads as recipe
 from tqnet.cli import main
 from tqnet.modeling.build import load_model
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.prediction.fit import HeadData
 from tqnet.prediction.heads import HeadsError, heads_of
-from tqnet.questions import Question, QuestionBank
+from tqnet.questions import Question, QuestionBank, find_contamination
 from tqnet.training.config import ConfigError, load_config
 
 ROOT = Path(__file__).parents[2]
@@ -93,6 +95,51 @@ def test_evaluation_with_its_baseline(
     assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
     assert main([*call, "--split", "valid2"]) == 2
     assert "no question of split 'valid2'" in capsys.readouterr().err
+
+
+def test_evaluation_without_doubles_asks_the_others(
+    model_with_heads: str,
+    bank_folder: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The same numbers as where the doubles are not there, by vectors of ``test`` alone."""
+    plain = [replace(question, images=()) for question in QuestionBank.load(bank_folder)]
+    clean = list((bank := QuestionBank.from_questions(plain)).select(find_contamination(bank).clean))
+    test = next(question for question in clean if question.split == "test")
+    train = [question for question in clean if question.split == "train"][:3]
+    doubles = [replace(one, id=f"double {i}", split="test", knowledge=test.knowledge) for i, one in enumerate(train)]
+    encoded: list[int] = []
+    encode = QuestionEncoder.encode
+    monkeypatch.setattr(
+        QuestionEncoder, "encode", lambda own, bank, **how: encoded.append(len(bank)) or encode(own, bank, **how)
+    )
+
+    def measured(name: str, questions: list[Question], *options: str) -> dict[str, Any]:
+        QuestionBank.from_questions(questions).save(tmp_path / f"{name}.jsonl")
+        call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / f"{name}.jsonl"), *FAST]
+        kept = ["--vectors", str(tmp_path / "vectors"), "--no-baselines", *options]
+        assert main([*call, *kept, "--out", str(tmp_path / name)]) == 0
+        return json.loads((tmp_path / name / "results.json").read_text(encoding="utf-8"))
+
+    expected, all_of_it = measured("clean", clean), measured("doubled", [*clean, *doubles])
+    found = measured("doubled", [*clean, *doubles], "--without-doubles")
+    assert "doubles of questions in train left out: 3\n" in capsys.readouterr().err
+    for level, numbers in expected["knowledge"]["mine"].items():
+        own = found["knowledge"]["mine"][level]
+        assert all(own[name] == numbers[name] for name in ("questions", "top1", "top1_interval", "top3"))
+        assert own["ece"] == pytest.approx(numbers["ece"], abs=1e-4)  # other batches round otherwise
+        assert all_of_it["knowledge"]["mine"][level]["questions"] == numbers["questions"] + 3
+    assert found["difficulty"]["mine"]["mae"] == pytest.approx(expected["difficulty"]["mine"]["mae"], rel=1e-4)
+    count = sum(question.split == "test" for question in clean)
+    assert f"{count} questions of test, doubles left out" in found["made_by"]["bank"]
+    assert encoded == [count, count + 3]  # and then those that were kept
+    only = [*train, *doubles]
+    QuestionBank.from_questions(only).save(tmp_path / "only.jsonl")
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / "only.jsonl"), *FAST]
+    assert main([*call, "--without-doubles", "--out", str(tmp_path / "only")]) == 2
+    assert "all questions of split 'test' have a double" in capsys.readouterr().err
 
 
 def test_heads_of_another_model_are_refused(model_with_heads: str, tmp_path: Path) -> None:

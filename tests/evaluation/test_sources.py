@@ -10,6 +10,7 @@ import pytest
 
 from tqnet.evaluation import sources
 from tqnet.evaluation.sources import Encoding, shortest_length, source_vectors
+from tqnet.questions import Question, QuestionBank
 
 
 class Encoder:
@@ -50,6 +51,29 @@ def test_vectors_are_kept_while_nothing_changed(bank, opened: list[str], tmp_pat
     assert encodings(encoding=Encoding(precision="bf16")) == 1
     assert encodings(encoding=Encoding(max_length=7)) == 0  # a trained model knows its own
     assert encodings(encoding=Encoding(batch_size=7)) == 0
+
+
+def test_only_the_rows_that_are_asked_for_are_encoded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    encoded: list[int] = []
+
+    class Counting:
+        def encode(self, bank, **options: object) -> np.ndarray:
+            encoded.append(len(bank))
+            return np.array([[float(id.removeprefix("q"))] for id in bank.ids])
+
+    monkeypatch.setattr(sources, "open_source", lambda *_: Counting())
+    bank = QuestionBank.from_questions(Question(id=f"q{i}", stem=f"Find {i}.") for i in range(9))
+    rows, encoding = np.array([7, 2, 3]), Encoding()
+
+    def vectors(cache: str | None, rows: np.ndarray | None = rows) -> list[float]:
+        return source_vectors("encoder:any", bank, encoding, tmp_path / cache if cache else None, rows)[:, 0].tolist()
+
+    assert vectors(None) == vectors("some") == vectors("some") == [7, 2, 3]
+    assert encoded == [3, 3]
+    assert vectors("some", None) == list(range(9))  # those of some are no whole bank
+    assert vectors("whole", None) == list(range(9))
+    assert vectors("whole") == [7, 2, 3]  # of the whole bank's
+    assert encoded == [3, 3, 9, 9]
 
 
 def test_a_name_with_slashes_stays_in_the_folder(bank, opened: list[str], tmp_path: Path) -> None:

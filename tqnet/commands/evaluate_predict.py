@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 from tqnet.commands.options import number
 from tqnet.commands.results import command, write_results
+from tqnet.commands.similarity import add_doubles_argument, rows_left_out
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +37,7 @@ def add(tasks: Any) -> None:
     parser.add_argument(
         "--no-baselines", action="store_true", help=f"leave out {_BASELINE}, fitted to the bank's train"
     )
+    add_doubles_argument(parser, "do not ask")
     parser.add_argument("--vectors", metavar="DIR", help="keep vectors here, and take those that are here")
     add_error_arguments(parser)
     add_model_arguments(parser)
@@ -56,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
     heads = {name: heads_of(source) for name, source in stages.items()}
     bank = read_bank(args)
-    rows = _rows(bank, args.split)
+    of_split, asked = _asked(args, bank)
+    rows = of_split[asked]
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     left_out = ""
     found: dict[str, tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]] = {}
@@ -67,19 +70,20 @@ def run(args: argparse.Namespace) -> int:
             left_out = f"{_BASELINE} is left out: {error}"
             print(f"tqnet: {left_out}", file=sys.stderr)
         else:
-            found[_BASELINE] = _baseline(data)
+            found[_BASELINE] = (*_baseline(data), _no_vectors(len(rows)))
     encoding = Encoding(args.batch_size, args.device, precision(args.precision, args.device))
     for name, (source, own) in heads.items():
-        vectors = source_vectors(source, bank, encoding, Path(args.vectors) if args.vectors else None)
-        found[name] = (own.knowledge, own.difficulty, vectors)
+        vectors = source_vectors(source, bank, encoding, Path(args.vectors) if args.vectors else None, of_split)
+        found[name] = (own.knowledge, own.difficulty, vectors[asked])
     knowledge, difficulty = _scores(found, bank, rows, args.coverage)
     tables = [knowledge_table(knowledge)] if knowledge else []
     tables += [difficulty_table(difficulty)] if difficulty else []
     if not tables:
         raise ValueError(f"{args.bank}: split {args.split!r} has no labels for what the heads predict")
+    without = ", doubles left out" if args.without_doubles else ""
     facts = {
         "command": command(args),
-        "bank": f"{bank.name}, {len(rows):,} questions of {args.split}, fingerprint {bank.fingerprint}",
+        "bank": f"{bank.name}, {len(rows):,} questions of {args.split}{without}, fingerprint {bank.fingerprint}",
         "heads": "; ".join(
             f"{name}: fitted to {own.facts['bank']} {own.facts['bank_fingerprint']}, model {own.fingerprint}"
             for name, (_, own) in heads.items()
@@ -99,28 +103,42 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _rows(bank: QuestionBank, split: str) -> np.ndarray:
+def _asked(args: argparse.Namespace, bank: QuestionBank) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of the questions of ``--split``, int64 [n], and whether they are asked, bool [n].
+
+    Raises:
+        ValueError: There are none.
+    """
     import numpy as np
 
-    rows = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == split)
+    rows = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == args.split)
     if not len(rows):
-        raise ValueError(f"{bank.path}: no question of split {split!r}")
-    return rows
+        raise ValueError(f"{bank.path}: no question of split {args.split!r}")
+    asked = ~np.isin(rows, list(rows_left_out(args, bank)))
+    if not asked.any():
+        raise ValueError(f"--without-doubles: {bank.path}: all questions of split {args.split!r} have a double")
+    return rows, asked
 
 
-def _baseline(data: HeadData) -> tuple[KnowledgeHead | None, DifficultyHead | None, np.ndarray]:
+def _baseline(data: HeadData) -> tuple[KnowledgeHead | None, DifficultyHead | None]:
     """Regressions on TF-IDF alone, tuned and calibrated on ``valid`` like the heads."""
-    import numpy as np
-
     from tqnet.prediction.fit import fit_heads
 
-    nothing = np.zeros((len(data.bank), 1), dtype=np.float32)
-    own = fit_heads(data, nothing, show_progress=True, use_vectors=False, neighbours=False)
-    return *own, nothing
+    return fit_heads(data, _no_vectors(len(data.bank)), show_progress=True, use_vectors=False, neighbours=False)
+
+
+def _no_vectors(count: int) -> np.ndarray:
+    import numpy as np
+
+    return np.zeros((count, 1), dtype=np.float32)
 
 
 def _scores(found: Any, bank: QuestionBank, rows: np.ndarray, coverage: float) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of each model the scores of every level, and those of difficulty, as far as bank and heads have them."""
+    """Of each model the scores of every level, and those of difficulty, as far as bank and heads have them.
+
+    Args:
+        found: Name -> its heads, and the vectors ``[rows, width]``.
+    """
     import numpy as np
 
     from tqnet.evaluation.prediction import score_difficulty, score_knowledge
@@ -135,8 +153,8 @@ def _scores(found: Any, bank: QuestionBank, rows: np.ndarray, coverage: float) -
     knowledge, difficulty = {}, {}
     for name, (concepts, regression, vectors) in found.items():
         if concepts is not None and any(paths):
-            knowledge[name] = score_knowledge(concepts, concepts.predict(vectors[rows], texts), paths, units)
+            knowledge[name] = score_knowledge(concepts, concepts.predict(vectors, texts), paths, units)
         if regression is not None and known:
-            estimates = regression.predict(vectors[rows[known]], [texts[i] for i in known], coverage)
+            estimates = regression.predict(vectors[known], [texts[i] for i in known], coverage)
             difficulty[name] = score_difficulty(estimates, truth, [units[i] for i in known], coverage)
     return knowledge, difficulty

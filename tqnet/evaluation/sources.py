@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from tqnet.errors import first_line
+from tqnet.evaluation.metrics import IntArray
 from tqnet.files import atomic, content_digest, model_files
 from tqnet.modeling.build import ModelConfig, build_model, load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
@@ -94,11 +95,20 @@ def source_digest(source: str) -> str | None:
     return content_digest(folder) if folder.is_dir() else None
 
 
-def source_vectors(source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None) -> np.ndarray:
-    """Vectors of the bank by a source's model; kept in ``cache`` and taken from there while nothing changed."""
+def source_vectors(
+    source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None, rows: IntArray | None = None
+) -> np.ndarray:
+    """Vectors by a source's model; kept in ``cache`` and taken from there while nothing changed.
+
+    Args:
+        rows: Questions of the bank whose vectors are asked for, in this order; those of the others are not computed,
+            but where the cache has the whole bank they are taken from it. None: all.
+    """
     kept = None if cache is None else cache / f"{vectors_key(source, bank, encoding)}.npy"
     if kept is not None and kept.exists():
-        return np.load(kept)
+        return np.load(kept) if rows is None else np.load(kept, mmap_mode="r")[rows]
+    if rows is not None:
+        return source_vectors(source, bank.select(rows), encoding, cache)
     vectors = open_source(source, encoding.max_length).encode(
         bank,
         batch_size=encoding.batch_size,
