@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,14 @@ ROOT = Path(__file__).parents[2]
 ENCODING = Encoding(batch_size=32, device="cpu", precision="fp32")
 
 
-def terms(right: list[int], index: float | None = 2.0) -> SolvedTerms:
-    languages = ["en", "zh"] * (len(right) // 2)
-    return SolvedTerms(list(range(len(right))), right, right, right, [1] + [0] * (len(right) - 1), languages, index)
+def terms(right: list[int], group_size: int = 1) -> SolvedTerms:
+    languages, groups = ["en", "zh"] * (len(right) // 2), [at // group_size for at in range(len(right))]
+    doubles = [1] + [0] * (len(right) - 1)
+    return SolvedTerms(list(range(len(right))), right, right, right, doubles, languages, 2.0, groups)
 
 
-def scores(right: list[int]) -> RowScores:
-    return RowScores({}, [], solved=terms(right))
+def scores(right: list[int], group_size: int = 1) -> RowScores:
+    return RowScores({}, [], solved=terms(right, group_size))
 
 
 def test_rows_are_compared_problem_by_problem() -> None:
@@ -43,6 +45,21 @@ def test_rows_are_compared_problem_by_problem() -> None:
     assert solved_gain([], high, "answers") is None
     spread = solved_spread([terms([1, 0]), terms([1, 1])], "answers", "clean")
     assert (spread.mean, spread.seeds) == (0.5, 2) if spread else False
+
+
+def test_problems_of_one_group_are_drawn_together() -> None:
+    def width(group_size: int, part: str = "") -> float:
+        low, high = (scores([of] * 20 + [1] * 20, group_size) for of in (0, 1))
+        gain, interval = solved_gain([low], [high], "answers", part) or (0, (0, 0))
+        assert gain == 0.5
+        return interval[1] - interval[0]
+
+    assert width(10) > 2 * width(1)
+    assert width(10, "en") > 2 * width(1, "en")
+    kept = asdict(scores([1, 0]))
+    assert RowScores.from_dict(kept) == scores([1, 0])
+    del kept["solved"]["groups"]  # of an earlier version
+    assert RowScores.from_dict(kept).solved.groups_of([1]) == [1]
 
 
 def test_a_table(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from tqnet.evaluation.solver import (
     SolverScores,
     ToldProblem,
     depth_table,
+    groups_of,
     judged,
     language_table,
     same_equation,
@@ -92,11 +94,31 @@ def test_answers_and_equations() -> None:
     ]
     assert depth_table({"mine": scores}, problems).rows[1] == ("1", "2", "0.500", "0.500")
     assert language_table({"mine": scores}, problems).rows[0] == ("en", "2", "0.500", "0.000")
-    none = SolverScores(*(np.zeros(4, dtype=bool) for _ in range(3)))
+    none = SolverScores(*(np.zeros(4, dtype=bool) for _ in range(3)), np.arange(4))
     shown = example_table(problems, {"a": [Solution(())] * 4, "b": solutions}, {"a": none, "b": scores})
     assert [row[1:] for row in shown.rows] == [("n1 - n2", "–", "n1 - n3"), ("n1 - (n2 + n4)", "–", "n1 - n2 - n4")]
     assert shown.notes == ("b alone: 2.",)
     assert not example_table(problems, {"b": solutions}, {"b": scores}).rows
+
+
+def test_problems_of_one_group_are_drawn_together() -> None:
+    """Eight groups of five problems, of which all are solved or none: as few numbers as eight problems."""
+    questions = [Question(str(at), stem=f"{at + 2} and 3 ?", extras={"equation": f"{at + 2}+3"}) for at in range(40)]
+    varied = [replace(question, group=f"g{at // 5}") for at, question in enumerate(questions)]
+
+    def width(questions: list[Question]) -> float:
+        found, _ = told_problems(QuestionBank.from_questions(questions))
+        right = [Solution(one.problem.values, one.problem.equation, one.problem.answer) for one in found]
+        scores = judged(found, [one if at // 5 % 2 else Solution(()) for at, one in enumerate(right)])
+        (note,) = solver_table({"mine": scores}, np.zeros(40, dtype=bool)).notes
+        assert note.endswith("groups of problems drawn anew.") == any(one.group for one in questions)
+        assert scores.share("answers") == 0.5
+        low, high = scores.interval("answers")
+        return high - low
+
+    assert width(varied) > 1.8 * width(questions)
+    found, _ = told_problems(QuestionBank.from_questions([*varied[:7], *questions[7:9]]))
+    assert groups_of(found).tolist() == [0, 0, 0, 0, 0, 5, 5, 7, 8]
 
 
 def test_a_bank_says_what_is_not_measured() -> None:

@@ -243,7 +243,7 @@ def _query_gain(first: Sequence[_Asked], second: Sequence[_Asked]) -> Gain | Non
 
 
 def solved_gain(first: Sequence[RowScores], second: Sequence[RowScores], measure: str, part: str = "") -> Gain | None:
-    """How many more problems of a part (`SolvedTerms.rows`) the second row has right, as a share, problems drawn anew.
+    """How many more problems of a part (`SolvedTerms.rows`) the second row has right, as a share, resampled by group.
 
     Problems are compared one by one, each by its mean over seeds. None where one was not measured, or on others.
     """
@@ -251,7 +251,12 @@ def solved_gain(first: Sequence[RowScores], second: Sequence[RowScores], measure
     def asked(row: Sequence[RowScores]) -> list[_Asked]:
         terms = [(scores.fold, of, of.rows(part)) for scores in row if (of := scores.solved)]
         return [
-            (fold, [of.problems[at] for at in rows], rows, [float(right) for right in of.right(measure, part)])
+            (
+                fold,
+                [of.problems[at] for at in rows],
+                of.groups_of(rows),
+                [float(right) for right in of.right(measure, part)],
+            )
             for fold, of, rows in terms
             if rows
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -25,6 +25,8 @@ class SolvedTerms:
         doubles: 1 where the problem stands in ``train`` too, but for numbers or few words.
         languages: Of each problem; empty where they have one.
         index: Calinski-Harabasz, of representations by prototype; None where that has no sense.
+        groups: Of each problem (`tqnet.evaluation.solver.groups_of`); empty where an earlier version did not keep them,
+            which drew problem by problem.
     """
 
     problems: list[int]
@@ -34,6 +36,7 @@ class SolvedTerms:
     doubles: list[int]
     languages: list[str]
     index: float | None = None
+    groups: list[int] = field(default_factory=list)
 
     @classmethod
     def of(
@@ -49,6 +52,7 @@ class SolvedTerms:
             doubles=doubles.astype(int).tolist(),
             languages=languages if len(set(languages)) > 1 else [],
             index=None if index is None else round(index, 3),
+            groups=scores.groups.tolist(),
         )
 
     def rows(self, part: str = "") -> list[int]:
@@ -58,6 +62,10 @@ class SolvedTerms:
         if part == "clean":
             return [row for row, double in enumerate(self.doubles) if not double]
         return [row for row, language in enumerate(self.languages) if language == part]
+
+    def groups_of(self, rows: Sequence[int]) -> list[int]:
+        """What is drawn together of these problems."""
+        return [self.groups[row] for row in rows] if self.groups else list(rows)
 
     def right(self, measure: str, part: str = "") -> list[int]:
         """``answers`` or another measure of the problems of a part."""

@@ -13,7 +13,7 @@ import numpy as np
 from tqnet.equations.banks import equation_of, told_equations
 from tqnet.equations.problems import Alphabet, WordProblem, in_values, read_problem
 from tqnet.equations.tree import OPERATORS, EquationError, commutative, prototype, same_value
-from tqnet.evaluation.metrics import BoolArray, FloatArray, Interval, percentiles, resampled_sums
+from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
 from tqnet.evaluation.table import NOTHING, Table
 
 if TYPE_CHECKING:
@@ -83,15 +83,17 @@ class SolverScores:
         answers: bool [n], the equation has the value of the true one, to 1e-4.
         equations: bool [n], it is the true one: the same operators and values at the same places.
         commutative: bool [n], it is so but for the order of what is added or multiplied.
+        groups: int [n], of :func:`groups_of`.
     """
 
     answers: BoolArray
     equations: BoolArray
     commutative: BoolArray
+    groups: IntArray
 
     @cached_property
     def _draws(self) -> FloatArray:
-        return resampled_sums(np.stack([getattr(self, name) for name in MEASURES], 1), np.arange(len(self.answers)))
+        return resampled_sums(np.stack([getattr(self, name) for name in MEASURES], 1), self.groups)
 
     def share(self, measure: str, of: BoolArray | None = None) -> float:
         """Of all problems, or of those that ``of`` marks."""
@@ -99,7 +101,7 @@ class SolverScores:
         return float(np.mean(right if of is None else right[of]))
 
     def interval(self, measure: str) -> Interval:
-        """95 %, problems drawn anew."""
+        """95 %, problems drawn anew by group."""
         return percentiles(self._draws[:, list(MEASURES).index(measure)] / len(self.answers))
 
     def to_dict(self) -> dict[str, Any]:
@@ -110,7 +112,15 @@ class SolverScores:
 def judged(told: Sequence[ToldProblem], solutions: Sequence[Solution]) -> SolverScores:
     """Solutions compared with the true equations, in the order of ``told``."""
     rows = [_judged(one.problem, solution) for one, solution in zip(told, solutions, strict=True)]
-    return SolverScores(*np.array(rows, dtype=bool).reshape(-1, 3).T)
+    answers, equations, commutative = np.array(rows, dtype=bool).reshape(-1, 3).T
+    return SolverScores(answers, equations, commutative, groups_of(told))
+
+
+def groups_of(told: Sequence[ToldProblem]) -> IntArray:
+    """int64 [n], for each problem the place in ``told`` of the first of its group; its own where it has no group."""
+    first: dict[str, int] = {}
+    places = [first.setdefault(group, at) if (group := one.question.group) else at for at, one in enumerate(told)]
+    return np.array(places, dtype=np.int64)
 
 
 def _judged(problem: WordProblem, solution: Solution) -> tuple[bool, bool, bool]:
@@ -143,7 +153,8 @@ def solver_table(results: Mapping[str, SolverScores], doubles: BoolArray, notes:
         clean = NOTHING if doubles.all() else f"{scores.share('answers', ~doubles):.3f}"
         rows.append((name, *cells, clean))
     one = next(iter(results.values()))
-    about = f"{measures_note(len(one.answers), int(doubles.sum()))} 95 % intervals in brackets, problems drawn anew."
+    drawn = "problems" if len(np.unique(one.groups)) == len(one.groups) else "groups of problems"
+    about = f"{measures_note(len(one.answers), int(doubles.sum()))} 95 % intervals in brackets, {drawn} drawn anew."
     return Table(
         "Problems solved", ("solver", *MEASURES.values(), "answers without doubles"), tuple(rows), (about, *notes)
     )
