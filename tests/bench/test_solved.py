@@ -85,12 +85,16 @@ def test_a_table(tmp_path: Path) -> None:
     assert "Problems" in render(suite, rows[2:])
 
 
+def solves(stage: Stage) -> bool:
+    return stage.recipe == "finetune/solver.py"
+
+
 def test_shipped_rows_that_are_compared_see_as_many_problems() -> None:
     suites = [load_suite(path) for path in sorted((ROOT / "configs" / "tables").glob("mwp-*.yaml"))]
     assert all(suite.solved for suite in suites)
     for suite in suites:
         seen = {
-            row.name: sum(suite.stages[name].questions for name in row.stages)
+            row.name: sum(stage.questions for stage in map(suite.stages.__getitem__, row.stages) if solves(stage))
             for row in suite.rows
             if not row.name.endswith("stage I")  # half of the way, and said so
         }
