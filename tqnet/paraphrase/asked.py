@@ -44,13 +44,20 @@ def question_differences(original: Problem, paraphrase: Problem, renamed: Mappin
 
 
 def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
-    """Whether the paraphrase has a question that is no other sentence of the original ("the ..., which ...")."""
+    """Whether the paraphrase demands something, or has a question that is no other sentence of the original ("the ...,
+    which ...").
+    """
     if paraphrase.question is None:
-        return False
+        return any(_demands(_words(paraphrase, span)) for span in paraphrase.sentences)
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):
         return True
     asked = list(map(_plain, _words(paraphrase, paraphrase.question)))
     return all(list(map(_plain, _words(original, span))) != asked for span in told)
+
+
+def _demands(words: Sequence[Token]) -> bool:
+    """Whether a sentence is an imperative: "Give the value of x." """
+    return next((word.tag_ == "VB" for word in words if word.lower_ != "please"), False)
 
 
 def _left_out(before: Sequence[Token], after: Sequence[Token]) -> list[Token]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any
 
 
@@ -14,6 +16,7 @@ class Part(StrEnum):
     NUMBER = "number"
     UNIT = "unit"
     ENTITY = "entity"
+    WORD = "word"
     FORMULA = "formula"
     SENTENCE = "sentence"
     QUESTION = "question"
@@ -23,8 +26,8 @@ class Change(StrEnum):
     """What became of it.
 
     ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left
-    somewhere. Numbers that are ``EXCHANGED`` are all there, in each other's places. A question that is ``SHORTENED`` is
-    there, without some of its words.
+    somewhere. Numbers and words that are ``EXCHANGED`` are all there, in each other's places. A question that is
+    ``SHORTENED`` is there, without some of its words.
     """
 
     LOST = "lost"
@@ -36,9 +39,15 @@ class Change(StrEnum):
     RENAMED = "renamed"
 
 
-#: What is compared by its value. Names that are lost or new, sentences and the words of a question are compared as they
-#: are written, and who rewords a question writes them otherwise.
-BY_VALUE = (Part.NUMBER, Part.UNIT)
+#: What is compared by its value, or found only where all around it is as it was. Names that are lost or new, sentences
+#: and the words of a question are compared as they are written, and who rewords a question writes them otherwise.
+CERTAIN = (Part.NUMBER, Part.UNIT, Part.WORD)
+_NUMBERS = re.compile(r"\d+(?:\.\d+)?")
+#: \frac{3}{4} and \frac34.
+LATEX_FRACTION = re.compile(
+    r"\\[dtc]?frac\s*(?:\{\s*(?P<over>\d{1,9})\s*\}|(?P<short_over>\d))\s*"
+    r"(?:\{\s*(?P<under>\d{1,9})\s*\}|(?P<short_under>\d))"
+)
 
 #: The score of a pair in which such a part is not the same: the least cosine.
 UNLIKE = -1.0
@@ -67,9 +76,14 @@ class Difference:
 
     @property
     def asks_otherwise(self) -> bool:
-        """Whether a number or a unit is not the same, or one that is asked about has two names: then the question is
-        another one, however alike the words."""
-        return self.part in BY_VALUE or self.change is Change.INCONSISTENT
+        """Whether the question is certainly another one, however alike the words: a number or a unit is not the same,
+        one that is asked about has two names, or nothing is asked.
+        """
+        if self.part is Part.FORMULA:
+            return self.change is Change.CHANGED and _has_other_numbers(self.before, self.after)
+        if self.part is Part.QUESTION:
+            return self.change is Change.LOST
+        return self.part in CERTAIN or self.change is Change.INCONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -77,6 +91,24 @@ class Difference:
         if self.mentions is None:
             del known["mentions"]
         return known
+
+
+def _has_other_numbers(formula: str, other: str) -> bool:
+    """Whether each of two formulas has numbers that the other has not: both are more than written otherwise."""
+    one, two = ({*_NUMBERS.findall(LATEX_FRACTION.sub(_divided, of))} for of in (formula, other))
+    return bool(one - two and two - one)
+
+
+def _divided(match: re.Match[str]) -> str:
+    """3/4 as 0.75."""
+    value = latex_fraction(match)
+    return match[0] if value is None else f"{float(value):g}"
+
+
+def latex_fraction(match: re.Match[str]) -> Fraction | None:
+    """Of a match of LATEX_FRACTION; None where it divides by zero."""
+    over, under = (int(match[part] or match[f"short_{part}"]) for part in ("over", "under"))
+    return Fraction(over, under) if under else None
 
 
 def readable(differences: Sequence[Difference]) -> str:

@@ -16,12 +16,17 @@ from spacy.tokens import Token
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.paraphrase.units.names import spellings
+from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.numbers import by_value, counted_noun
+from tqnet.paraphrase.numbers import by_value
+from tqnet.text.replacements import WORDINGS
 
 #: Labels of one kind: the model takes one for another, and names of one kind stand for each other.
 _PLACES = frozenset(("GPE", "LOC", "FAC"))
 _TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
+
+#: What may be said of many a thing or of anybody, as often as its name: "12 nurses work here. 5 of these 12 people".
+_ANYTHING = frozenset(("one", "thing", "item", "object", "piece", "part", "unit", "person", "people", "member"))
 
 
 def entity_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -43,7 +48,7 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
     settled = {one.before for one in found} | set(gone)
     for name in (name for name in before if name not in settled):
         other = next((own for own in fresh if _kind(after[own]) == _kind(before[name])), None)
-        if other is not None and _mentions(name, paraphrase.text) < _mentions(name, original.text):
+        if other is not None and _takes_a_place(other, name, original.text, paraphrase.text):
             found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, other))
             fresh.remove(other)
     return [
@@ -61,6 +66,15 @@ def _names(problem: Problem) -> dict[str, str]:
         for entity in problem.entities
         if entity.start not in units and entity.name.lower() not in spellings()
     }
+
+
+def _takes_a_place(other: str, name: str, original: str, paraphrase: str) -> bool:
+    """Whether a new name stands where an old one stood: there are fewer of the old, and no fewer of both together, as
+    there would be if a pronoun had taken its place. "Sam" is but short for "Samantha".
+    """
+    left, had = _mentions(name, paraphrase), _mentions(name, original)
+    is_short = name.lower().startswith(other.lower())
+    return left < had <= left + _mentions(other, paraphrase) and not is_short
 
 
 def _mentions(name: str, text: str) -> int:
@@ -86,7 +100,7 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
         (one,), (other,) = old, new
         left, had = others[_lemma(one)], lemmas[_lemma(one)]
         # "15 pieces of chalk" and "15 chalks", "5 red pens and 2 blue ones"
-        known = _lemma(other) in lemmas or _lemma(other) == "one"
+        known = _lemma(other) in lemmas or _means_the_same(_lemma(one), _lemma(other))
         if known or (left and _lemma(one) in _lemmas(other.subtree)):
             continue
         if left < had:
@@ -95,12 +109,21 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     return list(found.values())
 
 
+def _means_the_same(noun: str, other: str) -> bool:
+    """Whether two nouns may stand for the same: "students" and "pupils", "nurses" and "people"."""
+    if noun in _ANYTHING or other in _ANYTHING:
+        return True
+    one, two = WORDINGS.find(noun), WORDINGS.find(other)
+    return bool(one and two) and one[0].line == two[0].line
+
+
 def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
-    """Value -> what it counts, by lemma; units are no things."""
+    """Value -> what it counts, by lemma; a unit is no thing, and a percentage counts none ("a 20 % acid solution")."""
     measured = {unit.number for unit in problem.units}
     found: dict[Fraction, dict[str, Token]] = {}
     for value, numbers in by_value(problem).items():
-        nouns = [counted_noun(problem, number) for number in numbers if number not in measured]
+        counting = (number for number in numbers if number not in measured and number.sign != "%")
+        nouns = [counted_noun(problem, number) for number in counting]
         found[value] = {_lemma(noun): noun for noun in nouns if noun is not None and noun.pos_ == "NOUN"}
     return found
 

@@ -7,18 +7,21 @@ from dataclasses import dataclass
 
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.asked import question_differences
+from tqnet.paraphrase.chinese import chinese_differences, is_chinese
 from tqnet.paraphrase.difference import Change, Difference
 from tqnet.paraphrase.entities import entity_differences
 from tqnet.paraphrase.exchanged import exchanged_numbers
 from tqnet.paraphrase.formulas import formula_differences
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
+from tqnet.paraphrase.places import exchanged_words
 from tqnet.paraphrase.units import unit_differences
 
 #: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
 _KEPT = 2000
 
 _FOREIGN = "not in English: only numbers in digits are compared"
+_CHINESE = "not in English: only numbers and their units are compared"
 _LONG = f"more than {LONGEST:,} characters: only numbers in digits are compared"
 
 
@@ -50,7 +53,7 @@ class Explainer:
         texts = list(dict.fromkeys(text for pair in compared for text in pair))
         problems = dict(zip(texts, self._parser.parse(texts), strict=True))
         return [
-            Explanation(tuple(digit_differences(*pair)), note)
+            Explanation(tuple(_without_a_parse(*pair)), note)
             if note
             else Explanation(tuple(compare(*(problems[text] for text in pair))) if pair[0] != pair[1] else ())
             for pair, note in zip(pairs, notes, strict=True)
@@ -58,20 +61,28 @@ class Explainer:
 
 
 def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """What became of numbers, units, entities, formulas, sentences and the question."""
+    """What became of numbers, units, entities, words, formulas, sentences and the question."""
     entities = entity_differences(original, paraphrase)
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
+    exchanged = exchanged_numbers(original, paraphrase)
     return [
         *number_differences(original, paraphrase),
-        *exchanged_numbers(original, paraphrase),
+        *exchanged,
         *unit_differences(original, paraphrase),
         *entities,
+        *([] if exchanged else exchanged_words(original, paraphrase)),
         *formula_differences(original, paraphrase),
         *question_differences(original, paraphrase, renamed),
     ]
 
 
+def _without_a_parse(original: str, paraphrase: str) -> list[Difference]:
+    if is_chinese(original) and is_chinese(paraphrase):
+        return chinese_differences(original, paraphrase)
+    return digit_differences(original, paraphrase)
+
+
 def _note(pair: tuple[str, str]) -> str:
-    if max(map(len, pair)) > LONGEST:
-        return _LONG
-    return "" if all(map(is_english, pair)) else _FOREIGN
+    if all(map(is_english, pair)):
+        return _LONG if max(map(len, pair)) > LONGEST else ""
+    return _CHINESE if all(map(is_chinese, pair)) else _FOREIGN

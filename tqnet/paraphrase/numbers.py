@@ -10,15 +10,22 @@ from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from spacy.tokens import Token
-
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.counted import DEFINITE_BEFORE, Things
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.text.numbers import LONGEST, Number
-from tqnet.text.spans import formula_spans
+from tqnet.paraphrase.said import Said
+from tqnet.text.numbers import Kind, Number
 
-_NAMED_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
-_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+#: Words by which one number stands for several things.
+_REFERS = re.compile(
+    r"\b(?:same|both|each|every|either|also|too|as (?:many|much|well|long|far)|equal(?:ly)?|likewise|apiece|again|"
+    r"others?|another|remaining|rest|respectively|twice|times)\b",
+    re.IGNORECASE,
+)
+#: Ordinals up to it may but tell things apart.
+_LABELS = 3
+#: More new numbers than that are no slip of somebody who adds up.
+_FEW = 3
 _WORD_BEHIND = re.compile(r"[\s-]*([a-z]+)", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|each|every|per|single|the)(?=\s+([a-z]+)\b)", re.IGNORECASE)
 
@@ -27,14 +34,25 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
     """Numbers by their values, as often as they are mentioned; a lost and a new one of the same thing are one change.
 
     Not looked at are "one", which may be an article, the second mention of a number that the text goes back to, "the
-    20 apples" after "20 apples", and numbers that the other text has in a formula. A number that is mentioned more
+    20 apples" after "20 apples", and what the other text says in other words or units. A number that is mentioned more
     often than before is not new.
     """
     before, after = by_value(original), by_value(paraphrase)
-    things, others = _Things(original), _Things(paraphrase)
-    lost = [number for value, own in before.items() for number in own[len(after.get(value, ())) :]]
-    lost = _not_otherwise(original, [number for number in lost if not _goes_back(number, before, things)], paraphrase)
-    new = _not_otherwise(paraphrase, [own[0] for value, own in after.items() if value not in before], original)
+    here, there = Said(original), Said(paraphrase)
+    things, others = Things(original), Things(paraphrase)
+    refers = _refers_more(original.text, paraphrase.text)
+    lost = [
+        number
+        for value, own in before.items()
+        if not (refers and value in after)
+        for number in own[len(after.get(value, ())) :]
+        if not _goes_back(number, own[0], things)
+    ]
+    lost = _not_otherwise(lost, here, there)
+    new = _not_otherwise([own[0] for value, own in after.items() if value not in before], there, here)
+    lost, new = _but_labels(lost, new), _but_labels(new, lost)
+    if not lost and len(new) <= _FEW:
+        new = [number for number in new if not _follows(number, others, before, things)]
     pairs = _pairs(lost, things, new, others)
     gone: dict[Fraction, Number] = {}
     for number in lost:
@@ -49,8 +67,10 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         mentions = counts if counts[1] else None
         found.append(Difference(Part.NUMBER, Change.LOST, written(original, number), mentions=mentions))
     taken = set(pairs.values())
-    return found + [
-        Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, number)) for number in new if number not in taken
+    return [
+        *found,
+        *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in new if one not in taken),
+        *_coefficients(here, there),
     ]
 
 
@@ -60,36 +80,6 @@ def by_value(problem: Problem) -> dict[Fraction, list[Number]]:
     for number in problem.numbers:
         found[value_of(number)].append(number)
     return dict(found)
-
-
-def counted_noun(problem: Problem, number: Number) -> Token | None:
-    """What a number counts: the "apples" of "20 red apples"; None where it stands alone."""
-    span = problem.doc.char_span(*number.outer, alignment_mode="expand")
-    if span is None:
-        return None
-    for token in span:
-        if token.dep_ == "nummod" and token.head not in span:
-            return token.head
-    behind = problem.doc[span.end] if span.end < len(problem.doc) else None
-    return behind if behind is not None and behind.pos_ == "NOUN" else None
-
-
-class _Things:
-    """What the numbers of a text measure or count."""
-
-    def __init__(self, problem: Problem):
-        self.problem = problem
-        self._units: dict[Number, str] = {}
-        for unit in problem.units:
-            if unit.number is not None:
-                self._units.setdefault(unit.number, unit.name)
-
-    def of(self, number: Number) -> str | None:
-        """A unit, or else the lemma of a noun."""
-        if number in self._units:
-            return self._units[number]
-        noun = counted_noun(self.problem, number)
-        return noun.lemma_.lower() if noun is not None else None
 
 
 def value_of(number: Number) -> Fraction:
@@ -102,7 +92,7 @@ def written(problem: Problem, number: Number) -> str:
     return problem.text[slice(*number.outer)].strip()
 
 
-def _pairs(lost: Sequence[Number], things: _Things, new: Sequence[Number], others: _Things) -> dict[Number, Number]:
+def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others: Things) -> dict[Number, Number]:
     """Lost numbers with the new ones that took their places: of the same thing, or the only ones left."""
     waiting: dict[str, deque[Number]] = defaultdict(deque)
     for number in new:
@@ -117,27 +107,55 @@ def _pairs(lost: Sequence[Number], things: _Things, new: Sequence[Number], other
     return {**pairs, rest[0]: left[0]} if len(rest) == len(left) == 1 else pairs
 
 
-def _goes_back(number: Number, by: Mapping[Fraction, list[Number]], things: _Things) -> bool:
+def _goes_back(number: Number, first: Number, things: Things) -> bool:
     """Whether a number is mentioned again with an article: the second of "20 apples. The 20 apples"."""
-    first = by[value_of(number)][0]
     return (
         first is not number
-        and _NAMED_BEFORE.search(things.problem.text, max(0, number.start - 8), number.outer[0]) is not None
+        and DEFINITE_BEFORE.search(things.problem.text, max(0, number.start - 8), number.outer[0]) is not None
         and things.of(first) == things.of(number)
     )
 
 
-def _not_otherwise(problem: Problem, numbers: Sequence[Number], other: Problem) -> list[Number]:
-    """Those that the other text has neither as an article nor in a formula: "x = 3" is in "$x=3$"."""
+def _refers_more(original: str, paraphrase: str) -> bool:
+    """Whether the paraphrase may name a number once that the original has twice: "each", "the same number"."""
+    return len(_REFERS.findall(paraphrase)) > len(_REFERS.findall(original))
+
+
+def _not_otherwise(numbers: Sequence[Number], said: Said, other: Said) -> list[Number]:
+    """Those that the other text has neither as an article nor in other words: "x = 3" is in "$x=3$"."""
     if not numbers:
         return []
-    written = [digits for span in formula_spans(other.text) for digits in _DIGITS.findall(other.text, *span)]
-    in_formulas = {Fraction(digits) for digits in written if len(digits) <= LONGEST}
-    singled_out = {match[1].lower() for match in _ARTICLE.finditer(other.text)}
+    singled_out = {match[1].lower() for match in _ARTICLE.finditer(other.problem.text)}
     return [
         number
         for number in numbers
-        if abs(number.value) not in in_formulas and not _may_be_an_article(problem, number, singled_out)
+        if not _may_be_an_article(said.problem, number, singled_out) and not other.has(number, said)
+    ]
+
+
+def _but_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
+    """Without "the second" or "third" that may be "the other" or "the next", where no other one is in its place."""
+    if any(number.kind is Kind.ORDINAL for number in others):
+        return list(numbers)
+    return [number for number in numbers if number.kind is not Kind.ORDINAL or number.value > _LABELS]
+
+
+def _follows(number: Number, things: Things, before: Mapping[Fraction, Sequence[Number]], others: Things) -> bool:
+    """Whether a number is the sum of two of the original's that count the same: 8 balls are 5 red and 3 blue ones."""
+    thing = things.of(number)
+    if thing is None or number.sign == "%":
+        return False
+    same = {value for value, own in before.items() if any(others.of(one) == thing for one in own)}
+    return any(value_of(number) - value in same for value in same)
+
+
+def _coefficients(here: Said, there: Said) -> list[Difference]:
+    """Digits that are part of a name, of "3x" or "x2", where some are gone and others have come."""
+    gone = {value: digits for value, digits in here.coefficients.items() if not there.reads(value)}
+    fresh = {value: digits for value, digits in there.coefficients.items() if not here.reads(value)}
+    return [
+        Difference(Part.NUMBER, Change.CHANGED, old, new)
+        for old, new in zip(gone.values(), fresh.values(), strict=False)
     ]
 
 

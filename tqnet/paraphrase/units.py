@@ -4,39 +4,94 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units import Form, Unit, in_words
+from tqnet.paraphrase.amounts import Amounts
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import by_value
 
 _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECASE)
+#: A unit behind it is what the answer is in, or the answer's name: "how long" asks for it as well.
+_ASKED_BEFORE = re.compile(r"\b(?:many|much|number of|in|into|to)\s+(?:the\s+)?$", re.IGNORECASE)
+#: "Ann is 9 years old" is "Ann is 9".
+_OF_AGE = re.compile(r"[\s-]*(?:old|of\s+age|younger)\b", re.IGNORECASE)
+#: Of a story, not of a rate: "one day, ...".
+_ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$", re.IGNORECASE)
+#: What units are called besides.
+_ALSO = {
+    "hour": ("hourly",),
+    "day": ("daily",),
+    "week": ("weekly",),
+    "month": ("monthly",),
+    "year": ("yearly", "annual", "annually", "annum"),
+    "dollar": ("buck", "bucks"),
+    "pound": ("quid",),
+    "kilogram": ("kilo", "kilos"),
+    "penny": ("pence",),
+}
 
 
 def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
     """First what one number is measured in, then which units the whole text has; "km/h" has kilometres and hours.
 
-    A unit that is named less often is not lost: "3 and 5 miles" has the miles of "3 miles and 5 miles".
+    A unit that is named less often is not lost: "3 and 5 miles" has the miles of "3 miles and 5 miles". Nor is one of
+    an amount that the other text has in another unit, "90 minutes" of "1.5 hours", or one that is only asked for, "how
+    many hours" of "how long".
     """
-    changed = _of_numbers(original, paraphrase)
+    here, there = Amounts(original), Amounts(paraphrase)
+    changed = [
+        (old, new)
+        for old, new in _of_numbers(original, paraphrase)
+        if not (there.has(old, here) and here.has(new, there))
+    ]
     before, after = _parts(original), _parts(paraphrase)
-    gone = {name: unit for name, unit in before.items() if not (name in after or _reads(name, paraphrase.text))}
-    fresh = {name: unit for name, unit in after.items() if not (name in before or _reads(name, original.text))}
+    gone = {
+        name: left
+        for name, units in before.items()
+        if name not in after and (left := _not_otherwise(name, units, here, paraphrase, there))
+    }
+    fresh = {
+        name: left
+        for name, units in after.items()
+        if name not in before and (left := _not_otherwise(name, units, there, original, here))
+    }
     for old, new in changed:
         gone.pop(_head(old), None)
         fresh.pop(_head(new), None)
-    for name, unit in list(gone.items()):
-        other = next((at for at, candidate in fresh.items() if candidate.dimension == unit.dimension), None)
+    for name, (unit, *_) in list(gone.items()):
+        other = next((at for at, (candidate, *_) in fresh.items() if candidate.dimension == unit.dimension), None)
         if other is not None:
-            changed.append((gone.pop(name), fresh.pop(other)))
+            changed.append((gone.pop(name)[0], fresh.pop(other)[0]))
+    lost = {name: units[0] for name, units in gone.items() if not _only_asked_for(original, units, paraphrase)}
+    added = {name: units[0] for name, units in fresh.items() if not _only_asked_for(paraphrase, units, original)}
     return [
         *(
             Difference(Part.UNIT, Change.CHANGED, _written(original.text, old), _written(paraphrase.text, new))
             for old, new in changed
         ),
-        *(Difference(Part.UNIT, Change.LOST, before=_part(original.text, name, unit)) for name, unit in gone.items()),
-        *(Difference(Part.UNIT, Change.NEW, after=_part(paraphrase.text, name, unit)) for name, unit in fresh.items()),
+        *(Difference(Part.UNIT, Change.LOST, before=_part(original.text, name, unit)) for name, unit in lost.items()),
+        *(Difference(Part.UNIT, Change.NEW, after=_part(paraphrase.text, name, unit)) for name, unit in added.items()),
     ]
+
+
+def _not_otherwise(name: str, units: Sequence[Unit], own: Amounts, other: Problem, others: Amounts) -> list[Unit]:
+    """Those of the units of one name that the other text has in no other way."""
+    return [] if _reads(name, other.text) else [unit for unit in units if not others.has(unit, own)]
+
+
+def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
+    """Whether units are but those of the answer, and the other text asks too."""
+    if problem.question is None or other.question is None:
+        return False
+    start, end = problem.question
+    return all(
+        unit.number is None
+        and start <= unit.start < end
+        and _ASKED_BEFORE.search(problem.text, max(0, unit.start - 16), unit.start) is not None
+        for unit in units
+    )
 
 
 def _of_numbers(original: Problem, paraphrase: Problem) -> list[tuple[Unit, Unit]]:
@@ -60,35 +115,47 @@ def _by_number(problem: Problem) -> dict[object, dict[str, Unit]]:
     return found
 
 
-def _parts(problem: Problem) -> dict[str, Unit]:
-    """The simple units of a text -> where they first stand."""
-    found: dict[str, Unit] = {}
+def _parts(problem: Problem) -> dict[str, list[Unit]]:
+    """The simple units of a text -> where they stand."""
+    found: dict[str, list[Unit]] = {}
     for unit in problem.units:
         if _measures(problem, unit):
-            for name in unit.name.split(" per "):
-                found.setdefault(name, unit)
+            for name in _of_either(unit.name).split(" per "):
+                found.setdefault(name, []).append(unit)
     return found
 
 
 def _measures(problem: Problem, unit: Unit) -> bool:
-    """Whether it is more than a word of the story: "One day, ..."."""
-    bare = unit.form is Form.WORD and not unit.plural and unit.number is None
-    return not bare or _PER_BEFORE.search(problem.text, max(0, unit.start - 16), unit.start) is not None
+    """Whether it is more than a word of the story: "One day, ...", or "old"."""
+    text = problem.text
+    if unit.name == "year" and _OF_AGE.match(text, unit.end):
+        return False
+    if unit.form is not Form.WORD or unit.plural:
+        return True
+    if unit.name == "day" and _ONE_DAY.search(text, max(0, unit.start - 16), unit.start):
+        return False
+    return unit.number is not None or _PER_BEFORE.search(text, max(0, unit.start - 16), unit.start) is not None
 
 
 def _reads(name: str, text: str) -> bool:
     """Whether a text has a unit in words where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
     words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
+    words.update(_ALSO.get(name, ()))
     return re.search(rf"\b(?:{'|'.join(words)})\b", text, re.IGNORECASE) is not None
 
 
 def _head(unit: Unit) -> str:
-    return unit.name.partition(" per ")[0]
+    return _of_either(unit.name).partition(" per ")[0]
+
+
+def _of_either(name: str) -> str:
+    """ "5 pounds" are a weight or money."""
+    return name.removesuffix(" sterling")
 
 
 def _part(text: str, name: str, unit: Unit) -> str:
     """A simple unit as it is written; where it is part of a speed, its name."""
-    return _written(text, unit) if name == unit.name else name
+    return _written(text, unit) if name == _of_either(unit.name) else name
 
 
 def _written(text: str, unit: Unit) -> str:

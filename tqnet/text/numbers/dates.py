@@ -30,7 +30,8 @@ _DATE = re.compile(
 _CLOCK = re.compile(
     r"(?<![\w.:/])(?P<hour>\d{1,2})(?:\s?:\s?(?P<minute>[0-5]\d))?\s?(?P<half>[ap])(?:m\b|\s?\.\s?m\b(?:\s?\.)?)"
     r"|(?<![\w.:/])(?P<sharp>\d{1,2}):(?P<zero>0\d)(?![\w:]|\s:)"
-    r"|\b(?:at|by|from|until|till|before|after|around)\s(?P<at>\d{1,2}):(?P<past>[0-5]\d)(?![\w:]|\s:)",
+    r"|\b(?:at|by|from|until|till|before|after|around)\s(?P<at>\d{1,2}):(?P<past>[0-5]\d)"
+    r"(?![\w:]|\s:|\s?[ap]\s?\.?\s?m\b)",
     re.IGNORECASE,
 )
 

@@ -144,7 +144,7 @@ def _is_meant(text: str, match: re.Match[str], unit: Spelling, number: Number | 
     """Whether it is a unit here."""
     written, end = match["unit"], match.end("unit")
     per = _PER.search(text, max(0, match.start() - 8), match.start()) is not None
-    if written.lower() == "in":
+    if written.lower() == "in" and not match["raised"]:
         return number is not None and _INCHES.match(text, end) is not None
     if not unit.is_word:
         is_odd = written.lower() in _NEEDS_NUMBER or written[0].isupper()

@@ -64,6 +64,8 @@ _MONEY = {
     "penny": ("pennies", ""),
     "paisa": ("paise", ""),
 }
+#: What money is divided into a hundred of.
+_HUNDREDTHS = {"cent": "dollar", "penny": "dollar", "paisa": "rupee"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,21 @@ def in_words(name: str, plural: bool, american: bool = False) -> str:
         noun = _MONEY[noun][0] if noun in _MONEY else _PLURALS.get(noun, f"{noun}s")
     words = " ".join((*before, noun)) + per + of
     return re.sub(r"(met|lit)re", r"\1er", words) if american else words
+
+
+@cache
+def size(name: str) -> tuple[str, float]:
+    """What a unit is an amount of, and how large it is: ("[length]", 1000) of a kilometre, ("dollar", 0.01) of a cent.
+
+    Amounts are the same where their values times this are, by pint's registry; currencies have no rates.
+
+    Args:
+        name: As Unit has it: "square centimetre", "kilometre per hour".
+    """
+    if name in _MONEY:
+        return _HUNDREDTHS.get(name, name), 0.01 if name in _HUNDREDTHS else 1.0
+    one = _registry().Quantity(1, name)
+    return str(one.dimensionality), float(one.to_base_units().magnitude)
 
 
 #: By size; money and speeds are all alike.

@@ -1,0 +1,128 @@
+"""Amounts of a text, numbers with their units, and whether another text has them in other units.
+
+"1.5 hours", "90 minutes", "an hour and a half" and "1 hour 30 minutes" are one amount, as are "a week" and "7 days",
+"25 cents" and "$0.25".
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.units import Form, Unit, size
+from tqnet.text.numbers import Kind, Number
+
+#: "Half an hour", "a quarter of an hour", "three quarters of a mile".
+_OF_ONE = re.compile(r"\s+(?:of\s+)?(?:an?|the|one)\s+", re.IGNORECASE)
+_AND_A = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
+_NEXT_PART = re.compile(r"\s*(?:,|\band\b|,\s*and\b)?\s*", re.IGNORECASE)
+_PERIOD = re.compile(r"\b(?:fortnight|decade|century)\b", re.IGNORECASE)
+#: Significant digits that a conversion keeps.
+_EXACT = 9
+
+#: What is measured, and how much of it there is.
+Size = tuple[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """``text[start:end]``, so much of something.
+
+    Attributes:
+        numbers, units: That it is made of; no number in "a week".
+        size: The same of all ways to write it.
+    """
+
+    start: int
+    end: int
+    numbers: tuple[Number, ...]
+    units: tuple[Unit, ...]
+    size: Size
+
+
+class Amounts:
+    """Those of a text, each also as the part of a longer one: "1 hour 20 minutes" has three."""
+
+    def __init__(self, problem: Problem):
+        self._sizes: Counter[Size] = Counter()
+        self._of_numbers: dict[Number, list[Size]] = {}
+        self._of_units: dict[Unit, list[Size]] = {}
+        self._sizes.update(same_size(1, match[0].lower()) for match in _PERIOD.finditer(problem.text))
+        for amount in _amounts(problem):
+            self._sizes[amount.size] += 1
+            for number in amount.numbers:
+                self._of_numbers.setdefault(number, []).append(amount.size)
+            for unit in amount.units:
+                self._of_units.setdefault(unit, []).append(amount.size)
+
+    def has(self, part: Number | Unit, others: Amounts, as_often: bool = False) -> bool:
+        """Whether this text has an amount that a number or a unit of another text is part of.
+
+        Args:
+            as_often: It must have it as often.
+        """
+        own = others._of_numbers.get(part, ()) if isinstance(part, Number) else others._of_units.get(part, ())
+        return any(self._sizes[one] >= (others._sizes[one] if as_often else 1) for one in own)
+
+    def measures(self, number: Number) -> bool:
+        """Whether a number of this text has a unit."""
+        return number in self._of_numbers
+
+
+def same_size(value: Fraction | float, name: str) -> Size:
+    """So much in a unit, to be compared with so much in another one."""
+    dimension, one = size(name)
+    return dimension, float(f"{float(value) * one:.{_EXACT}g}")
+
+
+def _amounts(problem: Problem) -> Iterator[Amount]:
+    last: Amount | None = None
+    for amount in _simple(problem):
+        yield amount
+        if last is not None and _goes_on(problem.text, last, amount):
+            total = float(f"{last.size[1] + amount.size[1]:.{_EXACT}g}")
+            numbers, units = last.numbers + amount.numbers, last.units + amount.units
+            amount = Amount(last.start, amount.end, numbers, units, (amount.size[0], total))
+            yield amount
+        last = amount
+
+
+def _simple(problem: Problem) -> Iterator[Amount]:
+    """Amounts in one unit, in their order."""
+    text, ends, starts = problem.text, {}, {}
+    for number in problem.numbers:
+        ends[number.end], starts[number.start] = number, number
+    for unit in problem.units:
+        if unit.number is None and (unit.plural or unit.form is not Form.WORD):
+            continue  # "how many hours", "in km"
+        number, start, end = unit.number, unit.start, unit.end
+        if number is None and (part := _part_before(text, unit, ends)):
+            number = part
+        value = Fraction(1) if number is None else number.value
+        numbers = () if number is None else (number,)
+        start = start if number is None else min(start, number.start)
+        more = _AND_A.match(text, end)
+        half = starts.get(more.end()) if more else None
+        if half is not None and half.spelled and half.kind is Kind.FRACTION and half.value < 1:
+            value, numbers, end = value + half.value, (*numbers, half), half.end
+        yield Amount(start, end, numbers, (unit,), same_size(value, unit.name))
+
+
+def _part_before(text: str, unit: Unit, ends: dict[int, Number]) -> Number | None:
+    """The "half" of "half an hour"."""
+    for match in _OF_ONE.finditer(text, max(0, unit.start - 12), unit.start):
+        number = ends.get(match.start())
+        if match.end() == unit.start and number is not None and number.kind is Kind.FRACTION:
+            return number
+    return None
+
+
+def _goes_on(text: str, last: Amount, amount: Amount) -> bool:
+    """Whether an amount is the rest of another one: the 20 minutes of "1 hour 20 minutes"."""
+    (first, *_), (second,) = last.units, amount.units
+    smaller = first.dimension == second.dimension and size(second.name)[1] < size(first.name)[1]
+    return smaller and second.number is not None and _NEXT_PART.fullmatch(text, last.end, amount.start) is not None

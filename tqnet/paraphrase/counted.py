@@ -1,0 +1,43 @@
+"""What the numbers of a text count or measure."""
+
+from __future__ import annotations
+
+import re
+
+from spacy.tokens import Token
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.text.numbers import Number
+
+#: Words that go back to something, before a number: "the 20 apples".
+DEFINITE_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
+
+
+def counted_noun(problem: Problem, number: Number) -> Token | None:
+    """What a number counts: the "apples" of "20 red apples"; None where it stands alone."""
+    span = problem.doc.char_span(*number.outer, alignment_mode="expand")
+    if span is None:
+        return None
+    for token in span:
+        if token.dep_ == "nummod" and token.head not in span:
+            return token.head
+    behind = problem.doc[span.end] if span.end < len(problem.doc) else None
+    return behind if behind is not None and behind.pos_ == "NOUN" else None
+
+
+class Things:
+    """What the numbers of a text measure or count."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self._units: dict[Number, str] = {}
+        for unit in problem.units:
+            if unit.number is not None:
+                self._units.setdefault(unit.number, unit.name)
+
+    def of(self, number: Number) -> str | None:
+        """A unit, or else the lemma of a noun."""
+        if number in self._units:
+            return self._units[number]
+        noun = counted_noun(self.problem, number)
+        return noun.lemma_.lower() if noun is not None else None

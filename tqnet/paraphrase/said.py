@@ -1,0 +1,165 @@
+"""Values that a text has without a number: two in "a pair of dice", "doubled" and "pipes A and B".
+
+Nothing of this need be there, so no text loses it; but a number is not lost, and none is new, where the other text says
+so in other words.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import cached_property
+
+from spacy.tokens import Token
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.spans import Covered
+from tqnet.paraphrase.amounts import Amounts
+from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
+from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
+from tqnet.text.numbers import LONGEST, Kind, Number, find_numbers
+from tqnet.text.spans import formula_spans
+
+_WORTH = {
+    0: r"no|none|nothing|nobody|neither|without",
+    2: r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|either|neither|one\b[^.?!]*\b(?:an)?other",
+    3: r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
+    4: r"quadrupl(?:es?|ed|ing)|fourfold",
+    12: r"dozens?",
+    Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)",
+    Fraction(1, 4): r"quarters?",
+}
+_IN_WORDS = {Fraction(value): re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
+_DIGITS = re.compile(r"\d+(?:\.\d+)?")
+#: Parts are numbers only before "of"; "a third" may be one elsewhere too.
+_PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
+_ITEM = r"(?:[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:[.,]\d+)*)"
+#: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
+_LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
+_THESE = re.compile(r"\b(?:these|those)\s+$", re.IGNORECASE)
+_GAP = re.compile(r"\s*[,:(–-]?\s*(?:(?:namely|called|named)\s+)?", re.IGNORECASE)
+_JOINT = re.compile(r"\s*,?\s+(?:and|or|&)\s+|\s*,\s+")
+_TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
+_PAST = re.compile(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE)
+_NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
+_HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
+
+
+class Said:
+    """What one text says besides its numbers."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self.amounts = Amounts(problem)
+
+    def has(self, number: Number, others: Said) -> bool:
+        """Whether this text has a number of another one in other words or units."""
+        return (
+            self.amounts.has(number, others.amounts, as_often=abs(number.value) in self._numbers)
+            or (not number.sign and (abs(number.value) in self._values or abs(number.value) in self.coefficients))
+            or (number.sign == "%" and number.value / 100 in self._values)
+            or self._has_time(number, others)
+            or _counts_what_is_listed(number, self, others)
+        )
+
+    @cached_property
+    def _values(self) -> set[Fraction]:
+        text = self.problem.text
+        found = {value for value, words in _IN_WORDS.items() if words.search(text)}
+        written = [digits for span in formula_spans(text) for digits in _DIGITS.findall(text, *span)]
+        found |= {Fraction(digits) for digits in written if len(digits) <= LONGEST}
+        parts = [find_numbers(f"{match[0]} of it") for match in _PART.finditer(text)]
+        found |= {part.value for numbers in parts for part in numbers if part.kind is Kind.FRACTION}
+        return found | {
+            value for match in LATEX_FRACTION.finditer(text) if (value := latex_fraction(match)) is not None
+        }
+
+    @cached_property
+    def coefficients(self) -> dict[Fraction, str]:
+        """Digits outside of numbers and formulas: those of "3x"."""
+        text = self.problem.text
+        known = Covered(sorted([*formula_spans(text), *(number.outer for number in self.problem.numbers)]))
+        found = (match for match in _DIGITS.finditer(text) if match.start() not in known and len(match[0]) <= LONGEST)
+        return {Fraction(match[0]): match[0] for match in found}
+
+    def reads(self, value: Fraction) -> bool:
+        """Whether a value stands anywhere here."""
+        return value in self._values or value in self.coefficients or value in self._numbers
+
+    @cached_property
+    def _numbers(self) -> set[Fraction]:
+        return {abs(number.value) for number in self.problem.numbers}
+
+    @cached_property
+    def _listed(self) -> dict[int, int]:
+        """Where names, labels or numbers stand in a row -> how many."""
+        return {match.start(): len(_JOINT.split(match[0])) for match in _LISTED.finditer(self.problem.text)}
+
+    @cached_property
+    def rows_of_numbers(self) -> set[int]:
+        """How many numbers stand in rows of three or more: the "three tests" of "72, 85 and 91"."""
+        rows = [_JOINT.split(match[0]) for match in _LISTED.finditer(self.problem.text)]
+        return {len(row) for row in rows if len(row) > 2 and all(item[0].isdigit() for item in row)}
+
+    def lists(self, noun: Token, many: Fraction) -> bool:
+        """Whether so many of a thing are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
+        text = self.problem.text
+        return any(
+            self._listed.get(gap.end()) == many
+            for token in self.problem.doc
+            if token.lemma_ == noun.lemma_ and (gap := _GAP.match(text, token.idx + len(token)))
+        )
+
+    @cached_property
+    def _spoken(self) -> list[tuple[int, int, Fraction]]:
+        """Times of day in words, "half past eight", and where they stand."""
+        found = []
+        for match in _PAST.finditer(self.problem.text):
+            word = match["hour"].lower()
+            part = Fraction(1, 2) if match["part"].lower() == "half" else Fraction(1, 4)
+            part = part if match["side"].lower() in ("past", "after") else -part
+            hour = _TWELVE.index(word) + 1 if word in _TWELVE else int(word)
+            found.append((*match.span(), hour + part))
+        return found + [(*match.span(), Fraction(12)) for match in _NOON.finditer(self.problem.text)]
+
+    @cached_property
+    def _clock(self) -> tuple[set[Fraction], set[Fraction]]:
+        """Hours, of twelve, that numbers may tell; and those of them that are not told by am or pm."""
+        numbers = [one for one in self.problem.numbers if one.kind in (Kind.CLOCK, Kind.WHOLE) and not one.sign]
+        spoken = {value % 12 for _, _, value in self._spoken}
+        numbers = [one for one in numbers if one.kind is Kind.CLOCK or 0 < one.value <= 12]
+        told = spoken | {number.value % 12 for number in numbers}
+        return told, spoken | {number.value % 12 for number in numbers if not _tells_half(self.problem.text, number)}
+
+    def _has_time(self, number: Number, others: Said) -> bool:
+        """Whether a time of day stands here in another form: "half past three in the afternoon" for "3:30 pm"."""
+        hours, open_hours = self._clock
+        if number.kind is Kind.CLOCK:
+            tells = _tells_half(others.problem.text, number)
+            return number.value % 12 in (open_hours if tells else hours)
+        clocks = {one.value % 12 for one in self.problem.numbers if one.kind is Kind.CLOCK}
+        if any(start <= number.start < end and value % 12 in clocks for start, end, value in others._spoken):
+            return True
+        return number.kind is Kind.WHOLE and not number.sign and 0 < number.value <= 12 and number.value % 12 in clocks
+
+
+def _tells_half(text: str, number: Number) -> bool:
+    return number.kind is Kind.CLOCK and _HALF_OF_DAY.search(text, number.start, number.end) is not None
+
+
+def _counts_what_is_listed(number: Number, said: Said, others: Said) -> bool:
+    """Whether a number of another text says how many it or this text names: "two pipes, A and B"; or goes back to what
+    was told: "the two", "these three".
+    """
+    if number.kind is not Kind.WHOLE or number.sign or others.amounts.measures(number):
+        return False
+    text = others.problem.text
+    if _THESE.search(text, max(0, number.start - 8), number.start):
+        return True
+    if number.value == 2 and DEFINITE_BEFORE.search(text, max(0, number.start - 8), number.start):
+        return True
+    if any(number.value == row for of in (said, others) for row in of.rows_of_numbers):
+        return True
+    noun = counted_noun(others.problem, number)
+    return noun is not None and any(of.lists(noun, number.value) for of in (said, others))
