@@ -99,6 +99,27 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "exchanged numbers: 3 -> 5, five -> 3",
         ),
         (
+            "Tom gave 5 apples to Ann. Tom had 12 apples. How many are left?",
+            "Ann gave 5 apples to Tom. Tom had 12 apples. How many are left?",
+            "exchanged words: Tom -> Ann, Ann -> Tom",
+        ),
+        (
+            "A field is 8 m by 5 m. What is its area?",
+            "A field is 8 m by 5 m. What is its perimeter?",
+            "changed word: area -> perimeter",
+        ),
+        ("Find x if 3x = 21.", "Find x if 4x = 21.", "changed number: 3 -> 4"),
+        (
+            "A film lasts 2 hours. Which one?",
+            "A film lasts 100 minutes. Which one?",
+            "changed number: 2 -> 100; changed unit: hours -> minutes",
+        ),
+        (
+            "It begins at 9:30 am. When does it end?",
+            "It begins at 9:30 pm. When does it end?",
+            "changed number: 9:30 am -> 9:30 pm",
+        ),
+        (
             "Ida buys 3 lemons and 7 onions. What does she pay?",
             "Seven lemons and three onions are bought by Ida. What does she pay?",
             "exchanged numbers: 3 lemon -> 3 onion, 7 onion -> 7 lemon",
@@ -138,6 +159,28 @@ def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named:
         ("Ida buys 3 lemons and 7 onions. What does she pay?", "Ida buys 7 onions and 3 lemons. What does she pay?"),
         ("Boys to girls are 3:4. How many of 14 are boys?", "Girls to boys are 4:3. How many of 14 are boys?"),
         ("A pen is 3 dollars. A pen is 5 dollars. Which?", "A pen is 5 dollars. A pen is 3 dollars. Which?"),
+        # amounts in other units
+        ("It lasts 1.5 hours. When does it end?", "It lasts 90 minutes. When does it end?"),
+        ("It lasts an hour and a half. When is it over?", "It lasts 1 hour 30 minutes. When is it over?"),
+        ("Ed runs 30 minutes a day. How far in a week?", "Ed runs half an hour a day. How far in 7 days?"),
+        ("A pen costs 25 cents. How much are 8?", "A pen costs $0.25. How much are 8?"),
+        ("A cube has 27 in³. How long is its edge?", "A cube has 27 cubic inches. How long is its edge?"),
+        ("It takes a fortnight. How many weeks are 2?", "It takes two weeks. How many weeks are 2?"),
+        ("A cap is £5. What do 3 cost?", "A cap is 5 pounds. What do 3 cost?"),
+        ("It runs 5 km. How long does it run?", "It runs 5 km. How many hours does it run?"),
+        # numbers in other words
+        ("At 8:30 am it begins. When does it end?", "At half past eight in the morning it begins. When does it end?"),
+        ("It ends at 3:00 pm. When did it begin?", "It ends at 3 p.m. When did it begin?"),
+        ("Two dice are rolled. What is the sum?", "A pair of dice is rolled. What is the sum?"),
+        ("Two pipes A and B fill a tub. How long does it take?", "Pipes A and B fill a tub. How long does it take?"),
+        ("Ann has 4 cats and Tom has 4 dogs. How many?", "Ann has 4 cats and Tom the same number of dogs. How many?"),
+        ("A bag has 5 red pens and 3 blue pens. Which?", "A bag has 8 pens, 5 red pens and 3 blue pens. Which?"),
+        ("Find x if 3x = 21.", "Find x if three times x is 21."),
+        ("A class has 20 students. 5 students sing. Who?", "A class has 20 pupils. 5 students sing. Who?"),
+        # on either side of "and"
+        ("Tom and Ann have 5 cats. What are they called?", "Ann and Tom have 5 cats. What are they called?"),
+        ("Tom has 5 cats. Ann has 5 cats. Who has more?", "Tom has 5 cats. Ann also has 5 cats. Who has more?"),
+        ("What is x if x + 1 = 3?", "Give the number that is 3 when 1 is added to it."),
     ],
 )
 def test_what_is_written_otherwise_is_not_lost(original: str, paraphrase: str, explain: Explain) -> None:
@@ -197,6 +240,45 @@ def test_other_languages_are_compared_by_digits(explainer: Explainer) -> None:
         "not in English: only numbers and their units are compared",
         *["not in English: only numbers in digits are compared"] * 2,
     ]
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "otherwise"),
+    [
+        ("What is $\\frac{3}{4}$ of 84?", "Find three quarters of 84.", False),
+        ("Compute $\\frac{3}{5} \\times 20$.", "What is $\\frac35 \\cdot 20$?", False),
+        ("Find $x$ if $0.5x = 4$.", "Find $x$ if $\\frac{1}{2}x = 4$.", False),
+        ("Find $x$ if $2x + 5 = 17$.", "Find $x$ if $2x + 5 = 19$.", True),
+        (
+            "Ed is 9 years old. How old is Al, 2 years older?",
+            "Ed is 9. Al is two years older. What is Al's age?",
+            False,
+        ),
+        (
+            "Samantha has 5 pens. Samantha has 2 cups. How many?",
+            "Sam has 5 pens. Samantha has 2 cups. How many?",
+            False,
+        ),
+        ("Kim had $50 and spent $18. How much is left?", "Kim had $50 and spent $18.", True),
+    ],
+)
+def test_what_is_certain(original: str, paraphrase: str, otherwise: bool, explainer: Explainer) -> None:
+    (found,) = explainer.explain([(original, paraphrase)])
+    assert any(one.asks_otherwise for one in found.differences) is otherwise, readable(found.differences)
+
+
+@pytest.mark.parametrize(
+    ("original", "paraphrase", "named"),
+    [
+        ("小明有15个苹果，吃了3个，还剩几个？", "小明原有十五个苹果，吃掉了三个，剩下几个？", ""),
+        ("一根绳子长2米，剪去50厘米，还剩多少？", "把200厘米的绳子剪掉0.5米，剩下多少？", ""),
+        ("原价200元，打八折，售价多少？", "原价200元，按80%出售，售价多少？", ""),
+        ("长12厘米，面积多少？", "长12米，面积多少？", "changed unit: 厘米 -> 米"),
+        ("行60千米，要多久？", "行80千米，要多久？", "lost number: 60; new number: 80"),
+    ],
+)
+def test_chinese_is_compared_by_values_and_units(original: str, paraphrase: str, named: str, explain: Explain) -> None:
+    assert explain(original, paraphrase) == named
 
 
 def test_a_text_too_long_to_parse_is_compared_by_digits(explainer: Explainer) -> None:

@@ -92,6 +92,7 @@ def test_amounts_of_two_units_are_one_number() -> None:
         ("from 1990 to 1995", Kind.DATE, [1990, 1995]),
         ("at 10:30", Kind.CLOCK, [Fraction(21, 2)]),
         ("3:30 pm", Kind.CLOCK, [Fraction(31, 2)]),
+        ("at 3:30 p.m.", Kind.CLOCK, [Fraction(31, 2)]),
         ("8 : 00 a . m .", Kind.CLOCK, [8]),
         ("in 2000 boxes", Kind.WHOLE, [2000]),
         ("he may 5 times", Kind.WHOLE, [5]),

@@ -94,22 +94,20 @@ def _amounts(problem: Problem) -> Iterator[Amount]:
 def _simple(problem: Problem) -> Iterator[Amount]:
     """Amounts in one unit, in their order."""
     text, ends, starts = problem.text, {}, {}
-    for number in problem.numbers:
-        ends[number.end], starts[number.start] = number, number
+    for one in problem.numbers:
+        ends[one.end], starts[one.start] = one, one
     for unit in problem.units:
         if unit.number is None and (unit.plural or unit.form is not Form.WORD):
             continue  # "how many hours", "in km"
-        number, start, end = unit.number, unit.start, unit.end
-        if number is None and (part := _part_before(text, unit, ends)):
-            number = part
-        value = Fraction(1) if number is None else number.value
-        numbers = () if number is None else (number,)
-        start = start if number is None else min(start, number.start)
+        number = unit.number or _part_before(text, unit, ends)
+        value, numbers, start, end = Fraction(1), list[Number](), unit.start, unit.end
+        if number is not None:
+            value, numbers, start = number.value, [number], min(start, number.start)
         more = _AND_A.match(text, end)
         half = starts.get(more.end()) if more else None
         if half is not None and half.spelled and half.kind is Kind.FRACTION and half.value < 1:
-            value, numbers, end = value + half.value, (*numbers, half), half.end
-        yield Amount(start, end, numbers, (unit,), same_size(value, unit.name))
+            value, numbers, end = value + half.value, [*numbers, half], half.end
+        yield Amount(start, end, tuple(numbers), (unit,), same_size(value, unit.name))
 
 
 def _part_before(text: str, unit: Unit, ends: dict[int, Number]) -> Number | None:

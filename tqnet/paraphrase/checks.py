@@ -1,4 +1,4 @@
-"""Pairs whose numbers, units or names do not agree, whatever a model makes of them."""
+"""Pairs that certainly ask otherwise, by numbers, units, names and words, whatever a model makes of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 
 def asks_otherwise(pairs: Sequence[ParaphrasePair]) -> BoolArray:
-    """bool ``[pairs]``, where a number or a unit was lost, is new or changed, or a name is another one in places.
+    """bool ``[pairs]``, where a number or a unit was lost, is new or changed, a name is another one in places, words
+    changed places, or nothing is asked (:attr:`tqnet.paraphrase.Difference.asks_otherwise`).
 
     Raises:
         OSError: There is no spaCy model of English.

@@ -21,15 +21,15 @@ from tqnet.text.numbers import LONGEST, Kind, Number, find_numbers
 from tqnet.text.spans import formula_spans
 
 _WORTH = {
-    0: r"no|none|nothing|nobody|neither|without",
-    2: r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|either|neither|one\b[^.?!]*\b(?:an)?other",
-    3: r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
-    4: r"quadrupl(?:es?|ed|ing)|fourfold",
-    12: r"dozens?",
+    Fraction(0): r"no|none|nothing|nobody|neither|without",
+    Fraction(2): r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|either|neither|one\b[^.?!]*\b(?:an)?other",
+    Fraction(3): r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
+    Fraction(4): r"quadrupl(?:es?|ed|ing)|fourfold",
+    Fraction(12): r"dozens?",
     Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)",
     Fraction(1, 4): r"quarters?",
 }
-_IN_WORDS = {Fraction(value): re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
+_IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 #: Parts are numbers only before "of"; "a third" may be one elsewhere too.
 _PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)

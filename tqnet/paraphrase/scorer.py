@@ -47,7 +47,8 @@ class ParaphraseScore:
 
     @property
     def checked(self) -> float:
-        """The score, or -1 where a number or a unit was found not to be the same, or a name not the same throughout.
+        """The score, or -1 where a number or a unit was found not to be the same, a name not the same throughout, words
+        in each other's places, or no question.
 
         NOTE: beyond the paper, whose score is the cosine. An encoder hardly sees one digit among fifty words.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tqnet.augment.paraphrase.units import REPLACEABLE, abbreviation, find_units, in_words, similar_units
+from tqnet.augment.paraphrase.units import REPLACEABLE, abbreviation, find_units, in_words, similar_units, size
 from tqnet.text.numbers import find_numbers
 
 
@@ -26,6 +26,7 @@ def seen(text: str) -> list[tuple[str, str]]:
         ("$9 per hour", [("$", "dollar"), ("hour", "hour")]),
         ("five dollars and ten cents", [("five dollars and ten cents", "dollar")]),
         ("6 in x 3 in. but 4 in the box", [("in", "inch"), ("in", "inch")]),
+        ("27 in³", [("in³", "cubic inch")]),
         ("240 m ahead, 10 lbs, 3 min", [("m", "metre"), ("lbs", "pound"), ("min", "minute")]),
         ("how many hours each day", [("hours", "hour"), ("day", "day")]),
         ("the second row, 5 feet per second", [("feet per second", "foot per second")]),
@@ -42,6 +43,14 @@ def test_units(text: str, units: list[tuple[str, str]]) -> None:
 def test_a_unit_knows_its_number() -> None:
     units = find_units(text := "walks 2 km in half an hour", find_numbers(text))
     assert [unit.number and str(unit.number.value) for unit in units] == ["2", None]
+
+
+def test_sizes() -> None:
+    assert size("kilometre") == ("[length]", 1000)
+    assert size("cent") == ("dollar", 0.01)
+    assert size("week")[1] == 7 * size("day")[1]
+    assert size("square metre")[1] == pytest.approx(10_000 * size("square centimetre")[1])
+    assert size("kilometre per hour")[0] == size("metre per second")[0]
 
 
 def test_names() -> None:
