@@ -22,8 +22,8 @@ def add(subparsers: Subparsers) -> None:
         "score",
         help="tell whether a rewritten question still asks the same",
         description="The cosine of two questions' vectors, and what was lost or changed: numbers, units, entities, "
-        "formulas, sentences, the question itself. Valid is a pair with a score above the threshold and the same "
-        "numbers, units and names.",
+        "words, formulas, sentences, the question itself. Valid is a pair with a score above the threshold and the same "
+        "numbers, units and names, whose words have not changed places, and that asks something.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="the original and its paraphrase")
     parser.add_argument(
@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     if out is None:
         print(_table(pairs, scores, args.threshold))
     valid = sum(found.checked > args.threshold for found in scores)
-    same = ", the same numbers, units and names" if scorer.explainer else ""
+    same = ", nothing that changes what is asked" if scorer.explainer else ""
     where = f": {out}" if out is not None else ""
     print(f"{len(pairs):,} pairs, {valid:,} valid (score above {args.threshold:g}{same}){where}")
     return 0
@@ -112,7 +112,7 @@ def _verdict(found: ParaphraseScore, threshold: float) -> str:
     if found.score <= threshold:
         said = f"invalid, not above {threshold:g}"
     elif found.checked <= threshold:
-        said = "invalid, other numbers, units or names"
+        said = "invalid by what was lost or changed"
     else:
         said = f"valid, above {threshold:g}"
     looked = (
