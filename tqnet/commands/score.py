@@ -22,8 +22,8 @@ def add(subparsers: Subparsers) -> None:
         "score",
         help="tell whether a rewritten question still asks the same",
         description="The cosine of two questions' vectors, and what was lost or changed: numbers, units, entities, "
-        "words, formulas, sentences, the question itself. Valid is a pair with a score above the threshold and the same "
-        "numbers, units and names, whose words have not changed places, and that asks something.",
+        "words, formulas, sentences, the question itself. Valid is a pair with a score above the threshold and the "
+        "same numbers, units and names, whose words have not changed places, and that asks something.",
     )
     parser.add_argument("texts", nargs="*", metavar="TEXT", help="the original and its paraphrase")
     parser.add_argument(
