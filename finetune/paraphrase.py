@@ -105,7 +105,7 @@ def main(config: ParaphraseConfig) -> Path:
     evaluate = ValidationSeparation.of(model, config.data.valid_pairs, config.run.precision)
     labels = PseudoLabels(model, config.pseudo_threshold) if config.pseudo else None
 
-    problems = parse(bank, config.parser)
+    problems = parse(bank, config.parser, accelerator.is_local_main_process)
     draws = Draws(problems, operators_of(config, bank, problems, model, accelerator), config.run.seed)
     if left := len(problems) - len(draws):
         reason, _ = draws.reasons.most_common(1)[0]

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 import spacy
 from spacy.tokens import Doc
+from tqdm import tqdm
 
 from tqnet.augment.paraphrase.entities import Entity, find_entities
 from tqnet.augment.paraphrase.sentences import asked_question, sentences
@@ -110,10 +111,10 @@ class Parser:
         """One text, parsed."""
         return self.parse([text])[0]
 
-    def parse(self, texts: Sequence[str]) -> list[Problem]:
+    def parse(self, texts: Sequence[str], shows_progress: bool = False) -> list[Problem]:
         """Problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
         found = {text: self._kept[text] for text in texts if text in self._kept}
-        found |= self._parsed([text for text in dict.fromkeys(texts) if text not in found])
+        found |= self._parsed([text for text in dict.fromkeys(texts) if text not in found], shows_progress)
         for text, problem in found.items():
             self._kept[text] = problem
             self._kept.move_to_end(text)
@@ -121,11 +122,12 @@ class Parser:
             self._kept.popitem(last=False)
         return [found[text] for text in texts]
 
-    def _parsed(self, texts: Sequence[str]) -> dict[str, Problem]:
+    def _parsed(self, texts: Sequence[str], shows_progress: bool) -> dict[str, Problem]:
         problems = {text: Problem(text, None) for text in texts if len(text) > LONGEST}
         if problems:
             log.warning("%d of %d texts are left out: %s", len(problems), len(texts), TOO_LONG)
-        for doc in self._nlp.pipe(text for text in texts if text not in problems):
+        docs = self._nlp.pipe(text for text in texts if text not in problems)
+        for doc in tqdm(docs, "parse", len(texts) - len(problems), unit=" questions", disable=not shows_progress):
             doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
             problems[doc.text] = Problem(doc.text, doc)
         return problems

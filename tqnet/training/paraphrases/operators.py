@@ -39,18 +39,17 @@ from tqnet.training.provenance import Provenance
 log = logging.getLogger(__name__)
 
 
-def parse(bank: QuestionBank, parser: str | None) -> list[Problem]:
+def parse(bank: QuestionBank, parser: str | None, shows_progress: bool) -> list[Problem]:
     """The stems as the operators see them.
 
     Raises:
         ConfigError: There is no such model of spaCy.
     """
-    log.info("parsing %d questions", len(bank))
     try:
         of_english = Parser(parser or DEFAULT_MODEL, size=len(bank))
     except OSError as error:
         raise ConfigError(f"parser: {parser or DEFAULT_MODEL}: {error}") from error
-    return of_english.parse(bank.column("stem"))
+    return of_english.parse(bank.column("stem"), shows_progress)
 
 
 def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str], stems: Sequence[str]) -> dict[str, Rewrite]:
