@@ -95,10 +95,14 @@ def test_answers_and_equations() -> None:
     assert depth_table({"mine": scores}, problems).rows[1] == ("1", "2", "0.500", "0.500")
     assert language_table({"mine": scores}, problems).rows[0] == ("en", "2", "0.500", "0.000")
     none = SolverScores(*(np.zeros(4, dtype=bool) for _ in range(3)), np.arange(4))
-    shown = example_table(problems, {"a": [Solution(())] * 4, "b": solutions}, {"a": none, "b": scores})
+    shown = example_table(
+        problems, {"a": [Solution(())] * 4, "b": solutions}, {"a": none, "b": scores}, shows_text=True
+    )
     assert [row[1:] for row in shown.rows] == [("n1 - n2", "–", "n1 - n3"), ("n1 - (n2 + n4)", "–", "n1 - n2 - n4")]
     assert shown.notes == ("b alone: 2.",)
-    assert not example_table(problems, {"b": solutions}, {"b": scores}).rows
+    written = example_table(problems, {"a": [Solution(())] * 4, "b": solutions}, {"a": none, "b": scores}, False)
+    assert [row[0] for row in written.rows] == [one.question.id for one in problems[:2]]
+    assert not example_table(problems, {"b": solutions}, {"b": scores}, shows_text=True).rows
 
 
 def test_problems_of_one_group_are_drawn_together() -> None:

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from tqnet.evaluation.solver import SolverScores, ToldProblem
     from tqnet.evaluation.solver_representations import Analysis, Representations
     from tqnet.evaluation.table import Table
-    from tqnet.modeling.solver import Solution
     from tqnet.questions import QuestionBank
 
 #: Problems that a map shows at most.
@@ -45,6 +44,7 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.solver import judged, told_problems
     from tqnet.evaluation.solver_representations import analysed, draw_layer_pairs, representations
+    from tqnet.evaluation.solver_tables import example_table
     from tqnet.evaluation.sources import source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.libraries import precision, quiet
@@ -73,7 +73,8 @@ def run(args: argparse.Namespace) -> int:
     pairs = draw_layer_pairs(told)
     analyses = {name: analysed(own, told, scores[name].equations, pairs) for name, own in found.items()}
 
-    tables = _tables(told, doubles[[one.place for one in told]], faults, solutions, scores, analyses)
+    tables = _tables(told, doubles[[one.place for one in told]], faults, scores, analyses)
+    by_text, by_id = (example_table(told, solutions, scores, shows_text) for shows_text in (True, False))
     digests = {name: source_digest(folder) for name, folder in stages.items()}
     facts = {
         "command": command(args),
@@ -83,10 +84,12 @@ def run(args: argparse.Namespace) -> int:
     }
     numbers = {name: own.to_dict() | analyses[name].to_dict() for name, own in scores.items()}
     counts = {"problems": len(told), "left_out": len(faults)}
-    markdown = "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
+    written = [table for table in (*tables, by_id) if table.rows]
+    markdown = "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in written) + "\n"
     write_results(out, facts, {**counts, "solver": numbers}, markdown)
     pictures = _draw(out, told, found, analyses, args.seed)
-    print("\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables))
+    shown = [table for table in (*tables, by_text) if table.rows]
+    print("\n\n".join(f"{table.title}\n\n{table.text()}" for table in shown))
     print("\n".join(f"picture: {file}" for file in pictures))
     return 0
 
@@ -113,12 +116,11 @@ def _tables(
     told: Sequence[ToldProblem],
     doubles: BoolArray,
     faults: Mapping[int, str],
-    solutions: Mapping[str, Sequence[Solution]],
     scores: Mapping[str, SolverScores],
     analyses: Mapping[str, Analysis],
 ) -> list[Table]:
     from tqnet.evaluation.solver import depth_table, language_table, size_table, solver_table
-    from tqnet.evaluation.solver_tables import distance_table, example_table, prototype_table
+    from tqnet.evaluation.solver_tables import distance_table, prototype_table
 
     notes = []
     if faults:
@@ -129,8 +131,7 @@ def _tables(
     tables = [solver_table(scores, doubles, notes), size_table(scores, told), depth_table(scores, told)]
     if len({one.question.language for one in told}) > 1:
         tables.append(language_table(scores, told))
-    tables += [prototype_table(analyses, told), distance_table(analyses), example_table(told, solutions, scores)]
-    return [table for table in tables if table.rows]
+    return [*tables, prototype_table(analyses, told), distance_table(analyses)]
 
 
 def _draw(

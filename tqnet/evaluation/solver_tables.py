@@ -59,9 +59,16 @@ def distance_table(analyses: Mapping[str, Analysis]) -> Table:
 
 
 def example_table(
-    told: Sequence[ToldProblem], solutions: Mapping[str, Sequence[Solution]], scores: Mapping[str, SolverScores]
+    told: Sequence[ToldProblem],
+    solutions: Mapping[str, Sequence[Solution]],
+    scores: Mapping[str, SolverScores],
+    shows_text: bool,
 ) -> Table:
-    """The first problems that the last solver solves and the first does not, or the other way round (Table 7)."""
+    """The first problems that the last solver solves and the first does not, or the other way round (Table 7).
+
+    Args:
+        shows_text: Else problems are named by their ids: a bank's texts may not be ours to pass on.
+    """
     first, last = (list(scores)[at] for at in (0, -1))
     title = f"Problems that {last} solves and {first} does not, and the other way round"
     header = ("problem", "true", first, last)
@@ -73,7 +80,7 @@ def example_table(
         rows += [(row, f"{more} alone: {len(apart):,}") for row in apart[:_EXAMPLES].tolist()]
     cells = tuple(
         (
-            _shortened(told[row].question.content),
+            _shortened(told[row].question.content) if shows_text else told[row].question.id,
             infix(told[row].problem.equation),
             *(_equation(solutions[name][row]) for name in (first, last)),
         )
