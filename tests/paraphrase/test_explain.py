@@ -169,6 +169,8 @@ def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named:
         ("A cap is £5. What do 3 cost?", "A cap is 5 pounds. What do 3 cost?"),
         ("It runs 5 km. How long does it run?", "It runs 5 km. How many hours does it run?"),
         # numbers in other words
+        ("Ann eats \u00bd of it. How much is left?", "Ann eats 1/2 of it. How much is left?"),
+        ("Ann has 2\u00bd cups. How many pints are 3?", "Ann has 2.5 cups. How many pints are 3?"),
         ("At 8:30 am it begins. When does it end?", "At half past eight in the morning it begins. When does it end?"),
         ("It ends at 3:00 pm. When did it begin?", "It ends at 3 p.m. When did it begin?"),
         ("Two dice are rolled. What is the sum?", "A pair of dice is rolled. What is the sum?"),

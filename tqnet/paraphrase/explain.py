@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +21,8 @@ from tqnet.paraphrase.units import unit_differences
 
 #: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
 _KEPT = 2000
+
+_FRACTION_SIGN = re.compile(r"(?P<whole>\d)?(?P<sign>[\u00bc-\u00be\u2150-\u215e])")
 
 _FOREIGN = "not in English: only numbers in digits are compared"
 _CHINESE = "not in English: only numbers and their units are compared"
@@ -48,6 +52,7 @@ class Explainer:
 
     def explain(self, pairs: Sequence[tuple[str, str]]) -> list[Explanation]:
         """Of each (original, paraphrase)."""
+        pairs = [(_written_out(original), _written_out(paraphrase)) for original, paraphrase in pairs]
         notes = [_note(pair) for pair in pairs]
         compared = [pair for pair, note in zip(pairs, notes, strict=True) if not note and pair[0] != pair[1]]
         texts = list(dict.fromkeys(text for pair in compared for text in pair))
@@ -86,3 +91,14 @@ def _note(pair: tuple[str, str]) -> str:
     if all(map(is_english, pair)):
         return _LONG if max(map(len, pair)) > LONGEST else ""
     return _CHINESE if all(map(is_chinese, pair)) else _FOREIGN
+
+
+def _written_out(text: str) -> str:
+    """The sign of a fraction in digits, "2½" as "2 1/2", as numbers are read."""
+    return _FRACTION_SIGN.sub(
+        lambda match: (
+            (f"{match['whole']} " if match["whole"] else "")
+            + unicodedata.normalize("NFKC", match["sign"]).replace("\u2044", "/")
+        ),
+        text,
+    )
