@@ -283,6 +283,11 @@ def test_chinese_is_compared_by_values_and_units(original: str, paraphrase: str,
     assert explain(original, paraphrase) == named
 
 
+def test_a_long_row_of_numbers_is_read_at_once(explain: Explain) -> None:
+    row = ",".join("372" * 20)
+    assert explain(f"Find the mean of {row} in 5 steps.", f"Find the mean of {row} in 6 steps.").startswith("changed")
+
+
 def test_a_text_too_long_to_parse_is_compared_by_digits(explainer: Explainer) -> None:
     (found,) = explainer.explain([("a 5 " * 20_000, "a 5 " * 19_999)])
     assert readable(found.differences) == "lost number: 5 (1 of 20000 mentions)"

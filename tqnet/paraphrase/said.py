@@ -33,7 +33,8 @@ _IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, wo
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 #: Parts are numbers only before "of"; "a third" may be one elsewhere too.
 _PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
-_ITEM = r"(?:[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:[.,]\d+)*)"
+#: Taken whole or not at all: "3,7,2,9" has many readings as items and commas, and trying them all takes for ever.
+_ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:[.,]\d+)*)"
 #: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
 _LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
 _THESE = re.compile(r"\b(?:these|those)\s+$", re.IGNORECASE)
