@@ -124,6 +124,11 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "Seven lemons and three onions are bought by Ida. What does she pay?",
             "exchanged numbers: 3 lemon -> 3 onion, 7 onion -> 7 lemon",
         ),
+        # words by which the original tells a number too, in another place
+        ("These 5 books cost $20. What is one?", "These 7 books cost $20. What is one?", "changed number: 5 -> 7"),
+        ("Tom and Ann have 2 cats. Are both dry?", "Tom and Ann have cats. Are both dry?", "lost number: 2"),
+        ("Ann has 0 pens and no cups. Why?", "Ann has pens and no cups. Why?", "lost number: 0"),
+        ("Ed ate 1/2 of a halved pie. How much?", "Ed ate some of a halved pie. How much?", "lost number: 1/2"),
     ],
 )
 def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named: str, explain: Explain) -> None:
@@ -179,6 +184,17 @@ def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named:
         ("A bag has 5 red pens and 3 blue pens. Which?", "A bag has 8 pens, 5 red pens and 3 blue pens. Which?"),
         ("Find x if 3x = 21.", "Find x if three times x is 21."),
         ("A class has 20 students. 5 students sing. Who?", "A class has 20 pupils. 5 students sing. Who?"),
+        ("Two trains meet. Both run. Where?", "A pair of trains meet. Both run. Where?"),
+        ("Two numbers add up to 10. What are both numbers?", "What are both numbers that add up to 10?"),
+        ("Find the mean of 72, 85 and 91.", "The points are 72, 85 and 91. What is the mean of these three?"),
+        (
+            "Points of 72,85,91 and 60 are given. What is the mean?",
+            "Four points are 72,85,91 and 60. What is the mean?",
+        ),
+        (
+            "Sums of 1,200, 85 and 60 are paid. What is the mean?",
+            "Three sums, 1,200, 85 and 60, are paid. What is the mean?",
+        ),
         # on either side of "and"
         ("Tom and Ann have 5 cats. What are they called?", "Ann and Tom have 5 cats. What are they called?"),
         ("Tom has 5 cats. Ann has 5 cats. Who has more?", "Tom has 5 cats. Ann also has 5 cats. Who has more?"),
@@ -275,6 +291,15 @@ def test_what_is_certain(original: str, paraphrase: str, otherwise: bool, explai
         ("小明有15个苹果，吃了3个，还剩几个？", "小明原有十五个苹果，吃掉了三个，剩下几个？", ""),
         ("一根绳子长2米，剪去50厘米，还剩多少？", "把200厘米的绳子剪掉0.5米，剩下多少？", ""),
         ("原价200元，打八折，售价多少？", "原价200元，按80%出售，售价多少？", ""),
+        ("原价200元，打八五折，售价多少？", "原价200元，优惠15%，售价多少？", ""),
+        ("原价200元，打八折，售价多少？", "原价200元，打六折，售价多少？", "lost number: 八折; new number: 六折"),
+        ("一段路长1千米，多少米？", "一段路长1000米，多少米？", ""),
+        ("一段路长1千米，多少米？", "一段路长1米，多少米？", "changed unit: 千米 -> 米"),
+        ("走了一小时，多远？", "走了60分钟，多远？", ""),
+        ("走了2小时30分钟，多远？", "走了150分钟，多远？", ""),
+        ("走了2小时30分钟，多远？", "走了2个半小时，多远？", ""),
+        ("走了2小时30分钟，多远？", "走了160分钟，多远？", "lost numbers: 2, 30; new number: 160"),
+        ("走了半小时，多远？", "走了40分钟，多远？", "lost number: 半; new number: 40"),
         ("长12厘米，面积多少？", "长12米，面积多少？", "changed unit: 厘米 -> 米"),
         ("行60千米，要多久？", "行80千米，要多久？", "lost number: 60; new number: 80"),
     ],

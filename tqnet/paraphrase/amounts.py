@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
-from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units import Form, Unit, size
 from tqnet.text.numbers import Kind, Number
 
@@ -26,6 +26,17 @@ _EXACT = 9
 
 #: What is measured, and how much of it there is.
 Size = tuple[str, float]
+
+
+class Measured(Protocol):
+    """A text whose numbers and units are found: a Problem, or a text in another language."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def numbers(self) -> Sequence[Number]: ...
+    @property
+    def units(self) -> Sequence[Unit]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +58,12 @@ class Amount:
 class Amounts:
     """Those of a text, each also as the part of a longer one: "1 hour 20 minutes" has three."""
 
-    def __init__(self, problem: Problem):
+    def __init__(self, measured: Measured):
         self._sizes: Counter[Size] = Counter()
         self._of_numbers: dict[Number, list[Size]] = {}
         self._of_units: dict[Unit, list[Size]] = {}
-        self._sizes.update(same_size(1, match[0].lower()) for match in _PERIOD.finditer(problem.text))
-        for amount in _amounts(problem):
+        self._sizes.update(same_size(1, match[0].lower()) for match in _PERIOD.finditer(measured.text))
+        for amount in _amounts(measured):
             self._sizes[amount.size] += 1
             for number in amount.numbers:
                 self._of_numbers.setdefault(number, []).append(amount.size)
@@ -79,11 +90,11 @@ def same_size(value: Fraction | float, name: str) -> Size:
     return dimension, float(f"{float(value) * one:.{_EXACT}g}")
 
 
-def _amounts(problem: Problem) -> Iterator[Amount]:
+def _amounts(measured: Measured) -> Iterator[Amount]:
     last: Amount | None = None
-    for amount in _simple(problem):
+    for amount in _simple(measured):
         yield amount
-        if last is not None and _goes_on(problem.text, last, amount):
+        if last is not None and _goes_on(measured.text, last, amount):
             total = float(f"{last.size[1] + amount.size[1]:.{_EXACT}g}")
             numbers, units = last.numbers + amount.numbers, last.units + amount.units
             amount = Amount(last.start, amount.end, numbers, units, (amount.size[0], total))
@@ -91,12 +102,12 @@ def _amounts(problem: Problem) -> Iterator[Amount]:
         last = amount
 
 
-def _simple(problem: Problem) -> Iterator[Amount]:
+def _simple(measured: Measured) -> Iterator[Amount]:
     """Amounts in one unit, in their order."""
-    text, ends, starts = problem.text, {}, {}
-    for one in problem.numbers:
+    text, ends, starts = measured.text, {}, {}
+    for one in measured.numbers:
         ends[one.end], starts[one.start] = one, one
-    for unit in problem.units:
+    for unit in measured.units:
         if unit.number is None and (unit.plural or unit.form is not Form.WORD):
             continue  # "how many hours", "in km"
         number = unit.number or _part_before(text, unit, ends)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from tqnet.paraphrase.amounts import Size, same_size
+from tqnet.augment.paraphrase.units import Form, Unit, size
+from tqnet.paraphrase.amounts import Amounts
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.text.numbers import Number, find_numbers
+from tqnet.paraphrase.numbers import by_value, value_of, written
+from tqnet.text.numbers import Kind, Number, find_numbers
 
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")
 #: Digits and marks of full width as those of ASCII.
@@ -22,7 +23,7 @@ _UNITS = {
     "millimetre": "毫米 mm",
     "kilogram": "千克 公斤 kg",
     "gram": "克 g",
-    "tonne": "吨",
+    "metric ton": "吨",
     "litre": "升 L",
     "millilitre": "毫升 mL ml",
     "hour": "小时 h",
@@ -32,12 +33,18 @@ _UNITS = {
     "week": "周 星期",
     "year": "年",
 }
-_NAMES = {written: name for name, ways in _UNITS.items() for written in ways.split()}
-_UNIT = re.compile(
+_NAMES = {way: name for name, ways in _UNITS.items() for way in ways.split()}
+_UNIT = (
     r"\s*个?(?P<power>平方|立方)?"
     rf"(?P<unit>{'|'.join(sorted(_NAMES, key=len, reverse=True))})(?P<raised>[²³]?)(?![a-zA-Z/级])"
 )
+_BEHIND = re.compile(_UNIT)
 _POWERS = {"平方": "square ", "²": "square ", "立方": "cubic ", "³": "cubic "}
+#: 一米, where 一 may be an article, so that it is no number.
+_ONE = re.compile(rf"(?<![第零一二三四五六七八九十百千万])一(?={_UNIT})")
+#: 半小时, 一个半小时; and behind other numbers, 2个半小时.
+_HALF = re.compile(rf"(?P<one>一个)?半(?={_UNIT})")
+_AND_A_HALF = re.compile(rf"\s*个半(?={_UNIT})")
 #: 八折 and 8.5折 are shares of a price.
 _SHARE = re.compile(r"([一二两三四五六七八九]{1,2}|\d(?:\.\d)?)\s*折")
 _DIGIT = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
@@ -58,65 +65,91 @@ def chinese_differences(original: str, paraphrase: str) -> list[Difference]:
     before, after = _Text(original), _Text(paraphrase)
     refers = len(_REFERS.findall(paraphrase)) > len(_REFERS.findall(original))
     found = []
-    for value, own in before.numbers.items():
-        left = len(after.numbers.get(value, ()))
+    for value, own in before.values.items():
+        left = len(after.values.get(value, ()))
         if left < len(own) and not (left and refers) and not after.has(own[left], before):
             mentions = (len(own), left) if left else None
-            found.append(Difference(Part.NUMBER, Change.LOST, before.written(own[left]), mentions=mentions))
-    for value, own in after.numbers.items():
-        if value not in before.numbers and not before.has(own[0], after):
-            found.append(Difference(Part.NUMBER, Change.NEW, after=after.written(own[0])))
+            found.append(Difference(Part.NUMBER, Change.LOST, written(before, own[left]), mentions=mentions))
+    for value, own in after.values.items():
+        if value not in before.values and not before.has(own[0], after):
+            found.append(Difference(Part.NUMBER, Change.NEW, after=written(after, own[0])))
     return [*found, *_other_units(before, after)]
 
 
 class _Text:
+    """A question with its numbers and units."""
+
     def __init__(self, text: str):
         self.text = text.translate(_NARROW)
-        self.numbers: dict[Fraction, list[Number]] = defaultdict(list)
-        self.units: dict[Number, tuple[str, str]] = {}
-        self.sizes: set[Size] = set()
-        shares = [(match.span(), _share(match[1])) for match in _SHARE.finditer(self.text)]
-        self.shares = {value for _, value in shares}
-        for number in find_numbers(self.text):
-            value = _value(number)
-            if value == 1 or any(start <= number.start < end for (start, end), _ in shares):
-                continue
-            self.numbers[value].append(number)
-            if unit := _UNIT.match(self.text, number.end):
-                name = _POWERS.get(unit["power"] or unit["raised"], "") + _NAMES[unit["unit"]]
-                self.units[number] = name, unit[0].strip()
-                self.sizes.add(same_size(value, name))
-
-    def written(self, number: Number) -> str:
-        return self.text[slice(*number.outer)].strip()
+        self.numbers = list(_numbers(self.text))
+        self.units = [*_units(self.text, self.numbers)]
+        self.amounts = Amounts(self)
+        self.values = by_value(self)
+        self.values.pop(Fraction(1), None)
 
     def has(self, number: Number, other: _Text) -> bool:
-        """Whether a number of another text is one of this in another unit, or a share of a price."""
-        value = _value(number)
-        unit = other.units.get(number)
-        return value in self.shares or (unit is not None and same_size(value, unit[0]) in self.sizes)
+        """Whether a number of another text stands here in another unit, or as what is taken off: 八折 is -20%."""
+        rest = 1 - value_of(number)
+        shares = (one for one in self.values.get(rest, ()) if self.is_share(one) or other.is_share(number))
+        return self.amounts.has(number, other.amounts) or (0 < rest < 1 and any(shares))
+
+    def is_share(self, number: Number) -> bool:
+        """Whether a number is a share of a price."""
+        return self.text[number.start : number.end].endswith("折")
+
+
+def _numbers(text: str) -> Iterator[Number]:
+    """Those of any text, with shares of a price and halves of units."""
+    own = [Number(*match.span(), _share(match[1]), Kind.DECIMAL) for match in _SHARE.finditer(text)]
+    for match in _HALF.finditer(text):
+        own.append(Number(*match.span(), Fraction(3 if match["one"] else 1, 2), Kind.FRACTION, True))
+    for number in find_numbers(text):
+        if half := _AND_A_HALF.match(text, number.end):
+            own.append(Number(number.start, half.end(), number.value + Fraction(1, 2), Kind.FRACTION, number.spelled))
+        else:
+            own.append(number)
+    end = 0
+    for number in sorted(own, key=lambda one: (one.start, -one.end)):
+        if number.start >= end:
+            yield number
+            end = number.end
+
+
+def _units(text: str, numbers: Sequence[Number]) -> Iterator[Unit]:
+    """The units behind numbers, and behind 一."""
+    places: list[tuple[int, Number | None]] = [(number.end, number) for number in numbers]
+    places += [(match.end(), None) for match in _ONE.finditer(text)]
+    for place, number in sorted(places, key=lambda one: one[0]):
+        if unit := _BEHIND.match(text, place):
+            name = _POWERS.get(unit["power"] or unit["raised"], "") + _NAMES[unit["unit"]]
+            yield Unit(place, unit.end(), name, size(name)[0], Form.WORD, number=number)
 
 
 def _other_units(before: _Text, after: _Text) -> list[Difference]:
     """Units of a number that are others now; of one that stands several times, only where no unit is left."""
     changed: dict[tuple[str, str], Difference] = {}
-    for value in before.numbers.keys() & after.numbers.keys():
-        old, new = _units(before, before.numbers[value]), _units(after, after.numbers[value])
-        if old and new and not old.keys() & new.keys():
-            (one, *_), (other, *_) = old.values(), new.values()
-            changed[one, other] = Difference(Part.UNIT, Change.CHANGED, one, other)
+    old, new = _by_number(before), _by_number(after)
+    for value in old.keys() & new.keys():
+        one, other = old[value], new[value]
+        if {unit.name for unit in one} & {unit.name for unit in other}:
+            continue
+        if not (after.amounts.has(one[0], before.amounts) and before.amounts.has(other[0], after.amounts)):
+            named = _written(before, one[0]), _written(after, other[0])
+            changed[named] = Difference(Part.UNIT, Change.CHANGED, *named)
     return list(changed.values())
 
 
-def _units(text: _Text, numbers: Sequence[Number]) -> Mapping[str, str]:
-    """Name -> as it is written."""
-    return dict(text.units[number] for number in numbers if number in text.units)
+def _written(text: _Text, unit: Unit) -> str:
+    return text.text[unit.start : unit.end].strip()
 
 
-def _value(number: Number) -> Fraction:
-    return number.value / 100 if number.sign == "%" else number.value
+def _by_number(text: _Text) -> dict[Fraction, list[Unit]]:
+    """Value -> the units that stand at it, in their order."""
+    found: dict[Fraction, list[Unit]] = {}
+    for unit in text.units:
+        found.setdefault(unit.number.value if unit.number else Fraction(1), []).append(unit)
+    return found
 
 
-def _share(written: str) -> Fraction:
-    digits = written if written[0].isdigit() else ".".join(str(_DIGIT[character]) for character in written)
-    return Fraction(digits) / 10
+def _share(digits: str) -> Fraction:
+    return Fraction(digits if digits[0].isdigit() else ".".join(str(_DIGIT[one]) for one in digits)) / 10

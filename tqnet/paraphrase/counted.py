@@ -11,6 +11,8 @@ from tqnet.text.numbers import Number
 
 #: Words that go back to something, before a number: "the 20 apples".
 DEFINITE_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
+#: Those of them by which a number counts what was told: "these three".
+THESE_BEFORE = re.compile(r"\b(?:these|those)\s+$", re.IGNORECASE)
 
 
 def counted_noun(problem: Problem, number: Number) -> Token | None:

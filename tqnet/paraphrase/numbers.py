@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.paraphrase.counted import DEFINITE_BEFORE, Things
+from tqnet.paraphrase.amounts import Measured
+from tqnet.paraphrase.counted import DEFINITE_BEFORE, THESE_BEFORE, Things
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.said import Said
 from tqnet.text.numbers import Kind, Number
@@ -56,7 +57,7 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
     pairs = _pairs(lost, things, new, others)
     gone: dict[Fraction, Number] = {}
     for number in lost:
-        if number not in pairs:
+        if number not in pairs and not _counts_what_was_told(number, here):
             gone.setdefault(value_of(number), number)
     found = [
         Difference(Part.NUMBER, Change.CHANGED, written(original, number), written(paraphrase, other))
@@ -67,17 +68,18 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         mentions = counts if counts[1] else None
         found.append(Difference(Part.NUMBER, Change.LOST, written(original, number), mentions=mentions))
     taken = set(pairs.values())
+    fresh = [number for number in new if number not in taken and not _counts_what_was_told(number, there)]
     return [
         *found,
-        *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in new if one not in taken),
+        *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in fresh),
         *_coefficients(here, there),
     ]
 
 
-def by_value(problem: Problem) -> dict[Fraction, list[Number]]:
+def by_value(measured: Measured) -> dict[Fraction, list[Number]]:
     """Value -> the numbers that have it, in their order; 25% is a quarter."""
     found: dict[Fraction, list[Number]] = defaultdict(list)
-    for number in problem.numbers:
+    for number in measured.numbers:
         found[value_of(number)].append(number)
     return dict(found)
 
@@ -87,9 +89,9 @@ def value_of(number: Number) -> Fraction:
     return number.value / 100 if number.sign == "%" else number.value
 
 
-def written(problem: Problem, number: Number) -> str:
+def written(measured: Measured, number: Number) -> str:
     """As a text writes it."""
-    return problem.text[slice(*number.outer)].strip()
+    return measured.text[slice(*number.outer)].strip()
 
 
 def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others: Things) -> dict[Number, Number]:
@@ -114,6 +116,13 @@ def _goes_back(number: Number, first: Number, things: Things) -> bool:
         and DEFINITE_BEFORE.search(things.problem.text, max(0, number.start - 8), number.outer[0]) is not None
         and things.of(first) == things.of(number)
     )
+
+
+def _counts_what_was_told(number: Number, said: Said) -> bool:
+    """Whether a number only says how many things there were: "these three"."""
+    if number.kind is not Kind.WHOLE or number.sign or said.amounts.measures(number):
+        return False
+    return THESE_BEFORE.search(said.problem.text, max(0, number.start - 8), number.start) is not None
 
 
 def _refers_more(original: str, paraphrase: str) -> bool:

@@ -1,12 +1,13 @@
 """Values that a text has without a number: two in "a pair of dice", "doubled" and "pipes A and B".
 
 Nothing of this need be there, so no text loses it; but a number is not lost, and none is new, where the other text says
-so in other words.
+so in other words, more often than the first one does besides the number.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fractions import Fraction
 from functools import cached_property
 
@@ -33,13 +34,12 @@ _IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, wo
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 #: Parts are numbers only before "of"; "a third" may be one elsewhere too.
 _PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
-#: Taken whole or not at all: "3,7,2,9" has many readings as items and commas, and trying them all takes for ever.
-_ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:[.,]\d+)*)"
+#: Taken whole or not at all: a long row has many readings as items and commas, and trying them all takes for ever.
+_ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
+_ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
 #: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
 _LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
-_THESE = re.compile(r"\b(?:these|those)\s+$", re.IGNORECASE)
 _GAP = re.compile(r"\s*[,:(–-]?\s*(?:(?:namely|called|named)\s+)?", re.IGNORECASE)
-_JOINT = re.compile(r"\s*,?\s+(?:and|or|&)\s+|\s*,\s+")
 _TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
 _PAST = re.compile(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE)
@@ -58,23 +58,29 @@ class Said:
         """Whether this text has a number of another one in other words or units."""
         return (
             self.amounts.has(number, others.amounts, as_often=abs(number.value) in self._numbers)
-            or (not number.sign and (abs(number.value) in self._values or abs(number.value) in self.coefficients))
-            or (number.sign == "%" and number.value / 100 in self._values)
+            or self._says(number, others)
             or self._has_time(number, others)
             or _counts_what_is_listed(number, self, others)
         )
 
+    def _says(self, number: Number, others: Said) -> bool:
+        """Whether this text says a value more often than the other one does besides its numbers."""
+        if number.sign == "%":
+            return self._values[number.value / 100] > others._values[number.value / 100]
+        value = abs(number.value)
+        return not number.sign and (self._values[value] > others._values[value] or value in self.coefficients)
+
     @cached_property
-    def _values(self) -> set[Fraction]:
+    def _values(self) -> Counter[Fraction]:
         text = self.problem.text
-        found = {value for value, words in _IN_WORDS.items() if words.search(text)}
+        found = Counter({value: len(words.findall(text)) for value, words in _IN_WORDS.items()})
         written = [digits for span in formula_spans(text) for digits in _DIGITS.findall(text, *span)]
-        found |= {Fraction(digits) for digits in written if len(digits) <= LONGEST}
+        found.update(Fraction(digits) for digits in written if len(digits) <= LONGEST)
         parts = [find_numbers(f"{match[0]} of it") for match in _PART.finditer(text)]
-        found |= {part.value for numbers in parts for part in numbers if part.kind is Kind.FRACTION}
-        return found | {
-            value for match in LATEX_FRACTION.finditer(text) if (value := latex_fraction(match)) is not None
-        }
+        found.update(part.value for numbers in parts for part in numbers if part.kind is Kind.FRACTION)
+        fractions = (latex_fraction(match) for match in LATEX_FRACTION.finditer(text))
+        found.update(value for value in fractions if value is not None)
+        return found
 
     @cached_property
     def coefficients(self) -> dict[Fraction, str]:
@@ -86,31 +92,38 @@ class Said:
 
     def reads(self, value: Fraction) -> bool:
         """Whether a value stands anywhere here."""
-        return value in self._values or value in self.coefficients or value in self._numbers
+        return self._values[value] > 0 or value in self.coefficients or value in self._numbers
 
     @cached_property
     def _numbers(self) -> set[Fraction]:
         return {abs(number.value) for number in self.problem.numbers}
 
     @cached_property
-    def _listed(self) -> dict[int, int]:
-        """Where names, labels or numbers stand in a row -> how many."""
-        return {match.start(): len(_JOINT.split(match[0])) for match in _LISTED.finditer(self.problem.text)}
+    def _rows(self) -> dict[int, list[str]]:
+        """Where names, labels or numbers stand in a row -> the items."""
+        return {match.start(): _ITEMS.findall(match[0]) for match in _LISTED.finditer(self.problem.text)}
 
     @cached_property
     def rows_of_numbers(self) -> set[int]:
         """How many numbers stand in rows of three or more: the "three tests" of "72, 85 and 91"."""
-        rows = [_JOINT.split(match[0]) for match in _LISTED.finditer(self.problem.text)]
+        rows = self._rows.values()
         return {len(row) for row in rows if len(row) > 2 and all(item[0].isdigit() for item in row)}
 
     def lists(self, noun: Token, many: Fraction) -> bool:
         """Whether so many of a thing are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
         text = self.problem.text
         return any(
-            self._listed.get(gap.end()) == many
+            len(row) == many
             for token in self.problem.doc
-            if token.lemma_ == noun.lemma_ and (gap := _GAP.match(text, token.idx + len(token)))
+            if token.lemma_ == noun.lemma_
+            and (gap := _GAP.match(text, token.idx + len(token)))
+            and (row := self._rows.get(gap.end()))
         )
+
+    def has_both(self, noun: Token) -> bool:
+        """Whether there are two of a thing here: "both numbers"."""
+        before = ((token.nbor(-1), token) for token in self.problem.doc if token.i)
+        return any(token.lemma_ == noun.lemma_ and word.lower_ == "both" for word, token in before)
 
     @cached_property
     def _spoken(self) -> list[tuple[int, int, Fraction]]:
@@ -150,17 +163,15 @@ def _tells_half(text: str, number: Number) -> bool:
 
 
 def _counts_what_is_listed(number: Number, said: Said, others: Said) -> bool:
-    """Whether a number of another text says how many it or this text names: "two pipes, A and B"; or goes back to what
-    was told: "the two", "these three".
-    """
+    """Whether a number of another text says how many it or this text names, "two pipes, A and B", or is "the two"."""
     if number.kind is not Kind.WHOLE or number.sign or others.amounts.measures(number):
         return False
     text = others.problem.text
-    if _THESE.search(text, max(0, number.start - 8), number.start):
-        return True
     if number.value == 2 and DEFINITE_BEFORE.search(text, max(0, number.start - 8), number.start):
         return True
     if any(number.value == row for of in (said, others) for row in of.rows_of_numbers):
         return True
     noun = counted_noun(others.problem, number)
-    return noun is not None and any(of.lists(noun, number.value) for of in (said, others))
+    if noun is None:
+        return False
+    return (number.value == 2 and said.has_both(noun)) or any(of.lists(noun, number.value) for of in (said, others))
