@@ -61,6 +61,10 @@ class RankerConfig(RecipeConfig):
             dissimilar ones of the same concept and at random. What recall finds is what is to be ranked; similar ones
             that it does not find have little in common with the query, and teach that little is better than much.
             A file ``data.pairs`` takes the place of all these.
+        unseen: Queries are of one half of ``valid``, by group, whose questions the start model was not fine-tuned on,
+            with candidates of ``train`` and ``valid``; the other half chooses the best state. Of questions that it was
+            fine-tuned on, its cosines know more than they will of others, and leave a ranker little to learn (stacked
+            generalization, Wolpert 1992).
         label_noise: Share of the labels that is turned round on purpose, to see what confident learning is worth.
             NOTE: a start model that was fine-tuned on the same groups has seen the right ones, and its cosines are
             part of the evidence: labels are told from noise more easily than where all that is known has noise.
@@ -80,6 +84,7 @@ class RankerConfig(RecipeConfig):
     similar: int = 0
     concept: int = 2
     random: int = 2
+    unseen: bool = False
     label_noise: float = 0.0
     analyses: bool = True
     experts: bool = True
@@ -96,6 +101,8 @@ class RankerConfig(RecipeConfig):
             raise ConfigError("folds: 1 leaves nothing to train on; 0 believes all labels")
         within(0, 1, "label_noise", self.label_noise, ends="[)")
         within(0, 1, "entropy_floor", self.entropy_floor)
+        if self.unseen and (self.data.pairs or self.data.held_out):
+            raise ConfigError("unseen: queries are made of split 'valid', without data.pairs and data.held_out")
         if len(self.coefficients) != len(TASKS) or not min(self.coefficients) > 0:
             raise ConfigError(f"coefficients: {self.coefficients} are not {len(TASKS)} numbers above 0")
 
@@ -107,7 +114,7 @@ class RankerConfig(RecipeConfig):
 
 def main(config: RankerConfig) -> Path:
     accelerator = session.start(config.run)
-    bank = session.training_questions(config.data, pretraining=False)
+    bank = train_and_valid(config) if config.unseen else session.training_questions(config.data, pretraining=False)
     similarity = similar_questions(bank, config.data)
     if config.folds:
         check_installed()  # before hours of training
@@ -162,7 +169,10 @@ def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, 
     if config.data.pairs:
         pairs = judged_pairs(config, bank, sources)
     else:
-        queries = drawn_queries(np.flatnonzero(similarity.has_similar), config.seeds, config.run.seed)
+        candidates = np.flatnonzero(similarity.has_similar)
+        if config.unseen:
+            candidates, _ = queries_of_valid(config, bank, similarity)
+        queries = drawn_queries(candidates, config.seeds, config.run.seed)
         pairs = made_pairs(bank, similarity, sources, queries, config.counts, config.run.seed)
     if not pairs.similar.any() or pairs.similar.all():
         raise ConfigError("data.bank: no pairs of both kinds, similar and not; they come from group or data.pairs")
@@ -221,17 +231,41 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
     """A tenth as many queries, but fifty, of ``valid``, with candidates of ``train`` and ``valid``; None where there
     are none.
     """
-    whole = config.data.load()
-    splits = np.asarray(whole.column("split"), dtype=object)
-    bank = whole.select(np.flatnonzero(np.isin(splits, ("train", "valid"))))
-    queries = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == "valid")
-    if len(queries):
-        similarity = similar_questions(bank, config.data)
-        queries = drawn_queries(queries[similarity.has_similar[queries]], max(50, config.seeds // 10), config.run.seed)
+    bank = train_and_valid(config)
+    similarity = similar_questions(bank, config.data)
+    _, queries = queries_of_valid(config, bank, similarity)
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None
+    queries = drawn_queries(queries, max(50, config.seeds // 10), config.run.seed)
     return bank, made_pairs(bank, similarity, sources(bank), queries, config.counts, config.run.seed)
+
+
+def train_and_valid(config: RankerConfig) -> QuestionBank:
+    """What the queries of ``valid`` are searched in."""
+    with session.settings_at_fault():
+        whole = config.data.load()
+    splits = np.asarray(whole.column("split"), dtype=object)
+    return whole.select(np.flatnonzero(np.isin(splits, ("train", "valid"))))
+
+
+def queries_of_valid(config: RankerConfig, bank: QuestionBank, similarity: Similarity) -> tuple[np.ndarray, np.ndarray]:
+    """Questions of ``valid`` with a similar one, to learn from, where they are ``unseen``, and to choose by.
+
+    Raises:
+        ConfigError: They cannot be halved, for they are all of one group.
+    """
+    is_valid = np.asarray(bank.column("split"), dtype=object) == "valid"
+    queries = np.flatnonzero(is_valid & similarity.has_similar)
+    if not config.unseen:
+        return queries[:0], queries
+    groups = np.random.default_rng(config.run.seed).permutation(np.unique(similarity.groups[queries]))
+    if len(groups) < 2:
+        raise ConfigError(
+            "unseen: split 'valid' has no two groups of similar questions, to learn from and to choose by"
+        )
+    chooses = np.isin(similarity.groups[queries], groups[len(groups) // 2 :])
+    return queries[~chooses], queries[chooses]
 
 
 def out_of_fold(

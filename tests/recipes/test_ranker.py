@@ -21,7 +21,7 @@ from tqnet.modeling.multitask_ranker import SUREST, MultiTaskRanker
 from tqnet.questions import QuestionBank
 from tqnet.search.evidence import EVIDENCE, WEIGHTS
 from tqnet.search.index import Index
-from tqnet.training.config import ConfigError
+from tqnet.training.config import ConfigError, DataConfig
 
 ROOT = Path(__file__).parents[2]
 FEW = ["seeds=30", "recalled=4", "similar=1", "concept=1", "random=1", "length=64", "run.batch_size=8"]
@@ -134,9 +134,24 @@ def test_judged_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
         train("finetune.ranker", *FEW, f"data.pairs={file}", "folds=0", out="other")
 
 
+def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    made, whole = [], ranker.made_pairs
+    monkeypatch.setattr(ranker, "made_pairs", lambda *of: made.append((of[0], whole(*of))) or made[-1][1])
+    run = train("finetune.ranker", *FEW, "unseen=true", "folds=0", "run.max_steps=2")
+    assert any("valid/map" in record for record in run.records)
+    learns, chooses = ([bank[query] for query in np.unique(pairs.query)] for bank, pairs in made)
+    assert {query.split for query in (*learns, *chooses)} == {"valid"}
+    assert learns
+    assert chooses
+    assert not {query.group for query in learns} & {query.group for query in chooses}
+    candidates = [bank[of].split for bank, pairs in made for of in np.unique(pairs.candidate)]
+    assert set(candidates) == {"train", "valid"}
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        ({"unseen": True, "data": DataConfig(bank="b", pairs="p")}, "unseen: queries are made of split 'valid'"),
         ({"folds": 1}, "folds: 1"),
         ({"coefficients": [1.0, 1.0]}, "coefficients"),
         ({"coefficients": [1.0, 0.0, 1.0]}, "coefficients"),
