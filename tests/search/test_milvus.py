@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +78,37 @@ def test_what_was_acknowledged_outlives_the_server(mortal: LocalServer) -> None:
     assert [hit.id for hit in again.by_words({"stem": ["unheard"]}, 5)] == ["q007"]
     assert [hit.id for hit in again.by_vector(VECTORS[55], 1)] == ["q055"]
     again.close()
+
+
+def test_a_server_that_is_killed_while_it_writes(mortal: LocalServer) -> None:
+    engine = MilvusEngine(mortal.uri, "questions", schema(WIDTH))
+    sent = [
+        records([replace(question, id=f"{batch}-{question.id}") for question in QUESTIONS], VECTORS)
+        for batch in range(200)
+    ]
+    acknowledged = []
+
+    def write() -> None:
+        for batch in sent:
+            engine.add(batch)
+            acknowledged.append(batch)
+
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        while len(acknowledged) < 3 and not writing.done():
+            time.sleep(0.001)
+        mortal.kill()
+        with pytest.raises(EngineError, match=f"{mortal.uri}, collection questions: "):
+            writing.result()
+    engine.close()
+    mortal.start()
+    again = MilvusEngine(mortal.uri, "questions")
+    found = pa.concat_tables(again.scan()).sort_by("id")
+    again.close()
+    whole = pa.concat_tables(sent[: len(acknowledged) + 1]).cast(found.schema).sort_by("id")
+    ids = set(found["id"].to_pylist())
+    assert {id for batch in acknowledged for id in batch["id"].to_pylist()} <= ids
+    assert found.equals(whole.filter(pc.is_in(whole["id"], pa.array(ids))))  # of the last batch all, some or none
 
 
 def test_servers_and_collections_that_are_not_there(
