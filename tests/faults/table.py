@@ -167,7 +167,7 @@ def _wrong(command: str, name: str) -> Iterator[tuple[str, str, tuple[int, ...]]
         for other in ("solver", "ranker") if recipe else MODELS:
             if other != name:
                 works = name == "encoder" and other in HOLD_AN_ENCODER
-                yield f"{name}: a {other} instead", other, (0, 2) if works else (2,)
+                yield f"{name}: {other} instead", other, (0, 2) if works else (2,)
     if name in ("index", "exported"):
         yield f"{name}: not there", "gone", (2,)
         yield f"{name}: an empty folder", "empty", (2,)
