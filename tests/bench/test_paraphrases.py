@@ -158,6 +158,7 @@ def test_a_suite_of_paraphrases(
     assert trained.paraphrases("tested")[0].scores != start.paraphrases("tested")[0].scores
     assert checked.paraphrases("tested")[0].scores[1::2] == [-1, -1]  # a number was lost
     assert checked.paraphrases("tested")[0].scores[::2] == trained.paraphrases("tested")[0].scores[::2]
+    assert checked.finished[0].key == trained.finished[0].key  # the check is made of what is kept, anew each time
     facts = bench.facts(results)
     assert "trained without 2 that the pairs have too" in facts["bank"]
     assert facts["pairs"].startswith("tested, 4, digest ")

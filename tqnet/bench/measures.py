@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,7 @@ from tqnet.training.config import DataConfig
 from tqnet.training.validation import similar_questions
 
 
-class Measure(Protocol):
+class Measure(ABC):
     """Scores a row's model.
 
     Attributes:
@@ -45,14 +47,20 @@ class Measure(Protocol):
     left_out_are: str
     facts: dict[str, str]
 
+    @abstractmethod
     def decides(self, row: Row) -> list[Any]:
         """All that a row's scores depend on beside its model, wherever files lie."""
 
+    @abstractmethod
     def __call__(self, row: Row, source: str) -> RowScores:
-        """The scores of a model: a folder, or what `tqnet evaluate stages` takes for one."""
+        """The scores of a model, which are kept: a folder, or what `tqnet evaluate stages` takes for one."""
+
+    def counted(self, row: Row, scores: RowScores) -> RowScores:
+        """Scores that were kept, as the row has them: what follows from them without the model is made anew."""
+        return scores
 
 
-class BankTasks:
+class BankTasks(Measure):
     """Similar questions, concepts and what else a suite asks for, on the bank's own ``test``.
 
     Args:
@@ -104,7 +112,7 @@ class BankTasks:
         )
 
 
-class LabelledParaphrases:
+class LabelledParaphrases(Measure):
     """How well the cosine tells valid paraphrases from invalid ones (ParaQD, Section 4.4).
 
     Raises:
@@ -132,7 +140,7 @@ class LabelledParaphrases:
         self.facts = {"bank": f"{described(bank)}; {without}", "pairs": "; ".join(sets)}
 
     def decides(self, row: Row) -> list[Any]:
-        return ["paraphrases", *self._digests.items(), *(["checked"] if row.checked else [])]
+        return ["paraphrases", *self._digests.items()]
 
     def __call__(self, row: Row, source: str) -> RowScores:
         model, how = open_source(source, self.encoding.max_length), self.encoding
@@ -142,11 +150,14 @@ class LabelledParaphrases:
         vectors = texts.encode(
             model, batch_size=how.batch_size, device=how.device, precision=how.precision, show_progress=True
         )
-        found = {
-            name: ParaphraseTerms.of(scored_pairs(pairs, vectors, self._otherwise[name] if row.checked else None))
-            for name, pairs in self._sets.items()
-        }
+        found = {name: ParaphraseTerms.of(scored_pairs(pairs, vectors)) for name, pairs in self._sets.items()}
         return RowScores(similar={}, probe=[], paraphrases=found)
+
+    def counted(self, row: Row, scores: RowScores) -> RowScores:
+        if not row.checked:
+            return scores
+        checked = {name: terms.checked(self._otherwise[name]) for name, terms in scores.paraphrases.items()}
+        return replace(scores, paraphrases=checked)
 
     @cached_property
     def _otherwise(self) -> dict[str, BoolArray]:
@@ -156,7 +167,7 @@ class LabelledParaphrases:
         return {name: asks_otherwise(pairs) for name, pairs in self._sets.items()}
 
 
-class SolvedProblems:
+class SolvedProblems(Measure):
     """How many problems of ``test`` a solver solves, and how its representations lie (mwp-cl, Section 5).
 
     Raises:

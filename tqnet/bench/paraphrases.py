@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from tqnet.bench.spread import Gain, Spread
-from tqnet.evaluation.metrics import percentiles
+from tqnet.evaluation.metrics import BoolArray, percentiles
 from tqnet.evaluation.paraphrase import ParaphraseMetrics
+from tqnet.paraphrase.difference import UNLIKE
 
 #: What rows are compared by: the paper's primary metric, and how it stands at the threshold.
 COMPARED = {"separation": "separation", "macro F1": "macro_f1", "weighted F1": "weighted_f1"}
@@ -35,6 +36,10 @@ class ParaphraseTerms:
         """From pairs that were measured; rounded, so that a file stays small."""
         scores = np.round(found.scores, 6).tolist()
         return cls(found.valid.astype(int).tolist(), scores, found.groups.tolist())
+
+    def checked(self, otherwise: BoolArray) -> ParaphraseTerms:
+        """With -1 for pairs that certainly ask otherwise (:func:`tqnet.paraphrase.checks.asks_otherwise`)."""
+        return replace(self, scores=np.where(otherwise, UNLIKE, self.scores).tolist())
 
     @cached_property
     def metrics(self) -> ParaphraseMetrics:

@@ -122,7 +122,7 @@ class Bench:
             scores = self.measure(row, source)
             finished = Finished(key, scores, costs, source_notes(source), round(time.monotonic() - started, 1))
         finished.save(self._scores)
-        return finished
+        return replace(finished, scores=self.measure.counted(row, finished.scores))
 
     def _key(self, row: Row, chain: Sequence[Training]) -> str:
         """12 hex digits of all that a row's scores depend on, wherever the bank and trained models lie.
