@@ -63,6 +63,7 @@ def test_no_numbers(text: str) -> None:
         ("costs $ 1 , 036.70 .", "$", "$ 1 , 036.70"),
         ("rs . 150 is", "₹", "rs . 150"),
         ("Rs. 1,00,000 is", "₹", "Rs. 1,00,000"),
+        ("Rs.1620 is", "₹", "Rs.1620"),
         ("50¢ is", "¢", "50¢"),
         ("11 % of", "%", "11 %"),
         ("twenty percent of", "%", "twenty percent"),
