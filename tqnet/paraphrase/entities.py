@@ -18,15 +18,15 @@ from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.nouns import may_be_the_same
 from tqnet.paraphrase.numbers import by_value
-from tqnet.text.replacements import WORDINGS
 
 #: Labels of one kind: the model takes one for another, and names of one kind stand for each other.
 _PLACES = frozenset(("GPE", "LOC", "FAC"))
 _TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
 
-#: What may be said of many a thing or of anybody, as often as its name: "12 nurses work here. 5 of these 12 people".
-_ANYTHING = frozenset(("one", "thing", "item", "object", "piece", "part", "unit", "person", "people", "member"))
+#: Before a name that is told besides, of somebody who had none.
+_INTRODUCES = r"\b(?:(?:[Hh]is|[Hh]er|[Tt]heir|['’]s)\s+[a-z]+,?|named|called)\s+"
 
 
 def entity_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -51,11 +51,26 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
         if other is not None and _takes_a_place(other, name, original.text, paraphrase.text):
             found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, other))
             fresh.remove(other)
+    for stranger in (name for name in fresh if not gone and _is_only_asked_about(name, paraphrase)):
+        known = next((name for name in before if "PERSON" == before[name] == after[stranger]), None)
+        if known is not None and known in after:
+            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, known, stranger))
+    fresh = [name for name in fresh if name not in {one.after for one in found}]
     return [
         *found,
         *(Difference(Part.ENTITY, Change.LOST, before=name) for name in gone),
         *(Difference(Part.ENTITY, Change.NEW, after=name) for name in fresh),
     ]
+
+
+def _is_only_asked_about(name: str, problem: Problem) -> bool:
+    """Whether a question is about somebody of whom nothing was told."""
+    if problem.question is None:
+        return False
+    start, end = problem.question
+    places = [entity.start for entity in problem.entities if entity.name == name]
+    tells = any(problem.text[:start].strip()) and any(number.start < start for number in problem.numbers)
+    return tells and all(start < place < end for place in places)
 
 
 def _names(problem: Problem) -> dict[str, str]:
@@ -70,10 +85,13 @@ def _names(problem: Problem) -> dict[str, str]:
 
 def _takes_a_place(other: str, name: str, original: str, paraphrase: str) -> bool:
     """Whether a new name stands where an old one stood: there are fewer of the old, and no fewer of both together, as
-    there would be if a pronoun had taken its place. "Sam" is but short for "Samantha".
+    there would be if a pronoun had taken its place. "Sam" is but short for "Samantha", and "his friend Bo" is somebody
+    who had no name before.
     """
     left, had = _mentions(name, paraphrase), _mentions(name, original)
-    is_short = name.lower().startswith(other.lower())
+    if any(match[0] not in original for match in re.finditer(rf"{_INTRODUCES}(?={re.escape(other)}\b)", paraphrase)):
+        return False
+    is_short = name.lower().startswith(other.lower()) or other.lower().startswith(name.lower())
     return left < had <= left + _mentions(other, paraphrase) and not is_short
 
 
@@ -100,7 +118,7 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
         (one,), (other,) = old, new
         left, had = others[_lemma(one)], lemmas[_lemma(one)]
         # "15 pieces of chalk" and "15 chalks", "5 red pens and 2 blue ones"
-        known = _lemma(other) in lemmas or _means_the_same(_lemma(one), _lemma(other))
+        known = _lemma(other) in lemmas or may_be_the_same(_lemma(one), _lemma(other))
         if known or (left and _lemma(one) in _lemmas(other.subtree)):
             continue
         if left < had:
@@ -109,22 +127,15 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     return list(found.values())
 
 
-def _means_the_same(noun: str, other: str) -> bool:
-    """Whether two nouns may stand for the same: "students" and "pupils", "nurses" and "people"."""
-    if noun in _ANYTHING or other in _ANYTHING:
-        return True
-    one, two = WORDINGS.find(noun), WORDINGS.find(other)
-    return bool(one and two) and one[0].line == two[0].line
-
-
 def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
     """Value -> what it counts, by lemma; a unit is no thing, and a percentage counts none ("a 20 % acid solution")."""
     measured = {unit.number for unit in problem.units}
     found: dict[Fraction, dict[str, Token]] = {}
     for value, numbers in by_value(problem).items():
         counting = (number for number in numbers if number not in measured and number.sign != "%")
-        nouns = [counted_noun(problem, number) for number in counting]
-        found[value] = {_lemma(noun): noun for noun in nouns if noun is not None and noun.pos_ == "NOUN"}
+        nouns = filter(None, (counted_noun(problem, number) for number in counting))
+        words = (noun for noun in nouns if noun.pos_ == "NOUN" and noun.text[0].isalpha())  # no "°"
+        found[value] = {_lemma(noun): noun for noun in words}
     return found
 
 

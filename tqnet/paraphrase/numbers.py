@@ -20,7 +20,7 @@ from tqnet.text.numbers import Kind, Number
 #: Words by which one number stands for several things.
 _REFERS = re.compile(
     r"\b(?:same|both|each|every|either|also|too|as (?:many|much|well|long|far)|equal(?:ly)?|likewise|apiece|again|"
-    r"others?|another|remaining|rest|respectively|twice|times)\b",
+    r"others?|another|remaining|rest|respectively|twice|times|[a-z]+(?:ed|s) and (?:[a-z]+ )?[a-z]+(?:ed|s) by)\b",
     re.IGNORECASE,
 )
 #: Ordinals up to it may but tell things apart.
@@ -150,7 +150,11 @@ def _but_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Num
 
 
 def _follows(number: Number, things: Things, before: Mapping[Fraction, Sequence[Number]], others: Things) -> bool:
-    """Whether a number is the sum of two of the original's that count the same: 8 balls are 5 red and 3 blue ones."""
+    """Whether a number is the sum of two of the original's that count the same, as 8 balls are 5 red and 3 blue ones,
+    or with one of the original's makes 100%.
+    """
+    if number.sign == "%" and 1 - value_of(number) in before:
+        return True
     thing = things.of(number)
     if thing is None or number.sign == "%":
         return False

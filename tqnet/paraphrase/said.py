@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -18,6 +19,8 @@ from tqnet.augment.paraphrase.spans import Covered
 from tqnet.paraphrase.amounts import Amounts
 from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
 from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
+from tqnet.paraphrase.ranges import Ranges
+from tqnet.paraphrase.shares import Shares
 from tqnet.text.numbers import LONGEST, Kind, Number, find_numbers
 from tqnet.text.spans import formula_spans
 
@@ -27,7 +30,7 @@ _WORTH = {
     Fraction(3): r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
     Fraction(4): r"quadrupl(?:es?|ed|ing)|fourfold",
     Fraction(12): r"dozens?",
-    Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)",
+    Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)|semi[a-z]*",
     Fraction(1, 4): r"quarters?",
 }
 _IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
@@ -45,6 +48,9 @@ _HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
 _PAST = re.compile(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE)
 _NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
+_MINUS = re.compile(r"\b(?:minus|negative)\s+$", re.IGNORECASE)
+_BELOW = re.compile(r"\bbelow\s+$", re.IGNORECASE)
+_BELOW_ZERO = re.compile(r"[^\d.,;?!]*\bbelow\s+(?:zero|freezing)\b", re.IGNORECASE)
 
 
 class Said:
@@ -60,13 +66,17 @@ class Said:
             self.amounts.has(number, others.amounts, as_often=abs(number.value) in self._numbers)
             or self._says(number, others)
             or self._has_time(number, others)
+            or self._is_negative_in_words(number, others)
+            or self._ranges.has(number, others._ranges)
+            or self._shares.has(number, others._shares)
             or _counts_what_is_listed(number, self, others)
         )
 
     def _says(self, number: Number, others: Said) -> bool:
         """Whether this text says a value more often than the other one does besides its numbers."""
         if number.sign == "%":
-            return self._values[number.value / 100] > others._values[number.value / 100]
+            share = number.value / 100
+            return self._values[share] > others._values[share] or share in self.coefficients
         value = abs(number.value)
         return not number.sign and (self._values[value] > others._values[value] or value in self.coefficients)
 
@@ -98,6 +108,33 @@ class Said:
     def _numbers(self) -> set[Fraction]:
         return {abs(number.value) for number in self.problem.numbers}
 
+    def _is_negative_in_words(self, number: Number, others: Said) -> bool:
+        """Whether one text has "-5" and the other one "minus 5" or "5 degrees below zero"."""
+        if not number.value and _BELOW.search(others.problem.text, max(0, number.start - 8), number.start):
+            return any(one.value < 0 for one in self.problem.numbers)
+        if number.value < 0:
+            return -number.value in {one.value for one in self._negated}
+        return number in others._negated and -number.value in {one.value for one in self.problem.numbers}
+
+    @cached_property
+    def _negated(self) -> set[Number]:
+        """Numbers with a word for their sign."""
+        text = self.problem.text
+        return {
+            number
+            for number in self.problem.numbers
+            if _MINUS.search(text, max(0, number.outer[0] - 12), number.outer[0])
+            or _BELOW_ZERO.match(text, number.end, number.end + 40)
+        }
+
+    @cached_property
+    def _shares(self) -> Shares:
+        return Shares(self.problem)
+
+    @cached_property
+    def _ranges(self) -> Ranges:
+        return Ranges(self.problem)
+
     @cached_property
     def _rows(self) -> dict[int, list[str]]:
         """Where names, labels or numbers stand in a row -> the items."""
@@ -106,8 +143,13 @@ class Said:
     @cached_property
     def rows_of_numbers(self) -> set[int]:
         """How many numbers stand in rows of three or more: the "three tests" of "72, 85 and 91"."""
-        rows = self._rows.values()
-        return {len(row) for row in rows if len(row) > 2 and all(item[0].isdigit() for item in row)}
+        return {len(row) for row in self._rows.values() if len(row) > 2 and _are_numbers(row)}
+
+    @cached_property
+    def listed_numbers(self) -> Covered:
+        """Where rows of numbers stand."""
+        rows = _LISTED.finditer(self.problem.text)
+        return Covered(row.span() for row in rows if _are_numbers(_ITEMS.findall(row[0])))
 
     def lists(self, noun: Token, many: Fraction) -> bool:
         """Whether so many of a thing are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
@@ -158,6 +200,10 @@ class Said:
         return number.kind is Kind.WHOLE and not number.sign and 0 < number.value <= 12 and number.value % 12 in clocks
 
 
+def _are_numbers(row: Sequence[str]) -> bool:
+    return all(item[0].isdigit() for item in row)
+
+
 def _tells_half(text: str, number: Number) -> bool:
     return number.kind is Kind.CLOCK and _HALF_OF_DAY.search(text, number.start, number.end) is not None
 
@@ -169,7 +215,8 @@ def _counts_what_is_listed(number: Number, said: Said, others: Said) -> bool:
     text = others.problem.text
     if number.value == 2 and DEFINITE_BEFORE.search(text, max(0, number.start - 8), number.start):
         return True
-    if any(number.value == row for of in (said, others) for row in of.rows_of_numbers):
+    is_listed = number.start in others.listed_numbers
+    if not is_listed and any(number.value == row for of in (said, others) for row in of.rows_of_numbers):
         return True
     noun = counted_noun(others.problem, number)
     if noun is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units import Form, Unit, in_words
@@ -31,6 +32,9 @@ _ALSO = {
     "kilogram": ("kilo", "kilos"),
     "penny": ("pence",),
 }
+#: What stands for a unit behind a digit: 5'8", 50p.
+_MARKS = {"foot": "['′’]", "inch": "[\"″”]|['′’]{2}", "penny": r"p\b", "paisa": r"p\b"}
+_RATE = re.compile(r"\s*(?:(?:for\s+)?(?:each|every)|per|an?|/)\s*", re.IGNORECASE)
 
 
 def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -58,8 +62,9 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
         if name not in before and (left := _not_otherwise(name, units, there, original, here))
     }
     for old, new in changed:
-        gone.pop(_head(old), None)
-        fresh.pop(_head(new), None)
+        for names, unit in ((gone, old), (fresh, new)):
+            for name in _of_either(unit.name).split(" per "):
+                names.pop(name, None)
     for name, (unit, *_) in list(gone.items()):
         other = next((at for at, (candidate, *_) in fresh.items() if candidate.dimension == unit.dimension), None)
         if other is not None:
@@ -95,14 +100,15 @@ def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> 
 
 
 def _of_numbers(original: Problem, paraphrase: Problem) -> list[tuple[Unit, Unit]]:
-    """Units of a number that are others now, each change once: "5 miles" and "5 km"."""
-    before, after = _by_number(original), _by_number(paraphrase)
+    """Units of a number that are others now, each change once: "5 miles" and "5 km", "$5 an hour" and "$5 a day"."""
     changed: dict[tuple[str, str], tuple[Unit, Unit]] = {}
-    for value in before.keys() & after.keys():
-        old = [unit for head, unit in before[value].items() if head not in after[value]]
-        new = [unit for head, unit in after[value].items() if head not in before[value]]
-        if len(old) == len(new) == 1:
-            changed[old[0].name, new[0].name] = old[0], new[0]
+    for of in (_by_number, _rates):
+        before, after = of(original), of(paraphrase)
+        for value in before.keys() & after.keys():
+            old = [unit for name, unit in before[value].items() if name not in after[value]]
+            new = [unit for name, unit in after[value].items() if name not in before[value]]
+            if len(old) == len(new) == 1:
+                changed[old[0].name, new[0].name] = old[0], new[0]
     return sorted(changed.values(), key=lambda pair: pair[0].start)
 
 
@@ -112,6 +118,23 @@ def _by_number(problem: Problem) -> dict[object, dict[str, Unit]]:
     for unit in problem.units:
         if unit.number is not None:
             found[values[unit.number]].setdefault(_head(unit), unit)
+    return found
+
+
+def _rates(problem: Problem) -> dict[object, dict[str, Unit]]:
+    """Value -> the units that it is told for one of."""
+    values = {number: value for value, own in by_value(problem).items() for number in own}
+    found: dict[object, dict[str, Unit]] = defaultdict(dict)
+    for unit, following in pairwise([*problem.units, None]):
+        if unit is None or unit.number is None:
+            continue
+        of_one = _of_either(unit.name).partition(" per ")[2]
+        if of_one:
+            found[values[unit.number]].setdefault(of_one, unit)
+        elif following is not None and following.number is None:
+            end = max(unit.end, unit.number.outer[1])
+            if _RATE.fullmatch(problem.text, end, following.start):
+                found[values[unit.number]].setdefault(following.name, following)
     return found
 
 
@@ -141,7 +164,8 @@ def _reads(name: str, text: str) -> bool:
     """Whether a text has a unit in words where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
     words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
     words.update(_ALSO.get(name, ()))
-    return re.search(rf"\b(?:{'|'.join(words)})\b", text, re.IGNORECASE) is not None
+    mark = rf"|\d\s?(?:{_MARKS[name]})" if name in _MARKS else ""
+    return re.search(rf"\b(?:{'|'.join(words)})\b{mark}", text, re.IGNORECASE) is not None
 
 
 def _head(unit: Unit) -> str:

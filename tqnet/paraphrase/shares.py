@@ -1,0 +1,41 @@
+"""Shares by two whole numbers: "3 out of 5" is 3/5, or 60%, and so is a ratio of 3:5."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.text.numbers import Kind, Number
+
+_OUT_OF = re.compile(r"\s+(?:in|(?:out\s+)?of|(?:in|of|out\s+of|for)\s+every)\s+|\s?:\s?")
+#: Of characters between two numbers.
+_FAR = 20
+
+
+class Shares:
+    """Those of a text."""
+
+    def __init__(self, problem: Problem):
+        self._of: dict[Number, Fraction] = {}
+        self._told = Counter(one.value / 100 if one.sign == "%" else one.value for one in problem.numbers)
+        for part, whole in pairwise(problem.numbers):
+            if part not in self._of and _are_one_share(part, whole, problem.text):
+                self._of[part] = self._of[whole] = part.value / whole.value
+        self._values = Counter(self._of.values())
+
+    def has(self, number: Number, others: Shares) -> bool:
+        """Whether a number of another text is a share here, or part of a share there that this text has as a number."""
+        if number in others._of:
+            share = others._of[number]
+            return self._told[share] > others._told[share]
+        value = number.value / 100 if number.sign == "%" else number.value
+        return self._values[value] > others._values[value]
+
+
+def _are_one_share(part: Number, whole: Number, text: str) -> bool:
+    if whole.start - part.end > _FAR or not _OUT_OF.fullmatch(text, part.end, whole.start):
+        return False
+    return part.kind is whole.kind is Kind.WHOLE and not (part.sign or whole.sign) and whole.value > 0
