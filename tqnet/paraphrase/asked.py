@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,10 +16,13 @@ from tqnet.text.spans import Span
 
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.
 _WORDS, _SHARE = 2, 1 / 3
+#: No text ends in these words; "a" may be a variable.
+_DANGLING = re.compile(r"\b(?:the|an|and|or|if|than|whose)\s*[.?!]?\s*$", re.IGNORECASE)
+_END = 12
 
 
 def question_differences(original: Problem, paraphrase: Problem, renamed: Mapping[str, str]) -> list[Difference]:
-    """A question that is missing or lost words, and other sentences that are missing.
+    """A question that is missing, breaks off or lost words, and other sentences that are missing.
 
     A question that was put in other words is not judged: that is what the score is for.
 
@@ -37,8 +41,13 @@ def question_differences(original: Problem, paraphrase: Problem, renamed: Mappin
     question = original.text[slice(*original.question)]
     if not _asks(original, paraphrase, told):
         return [*found, Difference(Part.QUESTION, Change.LOST, question)]
-    lost = _left_out(_words(original, original.question), _words(paraphrase, paraphrase.question))
-    if lost:
+    asked, still_asked = words_of(original, original.question), words_of(paraphrase, paraphrase.question)
+    lost = [token for row in left_out(asked, still_asked) for token in row if not token.is_stop]
+    dangles = _DANGLING.search(paraphrase.text[-_END:]) and not _DANGLING.search(original.text[-_END:])
+    if dangles or (lost and _waits(asked, still_asked)):
+        rest = paraphrase.text[slice(*(paraphrase.question or (0, len(paraphrase.text))))]
+        found.append(Difference(Part.QUESTION, Change.CUT_OFF, question, rest))
+    elif lost:
         found.append(Difference(Part.QUESTION, Change.SHORTENED, " ".join(token.text for token in lost)))
     return found
 
@@ -48,11 +57,11 @@ def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
     which ...").
     """
     if paraphrase.question is None:
-        return any(_demands(_words(paraphrase, span)) for span in paraphrase.sentences)
+        return any(_demands(words_of(paraphrase, span)) for span in paraphrase.sentences)
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):
         return True
-    asked = list(map(_plain, _words(paraphrase, paraphrase.question)))
-    return all(list(map(_plain, _words(original, span))) != asked for span in told)
+    asked = list(map(plain, words_of(paraphrase, paraphrase.question)))
+    return all(list(map(plain, words_of(original, span))) != asked for span in told)
 
 
 def _demands(words: Sequence[Token]) -> bool:
@@ -60,24 +69,39 @@ def _demands(words: Sequence[Token]) -> bool:
     return next((word.tag_ == "VB" for word in words if word.lower_ != "please"), False)
 
 
-def _left_out(before: Sequence[Token], after: Sequence[Token]) -> list[Token]:
-    """The words that say something of those that were left out, where nothing else was done; else none."""
-    lost, rest = [], iter(after)
-    expected = next(rest, None)
+def left_out(before: Sequence[Token], after: Sequence[Token]) -> list[list[Token]]:
+    """Rows of words that were left out, where nothing else was done; else none."""
+    rows: list[list[Token]] = [[]]
+    rest = list(reversed(after))
     for token in before:
-        if expected is not None and _plain(token) == _plain(expected):
-            expected = next(rest, None)
-        elif not token.is_stop:
-            lost.append(token)
-    return lost if expected is None else []
+        if rest and plain(token) == plain(rest[-1]):
+            rest.pop()
+            rows.append([])
+        else:
+            rows[-1].append(token)
+    return [] if rest else [row for row in rows if row]
 
 
-def _plain(token: Token) -> str:
+def _waits(asked: Sequence[Token], begun: Sequence[Token]) -> bool:
+    """Whether the first words of a question wait for the rest: "how many did she", "what is the value of".
+
+    "How many?" and "how many did not?" are questions, and so is "Which town does he live in?".
+    """
+    if not begun or list(map(plain, begun)) != list(map(plain, asked[: len(begun)])):
+        return False
+    last, cut = asked[len(begun) - 1], asked[len(begun) :]
+    if last.dep_ == "nsubj" and last.head in cut:
+        return any(token.dep_ == "aux" and token.head == last.head for token in asked[: len(begun)])
+    governs = any(token.head == last and token.dep_ in ("pobj", "pcomp") for token in cut)
+    return governs or (last.dep_ in ("det", "poss") and last.head in cut)
+
+
+def plain(token: Token) -> str:
     """Without the marks that a tokenizer leaves at a word: "{1" is "1"."""
     return "".join(filter(str.isalnum, token.lower_))
 
 
-def _words(problem: Problem, span: Span | None) -> list[Token]:
+def words_of(problem: Problem, span: Span | None) -> list[Token]:
     """The words of a sentence, or of the whole text."""
     tokens = beginning_in(span, problem.doc, lambda token: token.idx) if span else problem.doc
     return [token for token in tokens if any(map(str.isalnum, token.text))]
@@ -85,7 +109,9 @@ def _words(problem: Problem, span: Span | None) -> list[Token]:
 
 def _contents(problem: Problem, span: Span | None) -> set[tuple[str, object]]:
     """Words and numbers that say something."""
-    words = {("word", token.lemma_.lower()) for token in _words(problem, span) if token.is_alpha and not token.is_stop}
+    words = {
+        ("word", token.lemma_.lower()) for token in words_of(problem, span) if token.is_alpha and not token.is_stop
+    }
     numbers = beginning_in(span, problem.numbers, lambda number: number.start) if span else problem.numbers
     return words | {("number", value_of(number)) for number in numbers}
 

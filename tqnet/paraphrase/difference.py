@@ -27,7 +27,7 @@ class Change(StrEnum):
 
     ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left
     somewhere. Numbers and words that are ``EXCHANGED`` are all there, in each other's places. A question that is
-    ``SHORTENED`` is there, without some of its words.
+    ``SHORTENED`` is there, without some of its words; one that is ``CUT_OFF`` breaks off before it has asked.
     """
 
     LOST = "lost"
@@ -36,6 +36,7 @@ class Change(StrEnum):
     EXCHANGED = "exchanged"
     INCONSISTENT = "inconsistent"
     SHORTENED = "shortened"
+    CUT_OFF = "cut off"
     RENAMED = "renamed"
 
 
@@ -48,6 +49,11 @@ LATEX_FRACTION = re.compile(
     r"\\[dtc]?frac\s*(?:\{\s*(?P<over>\d{1,9})\s*\}|(?P<short_over>\d))\s*"
     r"(?:\{\s*(?P<under>\d{1,9})\s*\}|(?P<short_under>\d))"
 )
+_QUESTIONS = {
+    Change.LOST: "the question is missing",
+    Change.SHORTENED: "words that the question lost: {0.before}",
+    Change.CUT_OFF: "the question breaks off: {0.after}",
+}
 
 #: The score of a pair in which such a part is not the same: the least cosine.
 UNLIKE = -1.0
@@ -77,12 +83,12 @@ class Difference:
     @property
     def asks_otherwise(self) -> bool:
         """Whether the question is certainly another one, however alike the words: a number or a unit is not the same,
-        one that is asked about has two names, or nothing is asked.
+        one that is asked about has two names, or nothing is asked to its end.
         """
         if self.part is Part.FORMULA:
             return self.change is Change.CHANGED and _has_other_numbers(self.before, self.after)
         if self.part is Part.QUESTION:
-            return self.change is Change.LOST
+            return self.change in (Change.LOST, Change.CUT_OFF)
         return self.part in CERTAIN or self.change is Change.INCONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
@@ -116,8 +122,7 @@ def readable(differences: Sequence[Difference]) -> str:
     heads: dict[str, list[str]] = {}
     for one in differences:
         if one.part is Part.QUESTION:
-            missing = one.change is Change.LOST
-            heads["the question is missing" if missing else f"words that the question lost: {one.before}"] = []
+            heads[_QUESTIONS[one.change].format(one)] = []
         else:
             heads.setdefault(f"{one.change} {one.part}", []).append(_item(one))
     return "; ".join(_line(head, items) for head, items in heads.items())

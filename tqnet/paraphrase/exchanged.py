@@ -1,13 +1,13 @@
 """Numbers that changed places: "3 apples and 4 pears" for "4 apples and 3 pears".
 
 That numbers come in another order says nothing yet: a clause moves, and its number with it. Looked at are sentences
-that are the same but for their numbers, and things that other numbers count. What changed places in a sentence that was
-put in other words as well, "in the ratio 3:4", is not seen.
+that are the same but for their numbers, things that other numbers count, and what goes up or down by a number.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import re
+from collections import Counter, defaultdict
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
@@ -16,6 +16,19 @@ from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.entities import counted_things
 from tqnet.paraphrase.numbers import value_of, written
 from tqnet.text.numbers import Number
+from tqnet.text.replacements import OTHERS
+
+#: Word -> "up" or "down".
+_DIRECTIONS = {
+    word: direction
+    for senses, reason in zip(OTHERS.lines, OTHERS.reasons, strict=True)
+    if reason == "directions of a change"
+    for direction, words in zip(("up", "down"), senses, strict=True)
+    for word in words
+}
+_BEFORE = re.compile(r"\b([a-z]+)\s+(?:(?:by|of|at)\s+)?(?:an?\s+)?$", re.IGNORECASE)
+_BEHIND = re.compile(r"\s+([a-z]+)", re.IGNORECASE)
+_NEAR = 30
 
 
 def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -23,7 +36,11 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
 
     The terms of a sum are not told from others: "5 + 3" is another order than "3 + 5".
     """
-    return _within_sentences(original, paraphrase) or _among_things(original, paraphrase)
+    return (
+        _within_sentences(original, paraphrase)
+        or _among(_things(original), _things(paraphrase))
+        or _among(_directions(original), _directions(paraphrase))
+    )
 
 
 def _within_sentences(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -52,8 +69,7 @@ def _by_words(problem: Problem) -> dict[tuple[str, ...], list[Number]]:
     return {words: of[0] for words, of in found.items() if len(of) == 1}
 
 
-def _among_things(original: Problem, paraphrase: Problem) -> list[Difference]:
-    before, after = _things(original), _things(paraphrase)
+def _among(before: dict[Fraction, str], after: dict[Fraction, str]) -> list[Difference]:
     moved = [value for value, thing in before.items() if after.get(value, thing) != thing]
     if Counter(before[value] for value in moved) != Counter(after[value] for value in moved):
         return []
@@ -66,3 +82,14 @@ def _among_things(original: Problem, paraphrase: Problem) -> list[Difference]:
 def _things(problem: Problem) -> dict[Fraction, str]:
     """Value -> the one thing that it counts, as a lemma."""
     return {value: next(iter(things)) for value, things in counted_things(problem).items() if len(things) == 1}
+
+
+def _directions(problem: Problem) -> dict[Fraction, str]:
+    """Value -> whether something goes "up" or "down" by it: "increased by 5%", "a 5% loss"."""
+    found: dict[Fraction, set[str]] = defaultdict(set)
+    for number in problem.numbers:
+        start, end = number.outer
+        for match in (_BEFORE.search(problem.text, max(0, start - _NEAR), start), _BEHIND.match(problem.text, end)):
+            if match and (direction := _DIRECTIONS.get(match[1].lower())):
+                found[value_of(number)].add(direction)
+    return {value: directions.pop() for value, directions in found.items() if len(directions) == 1}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.asked import question_differences
 from tqnet.paraphrase.chinese import chinese_differences, is_chinese
+from tqnet.paraphrase.deleted import deleted_conditions
 from tqnet.paraphrase.difference import Change, Difference
 from tqnet.paraphrase.entities import entity_differences
 from tqnet.paraphrase.exchanged import exchanged_numbers
@@ -17,6 +18,7 @@ from tqnet.paraphrase.formulas import formula_differences
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
 from tqnet.paraphrase.places import exchanged_words
+from tqnet.paraphrase.ratios import turned_ratios
 from tqnet.paraphrase.units import unit_differences
 
 #: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
@@ -66,7 +68,7 @@ class Explainer:
 
 
 def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """What became of numbers, units, entities, words, formulas, sentences and the question."""
+    """What became of numbers, units, entities, formulas, words, sentences and the question."""
     entities = entity_differences(original, paraphrase)
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     exchanged = exchanged_numbers(original, paraphrase)
@@ -75,8 +77,10 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
         *exchanged,
         *unit_differences(original, paraphrase),
         *entities,
-        *([] if exchanged else exchanged_words(original, paraphrase)),
         *formula_differences(original, paraphrase),
+        *([] if exchanged else exchanged_words(original, paraphrase)),
+        *([] if exchanged else turned_ratios(original, paraphrase)),
+        *deleted_conditions(original, paraphrase),
         *question_differences(original, paraphrase, renamed),
     ]
 

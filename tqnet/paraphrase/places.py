@@ -15,21 +15,16 @@ from spacy.lang.en.stop_words import STOP_WORDS
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.text.replacements import OTHERS
+from tqnet.paraphrase.opposites import are_opposites
 from tqnet.text.spans import Span
 
 #: So few words of a sentence may be others, with so many that are not for each.
 _MOVED, _SAME = 2, 2
+#: Of words that change sides of an "and" together.
+_PHRASE = 12
 #: Exercise sheets have more sentences, too many to compare each with each.
 _SENTENCES = 30
 _WORD = re.compile(r"[^\W_]+|[^\w\s]")
-#: Word -> its line of the table of phrases, and its sense there.
-_SENSES = {
-    phrase: (line, sense)
-    for line, senses in enumerate([*OTHERS.lines, [["more"], ["fewer", "less"]]])
-    for sense, phrases in enumerate(senses)
-    for phrase in phrases
-}
 _JOINED = ("and", "or", ",", "&", "with")
 
 
@@ -56,16 +51,20 @@ class _Alike:
 
     @property
     def is_turned_round(self) -> bool:
-        """Whether two words stand on either side of an "and", and it does not matter on which."""
+        """Whether phrases stand on either side of an "and", and it does not matter on which: "x + y and x - y"."""
         if len(self.moved) != _MOVED:
             return False
         first, second = self.moved
         words = [word.lower() for word in self.before]
         if (words[first], words[second]) != (self.after[second].lower(), self.after[first].lower()):
             return False
-        joint, *rest = words[first + 1 : second] or [""]
-        from_to = joint == "to" and words[first - 1 : first] == ["from"]
-        return (joint in _JOINED or from_to) and rest == words[first - len(rest) : first]
+        many = second - first - 1
+        turned = [word.lower() for word in self.after]
+        return 0 < many <= _PHRASE and any(
+            words[joint - many : joint] == turned[joint + 1 : joint + 1 + many]
+            for joint in range(max(first + 1, many), second)
+            if words[joint] in _JOINED or (words[joint] == "to" and words[joint - many - 1 : joint - many] == ["from"])
+        )
 
 
 def exchanged_words(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -81,9 +80,11 @@ def exchanged_words(original: Problem, paraphrase: Problem) -> list[Difference]:
     found = []
     for sentence in sentences:
         pairs = [(sentence.before[place], sentence.after[place]) for place in sentence.moved]
-        if len(pairs) == 1 and _are_opposites(*pairs[0]):
-            found.append(Difference(Part.WORD, Change.CHANGED, *pairs[0]))
-        elif not sentence.is_turned_round and all(_exchanged(*pair, in_both, stayed) for pair in pairs):
+        if sentence.is_turned_round:
+            continue
+        if all(are_opposites(*pair) for pair in pairs):
+            found += [Difference(Part.WORD, Change.CHANGED, *pair) for pair in pairs]
+        elif all(_exchanged(*pair, in_both, stayed) for pair in pairs):
             found += [Difference(Part.WORD, Change.EXCHANGED, *pair) for pair in pairs]
     return found
 
@@ -117,9 +118,3 @@ def _vocabulary(problem: Problem) -> set[str]:
 def _exchanged(old: str, new: str, in_both: set[str], stayed: set[str]) -> bool:
     pair = {old.lower(), new.lower()}
     return pair <= in_both and bool(pair & stayed) and all(one.isalpha() and one not in STOP_WORDS for one in pair)
-
-
-def _are_opposites(old: str, new: str) -> bool:
-    """Whether one of two words asks or states another thing than the other."""
-    one, other = _SENSES.get(old.lower()), _SENSES.get(new.lower())
-    return one is not None and other is not None and one[0] == other[0] and one[1] != other[1]
