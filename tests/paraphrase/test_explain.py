@@ -443,6 +443,7 @@ def test_english_is_told(text: str, english: bool) -> None:
     ("told", "asked"),
     [
         ("The crate {0} has {1} kg of pears and 1 rope of {2} m.", "How many kg are there?"),
+        ("It was -{0} degrees, then minus {1}, as once in {2} days.", "How cold is it?"),
         ("Let $x_{{{0}}}={1}$ and {2}% of $y={1}$.", "What is $x_1$?"),
     ],
 )

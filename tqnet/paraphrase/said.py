@@ -111,17 +111,25 @@ class Said:
     def _is_negative_in_words(self, number: Number, others: Said) -> bool:
         """Whether one text has "-5" and the other one "minus 5" or "5 degrees below zero"."""
         if not number.value and _BELOW.search(others.problem.text, max(0, number.start - 8), number.start):
-            return any(one.value < 0 for one in self.problem.numbers)
+            return bool(self._below_zero)
         if number.value < 0:
-            return -number.value in {one.value for one in self._negated}
-        return number in others._negated and -number.value in {one.value for one in self.problem.numbers}
+            return number.value in self._values_of_negated
+        return others._negated.get(number) in self._below_zero
 
     @cached_property
-    def _negated(self) -> set[Number]:
-        """Numbers with a word for their sign."""
+    def _below_zero(self) -> set[Fraction]:
+        return {number.value for number in self.problem.numbers if number.value < 0}
+
+    @cached_property
+    def _values_of_negated(self) -> set[Fraction]:
+        return set(self._negated.values())
+
+    @cached_property
+    def _negated(self) -> dict[Number, Fraction]:
+        """Numbers with a word for their sign -> their values with it."""
         text = self.problem.text
         return {
-            number
+            number: -number.value
             for number in self.problem.numbers
             if _MINUS.search(text, max(0, number.outer[0] - 12), number.outer[0])
             or _BELOW_ZERO.match(text, number.end, number.end + 40)
