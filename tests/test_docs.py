@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -113,6 +115,28 @@ def test_recipes_are_as_they_are_shown(command: str, monkeypatch: pytest.MonkeyP
     module = import_module(script.removesuffix(".py").replace("/", "."))
     kind = getattr(module, module.main.__annotations__["config"])
     assert isinstance(parse_config(kind, None, rest), kind)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "demo",
+        "table SUITE=table2 DATA=bank SCORES=scores",
+        "stages BANK=opl DATA=bank",
+        "search BANK=opl DATA=bank MODEL=model SIMILAR=3",
+        "chinese DATA=banks",
+        "solver-banks DATA=banks",
+    ],
+)
+def test_commands_are_as_make_runs_them(target: str) -> None:
+    if not shutil.which("make"):
+        pytest.skip("no make here")
+    run = ["make", "--dry-run", "--old-file", ".venv/installed", *target.split()]
+    told = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    found = re.findall(r"/bin/tqnet ((?:'[^']*'|[^;|&>\n'])*)", told)
+    assert found
+    for command in found:
+        make_parser().parse_args(with_verb(shlex.split(command)))
 
 
 def cheap_commands() -> list[str]:
