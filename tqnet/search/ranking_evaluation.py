@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from tqdm import tqdm
@@ -139,21 +140,24 @@ def _scores(queries: Sequence[Recalled], orders: Sequence[IntArray]) -> RankingS
 
 
 def ranking_table(results: Mapping[str, RankingScores], first: int, title: str = "") -> Table:
-    """A row for each order; the gain is over the row before, as the parts of the method are added."""
-    rows, before = [], None
-    for name, scores in results.items():
+    """A row for each order; gains are over recall, and over the row before, as the parts of the method are added."""
+    rows = []
+    for before, name in pairwise(["", *results]):
+        scores = results[name]
         low, high = scores.interval(max(FIRST))
-        gain = NOTHING
-        if before is not None:
-            by = (scores.precision[max(FIRST)] - before.precision[max(FIRST)]).mean()
-            gain = "{:+.3f} [{:+.3f}, {:+.3f}]".format(by, *scores.interval(max(FIRST), before))
         means = (f"{scores.precision[k].mean():.3f}" for k in FIRST)
-        rows.append((name, *means, f"{low:.3f}–{high:.3f}", gain))
-        before = scores
+        gains = (_gain(scores, results[of]) if before else NOTHING for of in (RECALL, before or RECALL))
+        rows.append((name, *means, f"{low:.3f}–{high:.3f}", *gains))
     count = len(next(iter(results.values())).groups)
-    header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over the row above")
+    header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over recall", "over the row above")
     notes = (
         f"{count:,} queries with five similar questions, each with the first {first} candidates of recall, duplicates "
         "of the query among them. Intervals are 95 %, by group.",
     )
     return Table(title, header, tuple(rows), notes)
+
+
+def _gain(scores: RankingScores, over: RankingScores) -> str:
+    k = max(FIRST)
+    by = float((scores.precision[k] - over.precision[k]).mean())
+    return "{:+.3f} [{:+.3f}, {:+.3f}]".format(by, *scores.interval(k, over))
