@@ -68,7 +68,7 @@ search: $(VENV)/installed
 	    index=$(FOUND)/index seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
 	$(BIN)/tqnet evaluate ranking $(FOUND)/index encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model \
-	  +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model $(SIMILARITY) --queries 300 --out $(FOUND)/ranking
+	  +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model $(SIMILARITY) --out $(FOUND)/ranking
 
 # QuesCo on Chinese questions, settings by cross-validation first: make chinese DATA=FOLDER (math23k, geometry, tal_zh)
 CHINESE := runs/chinese
