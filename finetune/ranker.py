@@ -232,8 +232,10 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
     are none.
     """
     bank = train_and_valid(config)
-    similarity = similar_questions(bank, config.data)
-    _, queries = queries_of_valid(config, bank, similarity)
+    queries = np.array([], dtype=int)
+    if "valid" in bank.column("split"):
+        similarity = similar_questions(bank, config.data)
+        _, queries = queries_of_valid(config, bank, similarity)
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None

@@ -128,6 +128,15 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
         ("These 5 books cost $20. What is one?", "These 7 books cost $20. What is one?", "changed number: 5 -> 7"),
         ("Tom and Ann have 2 cats. Are both dry?", "Tom and Ann have cats. Are both dry?", "lost number: 2"),
         ("Ann has 0 pens and no cups. Why?", "Ann has pens and no cups. Why?", "lost number: 0"),
+        ("Find the mean of 40, 55, 60 and 90.", "Find the mean of 40 to 90.", "lost numbers: 55, 60"),
+        ("Find 1 + 3 + 5 + ... + 99.", "Find the sum from 1 to 99.", "lost numbers: 3, 5"),
+        (
+            "6 cups and 6 plates are on shelves. Why?",
+            "6 cups are on shelves and tables by plates. Why?",
+            "lost number: 6 (1 of 2 mentions)",
+        ),
+        ("20% of 50 g is salt. How much?", "20% of 50 g is salt at 80% cost. How much?", "new number: 80%"),
+        ("A class costs 1/2 of $50. How much?", "A seminar costs a part of $50. How much?", "lost number: 1/2"),
         ("Ed ate 1/2 of a halved pie. How much?", "Ed ate some of a halved pie. How much?", "lost number: 1/2"),
         ("It was -5 degrees. How cold?", "It was 5 degrees. How cold?", "changed number: -5 -> 5"),
         ("Add 1, 2, 3, 4 and 5.", "Add 1, 2, 4 and 5.", "lost number: 3"),
@@ -399,6 +408,19 @@ def test_what_is_certain(original: str, paraphrase: str, otherwise: bool, explai
         ("原价200元，打八折，售价多少？", "原价200元，按80%出售，售价多少？", ""),
         ("原价200元，打八五折，售价多少？", "原价200元，优惠15%，售价多少？", ""),
         ("原价200元，打八折，售价多少？", "原价200元，打六折，售价多少？", "lost number: 八折; new number: 六折"),
+        ("原价200元，打八折，售价多少？", "原价200元，打二折，售价多少？", "lost number: 八折; new number: 二折"),
+        ("原价200元，打八折，售价多少？", "原价200元，提价20%，售价多少？", "lost number: 八折; new number: 20%"),
+        ("原价200元，降价20%，售价多少？", "原价200元，打二折，售价多少？", "lost number: 20%; new number: 二折"),
+        ("糖水占20%，打八折卖，多少？", "糖水打八折卖，多少？", "lost number: 20%"),
+        ("原价200元，打75折，售价多少？", "原价200元，打七五折，售价多少？", ""),
+        ("甲走3小时，乙走180分钟，谁快？", "甲走3小时，乙也走，谁快？", "lost number: 180"),
+        ("行2小时，30分钟休息，多远？", "行2.5小时，多远？", "lost numbers: 2, 30; new number: 2.5"),
+        ("走两小时半，多远？", "走2.5小时，多远？", ""),
+        ("走一小时半，多远？", "走90分钟，多远？", ""),
+        ("过了半年，几天？", "过了6个月，几天？", ""),
+        ("有3.5万元，花多少？", "有35000元，花多少？", ""),
+        ("有１，０００元，花多少？", "有1000元，花多少？", ""),
+        ("一堆3吨，多少？", "一堆3000千克，多少？", ""),
         ("一段路长1千米，多少米？", "一段路长1000米，多少米？", ""),
         ("一段路长1千米，多少米？", "一段路长1米，多少米？", "changed unit: 千米 -> 米"),
         ("走了一小时，多远？", "走了60分钟，多远？", ""),
@@ -412,6 +434,13 @@ def test_what_is_certain(original: str, paraphrase: str, otherwise: bool, explai
 )
 def test_chinese_is_compared_by_values_and_units(original: str, paraphrase: str, named: str, explain: Explain) -> None:
     assert explain(original, paraphrase) == named
+
+
+def test_every_unit_in_chinese_has_a_size() -> None:
+    from tqnet.augment.paraphrase.units import size
+    from tqnet.paraphrase.chinese import _UNITS
+
+    assert all(size(name)[1] > 0 for name in _UNITS)
 
 
 def test_a_long_row_of_numbers_is_read_at_once(explain: Explain) -> None:

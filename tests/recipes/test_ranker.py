@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import json
 import math
 from collections.abc import Callable
@@ -146,6 +147,16 @@ def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], mo
     assert not {query.group for query in learns} & {query.group for query in chooses}
     candidates = [bank[of].split for bank, pairs in made for of in np.unique(pairs.candidate)]
     assert set(candidates) == {"train", "valid"}
+
+
+def test_a_bank_without_splits_is_not_validated_on(train: Callable[..., Any], tmp_path: Path) -> None:
+    sample = QuestionBank.load(ROOT / "assets" / "sample")
+    QuestionBank.from_questions([dataclasses.replace(question, split=None) for question in sample]).save(
+        tmp_path / "b.jsonl"
+    )
+    settings = [f"data.bank={tmp_path / 'b.jsonl'}", "data.similar_level=2", "folds=0", "run.max_steps=1"]
+    run = train("finetune.ranker", *FEW, *settings)
+    assert not any("valid/map" in record for record in run.records)
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ class LabelledParaphrases(Measure):
 
     @cached_property
     def _otherwise(self) -> dict[str, BoolArray]:
-        """The same for every row: which pairs have other numbers, units or names. It needs the extra ``paraphrase``."""
+        """The same for every row: which pairs certainly ask otherwise. It needs the extra ``paraphrase``."""
         from tqnet.paraphrase.checks import asks_otherwise
 
         return {name: asks_otherwise(pairs) for name, pairs in self._sets.items()}

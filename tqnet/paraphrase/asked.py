@@ -16,8 +16,8 @@ from tqnet.text.spans import Span
 
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.
 _WORDS, _SHARE = 2, 1 / 3
-#: No text ends in these words; "a" may be a variable.
-_DANGLING = re.compile(r"\b(?:the|an|and|or|if|than|whose)\s*[.?!]?\s*$", re.IGNORECASE)
+#: No text ends in these words; "a" and "an" may be variables.
+_DANGLING = re.compile(r"\b(?:the|and|or|if|than|whose)\s*[.?!]?\s*$", re.IGNORECASE)
 _END = 12
 
 

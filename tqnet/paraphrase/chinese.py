@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.units import Form, Unit, size
@@ -13,8 +15,9 @@ from tqnet.paraphrase.numbers import by_value, value_of, written
 from tqnet.text.numbers import Kind, Number, find_numbers
 
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")
-#: Digits and marks of full width as those of ASCII.
-_NARROW = {ord("！") + place: ord("!") + place for place in range(94)}
+#: Digits and marks of full width as those of ASCII, but for the comma, which parts sentences.
+_NARROW = {ord("！") + place: ord("!") + place for place in range(94) if chr(ord("!") + place) != ","}
+_THOUSANDS = re.compile(r"(?<=\d)，(?=\d{3}(?!\d))")
 _UNITS = {
     "kilometre": "千米 公里 km",
     "metre": "米 m",
@@ -23,7 +26,7 @@ _UNITS = {
     "millimetre": "毫米 mm",
     "kilogram": "千克 公斤 kg",
     "gram": "克 g",
-    "metric ton": "吨",
+    "tonne": "吨",
     "litre": "升 L",
     "millilitre": "毫升 mL ml",
     "hour": "小时 h",
@@ -31,6 +34,7 @@ _UNITS = {
     "second": "秒 s",
     "day": "天",
     "week": "周 星期",
+    "month": "个月",
     "year": "年",
 }
 _NAMES = {way: name for name, ways in _UNITS.items() for way in ways.split()}
@@ -45,8 +49,13 @@ _ONE = re.compile(rf"(?<![第零一二三四五六七八九十百千万])一(?={
 #: 半小时, 一个半小时; and behind other numbers, 2个半小时.
 _HALF = re.compile(rf"(?P<one>一个)?半(?={_UNIT})")
 _AND_A_HALF = re.compile(rf"\s*个半(?={_UNIT})")
-#: 八折 and 8.5折 are shares of a price.
-_SHARE = re.compile(r"([一二两三四五六七八九]{1,2}|\d(?:\.\d)?)\s*折")
+#: 2小时半, 一小时半.
+_HALF_BEHIND = re.compile(rf"{_UNIT}半(?![径圆个])")
+_ONE_AND_A_HALF = re.compile(rf"一(?={_HALF_BEHIND.pattern})")
+_MYRIADS = {"万": 10**4, "亿": 10**8}
+#: 八折, 75折 and 8.5折 are shares of a price, and so is what is left behind "优惠" and the like.
+_SHARE = re.compile(r"([一二两三四五六七八九]{1,2}|\d{2}|\d(?:\.\d)?)\s*折")
+_OFF = re.compile(r"(?:优惠|降价|降低|下降|便宜|减价|减少|让利)了?\s*$")
 _DIGIT = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 #: Words by which one number stands for several things.
 _REFERS = re.compile("同样|一样|相同|也|各|每|都|分别|其余|剩下的|两次")
@@ -65,49 +74,79 @@ def chinese_differences(original: str, paraphrase: str) -> list[Difference]:
     before, after = _Text(original), _Text(paraphrase)
     refers = len(_REFERS.findall(paraphrase)) > len(_REFERS.findall(original))
     found = []
-    for value, own in before.values.items():
-        left = len(after.values.get(value, ()))
-        if left < len(own) and not (left and refers) and not after.has(own[left], before):
-            mentions = (len(own), left) if left else None
-            found.append(Difference(Part.NUMBER, Change.LOST, written(before, own[left]), mentions=mentions))
-    for value, own in after.values.items():
-        if value not in before.values and not before.has(own[0], after):
-            found.append(Difference(Part.NUMBER, Change.NEW, after=written(after, own[0])))
+    for old, new in ((before.values, after.values), (before.shares, after.shares)):
+        for value, own in old.items():
+            left = len(new.get(value, ()))
+            if left < len(own) and not (left and refers) and not after.has(own[left], before):
+                mentions = (len(own), left) if left else None
+                found.append(Difference(Part.NUMBER, Change.LOST, written(before, own[left]), mentions=mentions))
+    for old, new in ((before.values, after.values), (before.shares, after.shares)):
+        for value, own in new.items():
+            if value not in old and not before.has(own[0], after):
+                found.append(Difference(Part.NUMBER, Change.NEW, after=written(after, own[0])))
     return [*found, *_other_units(before, after)]
 
 
 class _Text:
-    """A question with its numbers and units."""
+    """A question with its numbers and units.
+
+    Attributes:
+        values: Value -> the numbers that have it, but for 1.
+        shares: The same of shares of a price.
+    """
 
     def __init__(self, text: str):
-        self.text = text.translate(_NARROW)
+        self.text = _THOUSANDS.sub(",", text.translate(_NARROW))
         self.numbers = list(_numbers(self.text))
         self.units = [*_units(self.text, self.numbers)]
         self.amounts = Amounts(self)
-        self.values = by_value(self)
-        self.values.pop(Fraction(1), None)
+        self.values, self.shares = self._by_value(shares=False), self._by_value(shares=True)
+        self._off = Counter(value_of(number) for number in self.numbers if self._is_off(number))
 
     def has(self, number: Number, other: _Text) -> bool:
-        """Whether a number of another text stands here in another unit, or as what is taken off: 八折 is -20%."""
-        rest = 1 - value_of(number)
-        shares = (one for one in self.values.get(rest, ()) if self.is_share(one) or other.is_share(number))
-        return self.amounts.has(number, other.amounts) or (0 < rest < 1 and any(shares))
+        """Whether a number of another text stands here in another unit, or as another way to tell a price, more often
+        than there: 八折 is 80% and a reduction by 20%.
+        """
+        value = value_of(number)
+        if other._is_share(number):
+            return self._told(value) > other._told(value) or self._off[1 - value] > other._off[1 - value]
+        share = 1 - value if other._is_off(number) else value
+        is_share = len(self.shares.get(share, ())) > len(other.shares.get(share, ()))
+        return is_share or self.amounts.has(number, other.amounts, as_often=True)
 
-    def is_share(self, number: Number) -> bool:
-        """Whether a number is a share of a price."""
+    def _by_value(self, shares: bool) -> dict[Fraction, list[Number]]:
+        own = {
+            value: [number for number in numbers if self._is_share(number) == shares]
+            for value, numbers in by_value(self).items()
+        }
+        return {value: numbers for value, numbers in own.items() if numbers and value != 1}
+
+    def _told(self, value: Fraction) -> int:
+        """How often a value is told that is not taken off."""
+        return len(self.values.get(value, ())) - self._off[value]
+
+    def _is_share(self, number: Number) -> bool:
         return self.text[number.start : number.end].endswith("折")
+
+    def _is_off(self, number: Number) -> bool:
+        return _OFF.search(self.text, max(0, number.start - 4), number.start) is not None
 
 
 def _numbers(text: str) -> Iterator[Number]:
-    """Those of any text, with shares of a price and halves of units."""
+    """Those of any text, with shares of a price, halves of units and myriads."""
     own = [Number(*match.span(), _share(match[1]), Kind.DECIMAL) for match in _SHARE.finditer(text)]
     for match in _HALF.finditer(text):
         own.append(Number(*match.span(), Fraction(3 if match["one"] else 1, 2), Kind.FRACTION, True))
+    own += [Number(*match.span(), Fraction(3, 2), Kind.FRACTION, True) for match in _ONE_AND_A_HALF.finditer(text)]
     for number in find_numbers(text):
-        if half := _AND_A_HALF.match(text, number.end):
-            own.append(Number(number.start, half.end(), number.value + Fraction(1, 2), Kind.FRACTION, number.spelled))
-        else:
-            own.append(number)
+        value, end = number.value, number.end
+        if half := _AND_A_HALF.match(text, end):
+            value, end = value + Fraction(1, 2), half.end()
+        elif _HALF_BEHIND.match(text, end):
+            value += Fraction(1, 2)
+        elif text[end : end + 1] in _MYRIADS:
+            value, end = value * _MYRIADS[text[end]], end + 1
+        own.append(replace(number, value=value, end=end))
     end = 0
     for number in sorted(own, key=lambda one: (one.start, -one.end)):
         if number.start >= end:
@@ -151,5 +190,7 @@ def _by_number(text: _Text) -> dict[Fraction, list[Unit]]:
     return found
 
 
-def _share(digits: str) -> Fraction:
-    return Fraction(digits if digits[0].isdigit() else ".".join(str(_DIGIT[one]) for one in digits)) / 10
+def _share(written: str) -> Fraction:
+    """八 and 8 are 8/10, 八五, 85 and 8.5 are 85/100."""
+    digits = "".join(str(_DIGIT.get(one, one)) for one in written if one != ".")
+    return Fraction(int(digits), 10 ** len(digits))

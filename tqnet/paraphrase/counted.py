@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from spacy.tokens import Token
 
@@ -36,6 +37,10 @@ class Things:
         for unit in problem.units:
             if unit.number is not None:
                 self._units.setdefault(unit.number, unit.name)
+
+    def neighbours(self, number: Number) -> list[tuple[Number, Number]]:
+        """A number with the one before it and the one behind it."""
+        return [pair for pair in pairwise(self.problem.numbers) if number in pair]
 
     def of(self, number: Number) -> str | None:
         """A unit, or else the lemma of a noun."""

@@ -20,7 +20,8 @@ from tqnet.text.numbers import Kind, Number
 #: Words by which one number stands for several things.
 _REFERS = re.compile(
     r"\b(?:same|both|each|every|either|also|too|as (?:many|much|well|long|far)|equal(?:ly)?|likewise|apiece|again|"
-    r"others?|another|remaining|rest|respectively|twice|times|[a-z]+(?:ed|s) and (?:[a-z]+ )?[a-z]+(?:ed|s) by)\b",
+    r"others?|another|remaining|rest|respectively|twice|times|"
+    r"(?:rises?|rose|falls?|fell|grows?|grew|drops?|dropped|increase[sd]?|decrease[sd]?) and (?:then )?[a-z]+ by)\b",
     re.IGNORECASE,
 )
 #: Ordinals up to it may but tell things apart.
@@ -151,15 +152,19 @@ def _but_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Num
 
 def _follows(number: Number, things: Things, before: Mapping[Fraction, Sequence[Number]], others: Things) -> bool:
     """Whether a number is the sum of two of the original's that count the same, as 8 balls are 5 red and 3 blue ones,
-    or with one of the original's makes 100%.
+    or makes 100% with the one beside it.
     """
-    if number.sign == "%" and 1 - value_of(number) in before:
+    if number.sign == "%" and any(_make_a_whole(pair) for pair in things.neighbours(number)):
         return True
     thing = things.of(number)
     if thing is None or number.sign == "%":
         return False
     same = {value for value, own in before.items() if any(others.of(one) == thing for one in own)}
     return any(value_of(number) - value in same for value in same)
+
+
+def _make_a_whole(numbers: tuple[Number, Number]) -> bool:
+    return all(number.sign == "%" for number in numbers) and sum(map(value_of, numbers)) == 1
 
 
 def _coefficients(here: Said, there: Said) -> list[Difference]:

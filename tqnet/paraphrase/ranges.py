@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
@@ -16,41 +17,51 @@ _FAR = 20
 _UP_TO = re.compile(r"\s*(?:,?\s*(?:to|through|up to|until)|[-–—]|[,+]?\s*(?:\.\s?\.\s?\.|…)\s*[,+]?(?:\s*and)?)\s*")
 
 
+@dataclass(frozen=True)
+class _Range:
+    """Whole numbers from ``first`` to ``last``, every ``step``."""
+
+    first: Fraction
+    last: Fraction
+    step: Fraction
+
+
 class Ranges:
     """Rows of whole numbers in a text, written out or by their ends."""
 
     def __init__(self, problem: Problem):
-        self._ends: dict[Number, tuple[Fraction, Fraction]] = {}
-        self._shortened: set[tuple[Fraction, Fraction]] = set()
-        for row, is_shortened in _rows(problem):
-            ends = row[0].value, row[-1].value
-            self._ends |= dict.fromkeys(row, ends)
+        self._of: dict[Number, _Range] = {}
+        self._shortened: set[_Range] = set()
+        for row, steps, is_shortened in _rows(problem):
+            if len(steps) > 1 or len(row) < 2:
+                continue  # not every number between the ends is told
+            found = _Range(row[0].value, row[-1].value, next(iter(steps), Fraction(1)))
+            self._of |= dict.fromkeys(row, found)
             if is_shortened:
-                self._shortened.add(ends)
-        self._all = set(self._ends.values())
+                self._shortened.add(found)
+        self._all = set(self._of.values())
 
     def has(self, number: Number, others: Ranges) -> bool:
-        """Whether this text has a row with the same ends as the one of a number of another text, and one of the two
-        leaves out what is between.
+        """Whether this text has the row that a number of another text is in, and one of the two leaves out what is
+        between its ends.
         """
-        ends = others._ends.get(number)
-        return ends in self._all and (ends in self._shortened or ends in others._shortened)
+        found = others._of.get(number)
+        return found in self._all and (found in self._shortened or found in others._shortened)
 
 
-def _rows(problem: Problem) -> Iterator[tuple[list[Number], bool]]:
-    """Each row of rising whole numbers, and whether some are left out."""
+def _rows(problem: Problem) -> Iterator[tuple[list[Number], set[Fraction], bool]]:
+    """Each row of rising whole numbers, the steps between those that are told, and whether some are left out."""
     numbers = [number for number in problem.numbers if number.kind is Kind.WHOLE and not number.sign]
-    row, is_shortened = numbers[:1], False
+    row, steps, is_shortened = numbers[:1], set[Fraction](), False
     for last, number in pairwise(numbers):
         goes_up = last.value < number.value and number.start - last.end <= _FAR
         if goes_up and _NEXT.fullmatch(problem.text, last.end, number.start):
             row.append(number)
+            steps.add(number.value - last.value)
         elif goes_up and _UP_TO.fullmatch(problem.text, last.end, number.start):
             row.append(number)
             is_shortened = True
         else:
-            if len(row) > 1:
-                yield row, is_shortened
-            row, is_shortened = [number], False
-    if len(row) > 1:
-        yield row, is_shortened
+            yield row, steps, is_shortened
+            row, steps, is_shortened = [number], set[Fraction](), False
+    yield row, steps, is_shortened

@@ -30,7 +30,7 @@ _WORTH = {
     Fraction(3): r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
     Fraction(4): r"quadrupl(?:es?|ed|ing)|fourfold",
     Fraction(12): r"dozens?",
-    Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)|semi[a-z]*",
+    Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)|semi-?annual(?:ly)?",
     Fraction(1, 4): r"quarters?",
 }
 _IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
@@ -48,7 +48,8 @@ _HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
 _PAST = re.compile(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE)
 _NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
-_MINUS = re.compile(r"\b(?:minus|negative)\s+$", re.IGNORECASE)
+#: A sign, and no subtraction: "minus 5" but not "10 minus 5".
+_MINUS = re.compile(r"(?:^|[(,:]\s*|(?<!\d)(?<!\b[a-z])\s)(?:minus|negative)\s+$", re.IGNORECASE)
 _BELOW = re.compile(r"\bbelow\s+$", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"[^\d.,;?!]*\bbelow\s+(?:zero|freezing)\b", re.IGNORECASE)
 
