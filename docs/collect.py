@@ -48,10 +48,11 @@ batches (`block`). So the probe after SCL is not the paper's, whose encoder has 
 
 CLAIMS = """# What the papers found, and what was found here
 
-Differences between two rows that a paper has numbers for, where a table below compares them. The papers' banks are not
-public, and their budgets are those of large machines; here they are those of small ones, on public banks. A difference is
-"within chance" if its 95 % interval, over questions, has zero in it; of so many, some leave zero out by chance. Probes
-are compared at the finest level. Why others are the other way round, as far as it is known, is said below each table.
+Differences between two rows that a paper has numbers for, where a table below compares them. The papers' banks are
+not public, and their budgets are those of large machines; here they are those of small ones, on public banks. A
+difference is "within chance" if its 95 % interval, over questions, has zero in it; of so many, some leave zero out by
+chance. Probes are compared at the finest level. Why others are the other way round, as far as it is known, is said
+below each table.
 """
 
 TABLES = """# Tables
