@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import subprocess
@@ -56,6 +57,12 @@ class LocalServer:
         """As ``kill -9`` does."""
         self._process.send_signal(signal.SIGKILL)
         self._process.wait()
+
+    def forget_indexes(self) -> None:
+        """Its files of indexes, which Milvus Lite writes in place: a kill may leave one empty, and then its collection
+        cannot be loaded. They are made anew from the records."""
+        for folder in self.folder.rglob("indexes"):
+            shutil.rmtree(folder)
 
     def stop(self) -> None:
         self._process.terminate()

@@ -101,6 +101,7 @@ def test_a_server_that_is_killed_while_it_writes(mortal: LocalServer) -> None:
         with pytest.raises(EngineError, match=f"{mortal.uri}, collection questions: "):
             writing.result()
     engine.close()
+    mortal.forget_indexes()
     mortal.start()
     again = MilvusEngine(mortal.uri, "questions")
     found = pa.concat_tables(again.scan()).sort_by("id")
