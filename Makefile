@@ -7,7 +7,7 @@ RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo stages table search chinese solver solver-banks solver-figures publish publish-search publish-solver test clean
+.PHONY: demo stages table search chinese paraphrases solver solver-banks solver-figures publish publish-search publish-solver test clean
 
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -128,6 +128,31 @@ solver-figures: $(VENV)/installed
 	$(BIN)/tqnet evaluate stages TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' $(SOLVERS) \
 	  --bank $(SOLVER)/$(BANK)-prototypes.jsonl --without-doubles --out $(SOLVER)/results/$(BANK)/prototypes \
 	  --title 'Problems of one prototype, $(BANK)'
+
+# ParaQD's tables: make paraphrases DATA=FOLDER (with pool.jsonl, aqua_val.jsonl and the files of pairs); PAIRS=paraqd-losses
+# runs one alone. A small model that restores questions stands in for a translator and a paraphraser: where these are at
+# hand, write REWRITES by tqnet rewrite first.
+PARAPHRASES := runs/paraqd
+PAIRS := paraqd paraqd-operators paraqd-losses paraqd-made paraqd-rules
+REWRITES := $(PARAPHRASES)/rewrites.jsonl
+paraphrases: $(VENV)/installed
+	$(if $(DATA),,$(error usage: make paraphrases DATA=FOLDER with pool.jsonl [PAIRS=paraqd-losses SEEDS=3]))
+	test -f $(REWRITES) || $(MAKE) $(REWRITES) -o $(VENV)/installed
+	test -f $(PARAPHRASES)/aqua_by_training_operators.jsonl || $(BIN)/tqnet perturb $(DATA)/aqua_test.jsonl --pairs \
+	  --operators training --encoder encoder:minilm --out $(PARAPHRASES)/aqua_by_training_operators.jsonl
+	for suite in $(PAIRS); do \
+	  $(BIN)/tqnet bench --suite configs/tables/$$suite.yaml --bank $(DATA)/pool.jsonl --seeds $(SEEDS) --out runs/bench \
+	    $(if $(SCORES),--scores $(SCORES)) || exit 1; \
+	done
+
+REWRITER := $(PARAPHRASES)/rewriter/model
+REWRITE = $(BIN)/tqnet rewrite $(DATA)/pool.jsonl --limit 6000 --out $(PARAPHRASES)/made.jsonl
+$(REWRITES): $(VENV)/installed
+	$(LAUNCH) pretrain/rewriter.py --config configs/small/rewriter.yaml data.bank=$(DATA)/pool.jsonl run.epochs=8 \
+	  run.out=$(dir $(REWRITER)) run.resume=true
+	$(REWRITE) --operator lossy-paraphrase --model $(REWRITER)
+	$(REWRITE) --operator back-translation --model $(REWRITER) $(REWRITER)
+	mv $(PARAPHRASES)/made.jsonl $@
 
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish: $(VENV)/installed

@@ -125,6 +125,7 @@ def test_recipes_are_as_they_are_shown(command: str, monkeypatch: pytest.MonkeyP
         "stages BANK=opl DATA=bank",
         "search BANK=opl DATA=bank MODEL=model SIMILAR=3",
         "chinese DATA=banks",
+        "paraphrases DATA=bank",
         "solver-banks DATA=banks",
     ],
 )
