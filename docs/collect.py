@@ -180,6 +180,18 @@ MEASURED = {
         "encoder of two layers. The decoder has been trained for 200 steps: a trained one is surer, so that fewer "
         "hypotheses are followed to their ends.",
     ),
+    "paraphrase": (
+        "What ParaQD's rule operators cost",
+        "taskset -c 1 python -m tests.bench.paraphrase --bank data/paraqd/pool.jsonl",
+        "On one core that others used too. Parsing and what the extractors see come once for a question, and are kept; "
+        "`triplets_per_second` is of parsed questions.",
+    ),
+    "score": (
+        "Scoring paraphrases against encoding their texts",
+        "taskset -c 1 python -m tests.bench.score --pairs data/paraqd/aqua_test.jsonl",
+        "On one core that others used too, all by turns: all-MiniLM-L6-v2 in bf16, without AMX. What an explanation "
+        "costs beside is spaCy's parse, once for a text.",
+    ),
     "search": (
         "Search of a million questions",
         "python -m tests.bench.search --index runs/search/openstax/index --ranker runs/search/openstax/encoder/model "

@@ -310,12 +310,15 @@ def test_a_ranker_orders_what_is_recalled(
     query = QuestionBank.load(bank_folder)[0].id
     ranked = ["--id", query, "--ranker", str(tmp_path / "ranker"), "--rank-first", "4", "-k", "8"]
     (found,) = answer(capsys, index, *ranked)
-    (recalled,) = answer(capsys, index, "--id", query, "-k", "8")
+    (alike,) = answer(capsys, index, "--id", query, "-k", "8")
+    (recalled,) = answer(capsys, index, "--id", query, "-k", "8", "--ranker", "none")
+    assert all(one["rank"] for one in alike["results"])
+    assert not any(one["rank"] for one in recalled["results"])
     scores = [one["rank"] for one in found["results"]]
     assert scores[:4] == sorted(scores[:4], reverse=True)
     assert scores[4:] == [None] * 4
-    assert {one["id"] for one in found["results"][:4]} == {one["id"] for one in recalled["results"][:4]}
-    assert [one["id"] for one in found["results"][4:]] == [one["id"] for one in recalled["results"][4:]]
+    assert {one["id"] for one in found["results"][:4]} == {one["id"] for one in alike["results"][:4]}
+    assert [one["id"] for one in found["results"][4:]] == [one["id"] for one in alike["results"][4:]]
     assert main(["search", index, *ranked, "--deadline", "0", "--json", *FAST]) == 0
     late = capsys.readouterr()
     assert "there was no time to rank" in late.err

@@ -43,7 +43,7 @@ def test_two_texts_as_one(tiny_model: TQNetModel) -> None:
 
 def test_a_pair_scores_the_same_in_any_batch(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
     pairs = [(tiny_bank[i], tiny_bank[-1 - i % 7]) for i in range(20)]
-    evidence = np.random.default_rng(0).random((20, 2))
+    evidence = np.random.default_rng(0).random((20, 3))
     found = cross.probabilities(pairs, evidence)
     assert found.dtype == np.float32
     assert ((found > 0) & (found < 1)).all()
@@ -51,7 +51,7 @@ def test_a_pair_scores_the_same_in_any_batch(cross: CrossEncoder, tiny_bank: Que
     for size in (1, 3):
         np.testing.assert_allclose(cross.probabilities(pairs, evidence, batch_size=size), found, atol=1e-5)
     np.testing.assert_allclose(cross.probabilities(pairs[::-1], evidence[::-1])[::-1], found, atol=1e-5)
-    assert cross.probabilities([], np.empty((0, 2))).shape == (0,)
+    assert cross.probabilities([], np.empty((0, 3))).shape == (0,)
 
 
 def test_figures_of_both_count(cross: CrossEncoder, tiny_bank: QuestionBank) -> None:
@@ -60,7 +60,7 @@ def test_figures_of_both_count(cross: CrossEncoder, tiny_bank: QuestionBank) -> 
     pictured = next(question for question in tiny_bank if question.images)
     plain = replace(pictured, images=())
     pairs = [(plain, plain), (pictured, plain), (plain, pictured), (pictured, pictured)]
-    scores = cross.probabilities(pairs, np.zeros((4, 2)))
+    scores = cross.probabilities(pairs, np.zeros((4, 3)))
     assert len(set(scores.round(6).tolist())) >= 3
 
 
@@ -70,7 +70,7 @@ def test_saved_and_loaded(cross: CrossEncoder, tiny_bank: QuestionBank, tmp_path
     loaded = CrossEncoder.from_pretrained(tmp_path / "ranker", "cpu")
     assert loaded.length == 120
     assert not loaded.training
-    evidence = np.array([[0.5, 0.0], [0.7, 1.0]])
+    evidence = np.array([[0.5, 0.0, 0.2], [0.7, 1.0, 0.0]])
     np.testing.assert_allclose(loaded.probabilities(pairs, evidence), cross.probabilities(pairs, evidence), atol=1e-6)
     assert loaded.searched_by is None
     head = tmp_path / "ranker" / "cross_encoder.safetensors"
@@ -107,7 +107,7 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
     expected = F.cosine_similarity(words[:end].mean(0), words[end:-1].mean(0), dim=0)
     assert cosines[0] == pytest.approx(float(expected), abs=1e-4)
     assert cosines[1] > cosines[0]
-    evidence = torch.tensor([[0.9, 0.0], [0.2, 1.0], [0.2, 0.0]])
+    evidence = torch.tensor([[0.9, 0.0, 0.1], [0.2, 1.0, 0.0], [0.2, 0.0, 0.6]])
     features, logits = cross.head(vectors, cosines, evidence)
     likeness = cosines + evidence.sum(1)
     torch.testing.assert_close(
@@ -116,7 +116,7 @@ def test_the_likeness_of_two_texts_that_are_read_together(cross: CrossEncoder) -
 
 
 def test_what_tells_candidates_apart_is_not_rounded_away(cross: CrossEncoder) -> None:
-    evidence = torch.stack([torch.linspace(0.8, 0.82, 40), torch.full((40,), 0.3)], 1)
+    evidence = torch.stack([torch.linspace(0.8, 0.82, 40), torch.full((40,), 0.3), torch.full((40,), 0.9)], 1)
     vectors, cosines = torch.zeros(40, cross.encoder.config.hidden_size), torch.ones(40)
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         logits = cross.head(vectors, cosines, evidence)[1]

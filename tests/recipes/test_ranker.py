@@ -22,6 +22,7 @@ from tqnet.modeling.multitask_ranker import SUREST, MultiTaskRanker
 from tqnet.questions import QuestionBank
 from tqnet.search.evidence import EVIDENCE, WEIGHTS
 from tqnet.search.index import Index
+from tqnet.search.ranking_evaluation import START
 from tqnet.training.config import ConfigError, DataConfig
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +51,7 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     sample = QuestionBank.load(ROOT / "assets" / "sample")
     cross = CrossEncoder.from_pretrained(run.out / "model", "cpu")
     assert cross.length == 64
-    assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 2))).shape == (1,)
+    assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 3))).shape == (1,)
 
     bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
     assert main(["index", bank, "--model", encoder_of(run.out / "folds" / "0" / "model"), "--out", index]) == 0
@@ -65,26 +66,26 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     assert main(["evaluate", "ranking", index, named, *few, "--json", "--out", str(out)]) == 0
     assert "rankers: `ranker: files " in (out / "results.md").read_text()
     scores = json.loads(capsys.readouterr().out)
-    assert list(scores) == ["order of recall", "cosine and characters", "ranker"]
+    assert list(scores) == ["order of recall", "cosine", "cosine, characters", START, "ranker"]
     # Of five candidates any order has the same five first.
-    assert scores["ranker"]["p@5"] == scores["order of recall"]["p@5"]
+    assert scores["ranker"]["p@5"] == scores[START]["p@5"]
     assert scores["ranker"]["queries"] == 4
 
 
 def test_labels_of_one_kind_leave_the_evidence_as_it_is(tiny_model: TQNetModel) -> None:
     model = MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), (1.0, 1.0, 1.0), entropy_floor=0.8)
-    evidence = np.random.default_rng(0).random((6, 2)).astype(np.float32)
+    evidence = np.random.default_rng(0).random((6, 3)).astype(np.float32)
     model.calibrate(evidence, np.ones(6, dtype=bool))
     first, second, _ = model.heads
     vectors, cosines = torch.randn(6, tiny_model.config.hidden_size), torch.rand(6)
     order = first(vectors, cosines, torch.from_numpy(evidence))[1].argsort()
     assert order.tolist() == (evidence @ WEIGHTS).argsort().tolist()
-    assert second(vectors, cosines, torch.zeros(6, 2))[1].argsort().tolist() == cosines.argsort().tolist()
+    assert second(vectors, cosines, torch.zeros(6, 3))[1].argsort().tolist() == cosines.argsort().tolist()
 
 
 def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQNetModel) -> None:
     model = MultiTaskRanker(CrossEncoder(copy.deepcopy(tiny_model), 64), (1.0, 1.0, 1.0), entropy_floor=0.8)
-    evidence = np.linspace(0, 1, 80, dtype=np.float32).reshape(40, 2)
+    evidence = np.linspace([0, 0, 0], [1, 0, 0], 40, dtype=np.float32)
     model.calibrate(evidence, np.arange(40) >= 20)
     assert model.cross.head.scale == SUREST
 

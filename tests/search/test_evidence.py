@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tqnet.questions import Question
-from tqnet.search.evidence import character_runs, in_common
+from tqnet.search.evidence import character_runs, in_common, words_of
 
 
 def runs(stem: str) -> dict[str, float]:
-    return character_runs(Question(id="q", stem=stem))
+    return character_runs(words_of(Question(id="q", stem=stem)))
 
 
 def test_one_text_has_all_runs_in_common_with_itself_whatever_its_spelling() -> None:

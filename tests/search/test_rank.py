@@ -10,15 +10,17 @@ import pytest
 from tests.search.samples import make_questions
 from tqnet.questions import Question
 from tqnet.search import rank
-from tqnet.search.evidence import evidence
-from tqnet.search.rank import Rank, by_evidence
+from tqnet.search.evidence import WEIGHTS, concept_shares, evidence
+from tqnet.search.rank import Rank
 from tqnet.search.recall import Candidate
 
 QUERY = Question(id="query", stem="Find the area.")
 
 
 def candidates(count: int = 30) -> list[Candidate]:
-    return [Candidate(question, 1 - at / count) for at, question in enumerate(make_questions(count))]
+    """All but equally alike, so that the evidence leaves them in the order of recall."""
+    made = [replace(question, stem="?", knowledge=()) for question in make_questions(count)]
+    return [Candidate(question, 1 - at / count, 1 - at / count) for at, question in enumerate(made)]
 
 
 def last_is_best(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
@@ -83,28 +85,80 @@ def test_no_candidate() -> None:
 def test_the_evidence_of_each_candidate_is_handed_on() -> None:
     texts = {3: "Find the area.", 20: "Find it."}
     given = [
-        replace(one, cosine=one.score, question=replace(one.question, stem=texts.get(at, "Solve $x = 2$.")))
+        replace(one, cosine=0.2, question=replace(one.question, stem=texts.get(at, "Solve $x = 2$.")))
         for at, one in enumerate(candidates())
     ]
     seen = []
 
-    def by_evidence(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
+    def by_sum(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
         seen.append(evidence)
         return evidence.sum(1)
 
-    found = Rank(by_evidence, first=20)(QUERY, given)
-    cosines, words = np.concatenate(seen).T
-    np.testing.assert_allclose(cosines, [one.score for one in given[:20]], atol=1e-6)
-    assert words.argmax() == 3
-    assert words[3] == 1
-    assert found.candidates[0].question.id == "q003"
-    assert evidence(QUERY, []).shape == (0, 2)
-    assert not evidence(QUERY, candidates())[:, 0].any()  # vectors were not asked
+    found = Rank(by_sum, first=20)(QUERY, given)
+    cosines, characters, concepts = np.concatenate(seen).T
+    assert len(cosines) == 20  # by the evidence: what is most alike is read first
+    np.testing.assert_allclose(cosines, 0.2, atol=1e-6)
+    assert characters[0] == 1
+    assert 0 < characters[1] < 1
+    assert not characters[2:].any()
+    assert not concepts.any()
+    assert [one.question.id for one in found.candidates[:3]] == ["q003", "q020", "q000"]
+    assert evidence(QUERY, []).shape == (0, 3)
+    assert not evidence(QUERY, [replace(one, cosine=None) for one in given])[:, 0].any()  # vectors were not asked
 
 
-def test_without_a_model_the_evidence_orders() -> None:
+def test_without_a_model_the_evidence_orders_all() -> None:
     given = [replace(one, cosine=0.5) for one in candidates()]
-    given[7] = replace(given[7], question=replace(given[7].question, stem=QUERY.stem))
-    found = Rank(by_evidence, first=20)(QUERY, given).candidates
-    assert found[0].question.id == given[7].question.id
-    assert found[0].rank == pytest.approx(0.75)  # the mean of a cosine of 0.5 and an equal text
+    given[27] = replace(given[27], question=replace(given[27].question, stem=QUERY.stem))
+    found = Rank()(QUERY, given).candidates
+    assert found[0].question.id == "q027"
+    assert found[0].rank == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
+    assert [one.question.id for one in found[1:4]] == ["q000", "q001", "q002"]
+    read = [replace(one, text="find area", question=replace(one.question, stem="")) for one in given[:1]]
+    assert Rank()(QUERY, read).candidates[0].rank == found[0].rank  # by the words that recall has read
+
+
+def test_candidates_that_are_about_what_the_nearest_are_about_come_first() -> None:
+    area, angles = ("Geometry", "Area"), ("Geometry", "Angles")
+    concepts = [angles, area, area, area, angles, area]
+    given = [
+        replace(one, cosine=0.9 - at / 100, question=replace(one.question, knowledge=(concept,)))
+        for at, (one, concept) in enumerate(zip(candidates(), concepts, strict=False))
+    ]
+    found = Rank()(QUERY, given).candidates
+    assert [one.question.id for one in found] == ["q001", "q002", "q003", "q005", "q000", "q004"]
+
+
+def test_votes_for_concepts() -> None:
+    a, b = ("a",), ("b",)
+    concepts = [(a,), (a, b), (b,), (), (a,)]
+    cosines = np.array([0.9, 0.8, 0.7, 0.6, -0.5])
+    found = concept_shares(cosines, range(5), concepts.__getitem__)
+    first, second, third, fourth = (cosine**10 for cosine in (0.9, 0.8, 0.7, 0.6))
+    expected = [
+        second / (second + third + fourth),  # its own vote does not count
+        first / (first + third + fourth),  # the foremost of its concepts
+        second / (first + second + fourth),
+        0,  # it has none
+        (first + second) / (first + second + third + fourth),  # it has no vote
+    ]
+    np.testing.assert_allclose(found, expected)
+    assert concept_shares(np.array([0.9]), [0], concepts.__getitem__) == [0]  # nobody else votes
+    assert concept_shares(np.zeros(5), range(5), concepts.__getitem__) == [0] * 5  # vectors were not asked
+    many = np.concatenate([np.full(10, 0.5), np.full(3, 0.4)])  # ten vote
+    assert concept_shares(many, [0, 11], lambda at: (a,) if at < 10 else (b,)) == [1, 0]
+
+
+def test_the_concepts_of_a_query_that_has_some_are_looked_for() -> None:
+    area, angles = ("Geometry", "Area"), ("Geometry", "Angles")
+    given = [
+        replace(one, question=replace(one.question, knowledge=(angles,) if at else (angles, area)))
+        for at, one in enumerate(candidates(4))
+    ]
+    assert evidence(replace(QUERY, knowledge=(area, ("Algebra",))), given)[:, 2].tolist() == [1, 0, 0, 0]
+
+
+def test_what_was_found_by_text_alone_stays_in_its_order() -> None:
+    given = [replace(one, cosine=None) for one in candidates()]
+    given[9] = replace(given[9], question=replace(given[9].question, stem=QUERY.stem))
+    assert Rank()(QUERY, given).candidates == given

@@ -10,9 +10,9 @@ import pytest
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, Similarity
 from tqnet.search.evaluation import index_bank
-from tqnet.search.evidence import WEIGHTS
+from tqnet.search.evidence import EVIDENCE, WEIGHTS
 from tqnet.search.lance import LanceEngine
-from tqnet.search.ranking_evaluation import RECALL, START, evaluate_ranking, ranking_table, recalled
+from tqnet.search.ranking_evaluation import ORDERS, RECALL, START, evaluate_ranking, ranking_table, recalled
 from tqnet.search.records import records, schema
 
 
@@ -26,9 +26,9 @@ def engine(tmp_path: Path) -> LanceEngine:
 
 def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     bank = index_bank(engine)
-    queries = recalled(engine, bank, Similarity.from_groups(bank), first=30, limit=12)
+    queries = recalled(engine, bank, Similarity.from_groups(bank), limit=12)
     assert len(queries) == 12
-    assert all(len(one.candidates) == 30 and one.relevant == 9 for one in queries)
+    assert all(len(one.candidates) == len(bank) - 1 and one.relevant == 9 for one in queries)
     assert all(one.query not in one.candidates for one in queries)
     rest = recalled(engine, bank, Similarity.from_groups(bank), without={one.query for one in queries})
     assert len(rest) == len(bank) - 12
@@ -39,10 +39,13 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     def likeness(pairs: Sequence[tuple[Question, Question]], evidence: np.ndarray) -> np.ndarray:
         return evidence @ WEIGHTS
 
-    results = evaluate_ranking(queries, bank, {"right": knows, "wrong": lambda *of: -knows(*of), "same": likeness})
-    assert list(results) == [RECALL, START, "right", "wrong", "same"]
+    made = {"right": knows, "wrong": lambda *of: -knows(*of), "same": likeness}
+    results = evaluate_ranking(queries, bank, made, first=30)
+    assert list(ORDERS.values()) == list(range(1, 1 + len(EVIDENCE)))
+    assert list(results) == [RECALL, *ORDERS, "right", "wrong", "same"]
     np.testing.assert_allclose(results["same"].precision[5], results[START].precision[5])
-    found = np.array([min(5, int(one.similar.sum())) / 5 for one in queries])
+    read = [one.similar[np.argsort(-(one.evidence @ WEIGHTS), kind="stable")[:30]] for one in queries]
+    found = np.array([min(5, int(similar.sum())) / 5 for similar in read])
     np.testing.assert_allclose(results["right"].precision[5], found)
     assert results["wrong"].precision[5].max() == 0
     first = np.array([one.similar[:5].mean() for one in queries])
@@ -50,9 +53,9 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     low, high = results["right"].interval(5, over=results[RECALL])
     assert 0 < low < high
     lines = ranking_table(results, 30).text().splitlines()
-    assert lines[4].split()[0] == "right"
+    line = next(line for line in lines if line.startswith("right"))
     start = results[START].precision[5]
-    recall, before = lines[4].split()[-6::3]
+    recall, before = line.split()[-6::3]
     assert recall == f"{(found - first).mean():+.3f}"
     assert before == f"{(found - start).mean():+.3f}"
     with pytest.raises(ValueError, match="is the name of what rankers are compared with"):

@@ -70,9 +70,10 @@ def test_evidence_is_what_a_ranker_is_given_when_it_is_asked(
     for query in np.unique(pairs.query)[:8].tolist():
         own = pairs.query == query
         expected = dict(zip(pairs.candidate[own].tolist(), pairs.evidence[own], strict=True))
-        candidates = Recall(engine)(sample_bank[query], vectors[query], 100, duplicates=True)
+        asking = replace(sample_bank[query], knowledge=())  # a typed query has none
+        candidates = Recall(engine)(asking, vectors[query], 100, duplicates=True)
         numbers = [place[one.question.id] for one in candidates]
-        asked = dict(zip(numbers, evidence(sample_bank[query], candidates), strict=True))
+        asked = dict(zip(numbers, evidence(asking, candidates), strict=True))
         both = expected.keys() & asked.keys()
         assert len(both) > 3
         np.testing.assert_allclose([asked[at] for at in both], [expected[at] for at in both], atol=1e-5)
@@ -147,14 +148,14 @@ def test_tasks_of_a_pair(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> Non
 def test_batches_of_pairs(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> None:
     similarity = Similarity.from_groups(tiny_bank)
     query, candidate = np.arange(0, 8), np.arange(30, 38)
-    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(16.0).reshape(8, 2))
+    pairs = ExercisePairs(query, candidate, np.zeros(8, dtype=bool), ("judged",) * 8, np.arange(24.0).reshape(8, 3))
     views = PairViews(pairs, tiny_bank, similarity, tiny_model.processor, seed=0, length=64)
     batch = views.collate([views[0, number, 0] for number in (3, 1, 5)])
     assert batch.index.tolist() == [3, 1, 5]
     rows = len(batch.inputs["input_ids"])
     assert all(len(batch.extras[name]) == rows for name in ("pair", "task", "label"))
     firsts = batch.extras["task"] == TASKS.index("questions")
-    assert batch.extras["evidence"][firsts].tolist() == [[6, 7], [2, 3], [10, 11]]
+    assert batch.extras["evidence"][firsts].tolist() == [[9, 10, 11], [3, 4, 5], [15, 16, 17]]
     assert not batch.extras["evidence"][~firsts].any()
     assert batch.extras["pair"][firsts].tolist() == [0, 1, 2]
     figures = [len(tiny_bank[int(query[n])].images) + len(tiny_bank[int(candidate[n])].images) for n in (3, 1, 5)]

@@ -47,7 +47,7 @@ from tqnet.questions import Question
 
 ranker = CrossEncoder.from_pretrained(".")
 pair = Question("a", "Solve $2x = 8$."), Question("b", "Solve $3x = 9$.")
-evidence = np.zeros((1, 2))  # what a search knows of the pair; `tqnet search INDEX --ranker DIR` brings it
+evidence = np.zeros((1, 3))  # what a search knows of the pair; `tqnet search INDEX --ranker DIR` brings it
 print(ranker.probabilities([pair], evidence))
 """
 

@@ -24,10 +24,12 @@ def add(tasks: Any) -> None:
         "rankers",
         nargs="*",
         metavar="NAME=DIR",
-        help="folders that finetune/ranker.py has made, in the order of comparison; without any, what they start from",
+        help="folders that finetune/ranker.py has made, in the order of comparison; without any, the evidence alone",
     )
     parser.add_argument("--split", default="test", help="whose questions are the queries (test); all: of every split")
-    parser.add_argument("--first", type=whole_number(5), default=20, help="candidates that are ranked (20)")
+    parser.add_argument(
+        "--first", type=whole_number(5), default=20, help="candidates that rankers read, by the evidence (20)"
+    )
     parser.add_argument("--queries", type=whole_number(1), metavar="N", help="so many queries, at random (all)")
     parser.add_argument("--seed", type=whole_number(0), default=0)
     add_similarity_arguments(parser)
@@ -60,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
     similarity, without = similarity_of(args, bank), rows_left_out(args, bank)
-    queries = recalled(index.engine, bank, similarity, split, args.first, args.queries, args.seed, without)
+    queries = recalled(index.engine, bank, similarity, split, args.queries, args.seed, without)
     rankers = {
         name: partial(
             model.probabilities,
@@ -70,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
         )
         for name, model in models.items()
     }
-    results = evaluate_ranking(queries, bank, rankers)
+    results = evaluate_ranking(queries, bank, rankers, args.first)
     numbers = {name: _numbers(scores) for name, scores in results.items()}
     table = ranking_table(results, args.first)
     if args.out:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from tqnet.search.rank import Rank
     from tqnet.search.rerank import Rerank
 
-#: In place of a ranker's folder: the order that rankers start from.
-BY_EVIDENCE = "evidence"
+#: In place of a ranker's folder: the order that rankers start from, and that of recall.
+BY_EVIDENCE, BY_RECALL = "evidence", "none"
 
 
 def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,11 +28,18 @@ def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("ranking")
     group.add_argument(
         "--ranker",
+        default=BY_EVIDENCE,
         metavar="DIR",
-        help=f"what orders what is recalled: a model of finetune/ranker.py, or {BY_EVIDENCE!r}: no model, but vectors "
-        "and runs of characters compared with the query's",
+        help=f"what orders what is recalled: a model of finetune/ranker.py; {BY_EVIDENCE!r} (the default): vectors, "
+        f"runs of characters and concepts, without a model; or {BY_RECALL!r}, which leaves the order of recall",
     )
-    group.add_argument("--rank-first", type=whole_number(1), default=20, metavar="N", help="so many are ranked (20)")
+    group.add_argument(
+        "--rank-first",
+        type=whole_number(1),
+        default=20,
+        metavar="N",
+        help="the model reads so many, by the evidence (20)",
+    )
     group.add_argument(
         "--deadline",
         type=number(0),
@@ -75,17 +82,17 @@ def classify_of(args: argparse.Namespace) -> Classify | None:
 
 
 def rank_of(args: argparse.Namespace, index: Index) -> Rank | None:
-    """The ranking stage of searches in ``index``; None without ``--ranker``.
+    """The ranking stage of searches in ``index``; None with ``--ranker none``.
 
     Raises:
         ValueError: The ranker was trained for another index.
     """
-    if not args.ranker:
+    if args.ranker == BY_RECALL:
         return None
-    from tqnet.search.rank import Rank, by_evidence
+    from tqnet.search.rank import Rank
 
     if args.ranker == BY_EVIDENCE:
-        return Rank(by_evidence, args.rank_first, args.deadline)
+        return Rank(deadline=args.deadline)
     from tqnet.libraries import precision
 
     cross = load_ranker(args.ranker, index, args.device)

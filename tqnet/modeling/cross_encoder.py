@@ -50,7 +50,7 @@ class TaskHead(nn.Module):
         self.centre = nn.Parameter(torch.tensor(0.5))
 
     def likeness(self, cosines: Tensor, evidence: Tensor) -> Tensor:
-        """Cosines of the sides [p] and evidence [p, 2] -> how alike the sides are [p]."""
+        """Cosines of the sides [p] and evidence [p, 3] -> how alike the sides are [p]."""
         # No product of matrices: under autocast, its rounding would swallow what tells candidates apart.
         return (torch.cat([cosines[:, None], evidence], 1) * self.weights).sum(1)
 
@@ -87,7 +87,7 @@ class CrossEncoder(nn.Module):
         return self.encoder.cells_per_image
 
     def forward(self, evidence: Tensor, **batch: Tensor) -> Tensor:
-        """Evidence [p, 2] and a packed batch of pairs, each as one question -> logits [p]."""
+        """Evidence [p, 3] and a packed batch of pairs, each as one question -> logits [p]."""
         return self.head(*self.read(**batch), evidence)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
@@ -149,7 +149,7 @@ class CrossEncoder(nn.Module):
         """That the questions of each pair, query and candidate, are similar: float32 [pairs].
 
         Args:
-            evidence: Of each, [pairs, 2] (:func:`tqnet.search.evidence.evidence`).
+            evidence: Of each, [pairs, 3] (:func:`tqnet.search.evidence.evidence`).
         """
         encoder, processor = self.encoder, self.encoder.processor
         was_training = self.training

@@ -44,7 +44,7 @@ class MultiTaskRanker(nn.Module):
         """Logits and coefficients of the tasks of each pair, both [p, tasks]; 0 where a pair has not that task.
 
         Args:
-            pair, task, evidence: Of each row, [r] and [r, 2] (`tqnet.training.exercise_views`).
+            pair, task, evidence: Of each row, [r] and [r, 3] (`tqnet.training.exercise_views`).
             batch: The packed rows.
         """
         rows, cosines = self.cross.read(**batch)
@@ -63,7 +63,7 @@ class MultiTaskRanker(nn.Module):
 
     @torch.no_grad()
     def calibrate(self, evidence: np.ndarray, similar: np.ndarray) -> None:
-        """Start from the evidence [p, 2], weighed as the labels [p] have it, and be no surer of it than they allow.
+        """Start from the evidence [p, 3], weighed as the labels [p] have it, and be no surer of it than they allow.
 
         Nor surer than `SUREST`: labels that confident learning has cleaned follow from little else.
 

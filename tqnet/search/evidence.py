@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -11,32 +11,53 @@ from tqnet.questions import Question
 from tqnet.search.recall import Candidate
 from tqnet.text.words import search_words
 
-#: The cosine of the vectors, and that of the runs of characters. NOTE: not BM25, which depends on what else is in an
-#: index and on which concepts of the query are known; the ranker would be asked other numbers than it was trained on.
-EVIDENCE = ("cosine", "characters")
+#: The cosine of the vectors, that of the runs of characters, and whether a candidate has a concept of the query; where
+#: the query has none, how far it has those of the nearest. NOTE: not BM25, which depends on what else is in an index:
+#: the ranker would be asked other numbers than it was trained on.
+EVIDENCE = ("cosine", "characters", "concepts")
 
-#: What each is worth in the order that a ranker starts from; training changes them.
-WEIGHTS = (1.0, 1.0)
+#: What each is worth in the order that a ranker starts from; training changes them. Chosen by the questions of `valid`.
+WEIGHTS = (1.0, 0.5, 0.4)
 
 #: Characters of a run: a part of a word, or the end of one and the beginning of the next.
 _RUN = 4
 
+#: So many of the nearest say what a query is about, each by this power of its cosine.
+_NEAREST, _POWER = 10, 10
+
 
 def evidence(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
-    """`EVIDENCE` of each candidate, float32 ``[candidates, 2]``; a cosine of 0 where vectors were not asked."""
-    own = character_runs(query)
-    found = [(one.cosine or 0.0, in_common(own, character_runs(one.question))) for one in candidates]
-    return np.array(found, dtype=np.float32).reshape(-1, len(EVIDENCE))
+    """`EVIDENCE` of each of a query's candidates, float32 ``[candidates, 3]``; a cosine of 0 where vectors were not
+    asked.
+    """
+    runs = character_runs(words_of(query))
+    cosines = np.array([one.cosine or 0.0 for one in candidates])
+    characters = [in_common(runs, character_runs(one.text or words_of(one.question))) for one in candidates]
+    knowledge = [one.question.knowledge for one in candidates]
+    if query.knowledge:
+        concepts = [float(not set(query.knowledge).isdisjoint(own)) for own in knowledge]
+    else:
+        concepts = concept_shares(cosines, range(len(candidates)), knowledge.__getitem__)
+    return np.array([cosines, characters, concepts], dtype=np.float32).reshape(len(EVIDENCE), -1).T
 
 
-def character_runs(question: Question) -> dict[str, float]:
-    """Each run of characters of the words by which stem and options are searched, and its share of a unit vector.
+def likeness(evidence: np.ndarray) -> np.ndarray:
+    """The weighted mean of the evidence ``[candidates, 3]``, as it is known without a model: ``[candidates]``."""
+    return evidence @ (np.array(WEIGHTS) / sum(WEIGHTS))
+
+
+def words_of(question: Question) -> str:
+    """Those by which stem and options are searched."""
+    return " ".join(search_words(question.content))
+
+
+def character_runs(words: str) -> dict[str, float]:
+    """Each run of characters of the words of a question, and its share of a unit vector.
 
     A run counts by the root of how often it occurs. Words that are alike but for an ending share most of their runs,
     and their order counts a little.
     """
-    text = " ".join(search_words(question.content))
-    counts = Counter(text[start : start + _RUN] for start in range(max(1, len(text) - _RUN + 1)))
+    counts = Counter(words[start : start + _RUN] for start in range(max(1, len(words) - _RUN + 1)))
     total = sum(counts.values())
     return {run: (count / total) ** 0.5 for run, count in counts.items()}
 
@@ -46,3 +67,31 @@ def in_common(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     if len(other) < len(one):
         one, other = other, one
     return sum(share * other[run] for run, share in one.items() if run in other)
+
+
+def concept_shares(
+    cosines: np.ndarray, candidates: Sequence[int], concepts: Callable[[int], Collection[tuple[str, ...]]]
+) -> list[float]:
+    """How far each candidate is about what those nearest the query are about, 0 to 1.
+
+    The nearest vote for their concepts. A candidate has the share of the others' votes that the foremost of its
+    concepts has.
+
+    Args:
+        cosines: With the query, of all that may vote, ``[n]``.
+        candidates: Numbers of some of them.
+        concepts: Number -> concepts, each a path from the coarsest level.
+    """
+    nearest = np.argsort(-cosines, kind="stable")[:_NEAREST]
+    votes = {int(at): max(float(cosines[at]), 0.0) ** _POWER for at in nearest}
+    of_concept: Counter[tuple[str, ...]] = Counter()
+    for at, vote in votes.items():
+        for concept in concepts(at):
+            of_concept[concept] += vote  # type: ignore[assignment]  # a counter of floats
+    shares = []
+    for at in candidates:
+        own = votes.get(at, 0.0)
+        others = sum(votes.values()) - own
+        foremost = max((of_concept[concept] for concept in concepts(at)), default=own) - own
+        shares.append(max(0.0, foremost / others) if others > 0 else 0.0)
+    return shares

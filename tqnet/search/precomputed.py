@@ -110,8 +110,12 @@ def _found(recall: Recall, row: dict[str, object], n: int) -> dict[str, object]:
 
 def _candidates(engine: SearchEngine, row: dict[str, Any]) -> list[Candidate]:
     scores = dict(zip(row["found"], zip(row["scores"], row["cosines"], row["words"], strict=True), strict=True))
-    records = engine.get(row["found"], ["question", "images"]).to_pylist()
-    return [Candidate(question_of(one["question"], one["images"]), *scores[one["id"]]) for one in records]
+    records = engine.get(row["found"], ["question", "images", "stem"]).to_pylist()
+    return [
+        Candidate(question_of(one["question"], one["images"]), score, cosine, words, one["stem"])
+        for one in records
+        for score, cosine, words in [scores[one["id"]]]
+    ]
 
 
 def _stamp(version: int | None, n: int, whole: bool) -> dict[str, Any]:

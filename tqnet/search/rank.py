@@ -1,4 +1,4 @@
-"""Candidates in the order of a model that reads each together with the query (FSE, "Ranking Module")."""
+"""Candidates in the order of the evidence, the first of them in that of a model (FSE, "Ranking Module")."""
 
 from __future__ import annotations
 
@@ -11,20 +11,15 @@ import numpy as np
 
 from tqnet.questions import Question
 from tqnet.questions.bank import batched
-from tqnet.search.evidence import WEIGHTS, evidence
+from tqnet.search.evidence import evidence, likeness
 from tqnet.search.recall import Candidate
 
 #: Candidates that are scored at a time: between two of these the clock is looked at.
 _AT_ONCE = 8
 
-#: Query, candidates and their evidence ``[candidates, 2]`` (`tqnet.search.evidence`) -> how similar each is, 0 to 1, by
-#: a ranker the probability that it is, ``[candidates]``.
+#: Query, candidates and their evidence ``[candidates, 3]`` (`tqnet.search.evidence`) -> the probability that each is
+#: similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
-
-
-def by_evidence(query: Question, candidates: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
-    """What rankers start from, without a model: the weighted mean of the evidence, 1 for a question like the query."""
-    return evidence @ (np.array(WEIGHTS) / sum(WEIGHTS))
 
 
 @dataclass(frozen=True)
@@ -44,18 +39,19 @@ class Rank:
     """The ranking stage.
 
     Attributes:
-        score: Of the model.
-        first: So many of recall's candidates are ranked; the others stay behind them.
+        score: Of a model that reads each candidate together with the query; None leaves the order of the evidence, or
+            where vectors were not asked, of which it has the most, that of recall.
+        first: So many, by the evidence, are scored; the others stay behind them.
         deadline: Seconds that ranking may take; None for as long as it takes.
     """
 
-    score: Score
+    score: Score | None = None
     first: int = 20
     deadline: float | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Ranked:
-        """The candidates by score, best first, equal ones in the order of recall.
+        """The candidates by score, best first, equal ones in the order of the evidence, and then of recall.
 
         One query is ranked at a time: several at once would each take the longer. Waiting counts.
         """
@@ -68,12 +64,20 @@ class Rank:
             self._turn.release()
 
     def _ranked(self, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked:
+        if self.score is None and all(one.cosine is None for one in candidates):
+            return Ranked(list(candidates))
+        found = evidence(query, candidates)
+        alike = likeness(found)
+        order = np.argsort(-alike, kind="stable")
+        ordered, found = [candidates[at] for at in order], found[order]
+        if self.score is None:
+            return Ranked([replace(one, rank=float(alike[at])) for one, at in zip(ordered, order, strict=True)])
         scores: list[float] = []
-        for some in batched(candidates[: self.first], _AT_ONCE):
+        for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
             if end is not None and time.monotonic() >= end:
                 return Ranked(list(candidates), late=True)
-            scores += self.score(query, [one.question for one in some], evidence(query, some)).tolist()
+            scores += self.score(query, [ordered[row].question for row in rows], found[rows]).tolist()
         if end is not None and time.monotonic() > end:
             return Ranked(list(candidates), late=True)
-        scored = [replace(one, rank=of) for one, of in zip(candidates, scores, strict=False)]
-        return Ranked(sorted(scored, key=lambda one: -(one.rank or 0)) + list(candidates[self.first :]))
+        scored = [replace(one, rank=of) for one, of in zip(ordered, scores, strict=False)]
+        return Ranked(sorted(scored, key=lambda one: -(one.rank or 0)) + ordered[len(scored) :])

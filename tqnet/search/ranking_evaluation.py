@@ -14,16 +14,17 @@ from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
 from tqnet.search.evaluation import FIRST, similar_queries
-from tqnet.search.evidence import WEIGHTS, evidence
+from tqnet.search.evidence import EVIDENCE, WEIGHTS, evidence
 from tqnet.search.recall import CANDIDATES, Recall
 
 #: Name of the order that is there before any model ranks.
 RECALL = "order of recall"
 
-#: And of that which a ranker has before it is trained.
-START = "cosine and characters"
+#: And of those of the evidence, one part after the other; the last is that which a ranker starts from.
+ORDERS = {", ".join(EVIDENCE[:parts]): parts for parts in range(1, 1 + len(EVIDENCE))}
+START = list(ORDERS)[-1]
 
-#: Pairs of query and candidate, and their evidence ``[pairs, 2]`` -> the probability that each is similar, ``[pairs]``.
+#: Pairs of query and candidate, and their evidence ``[pairs, 3]`` -> the probability that each is similar, ``[pairs]``.
 ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 
@@ -34,7 +35,7 @@ class Recalled:
     Attributes:
         query: Number of the question in the bank; ``group`` is its.
         candidates: Numbers of the questions, and in ``similar`` which of them are similar to it.
-        evidence: `tqnet.search.evidence.EVIDENCE` of each, ``[candidates, 2]``.
+        evidence: `tqnet.search.evidence.EVIDENCE` of each, ``[candidates, 3]``.
         relevant: How many of the whole bank are.
     """
 
@@ -68,7 +69,6 @@ def recalled(
     bank: QuestionBank,
     similarity: Similarity,
     split: str | None = "test",
-    first: int = 20,
     limit: int | None = None,
     seed: int = 0,
     without: Collection[int] = (),
@@ -80,7 +80,6 @@ def recalled(
 
     Args:
         bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).
-        first: Candidates of each.
         limit: So many of the questions, at random.
         without: Numbers of questions that are not asked, but may be candidates.
 
@@ -99,7 +98,7 @@ def recalled(
     for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
         query = replace(bank[at], knowledge=())
-        candidates = recall(query, vector, max(CANDIDATES, first), duplicates=True)[:first]
+        candidates = recall(query, vector, CANDIDATES, duplicates=True)
         numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
         neighbours = similarity.neighbours(at)
         similar = np.isin(numbers, neighbours)
@@ -109,23 +108,27 @@ def recalled(
 
 
 def evaluate_ranking(
-    queries: Sequence[Recalled], bank: QuestionBank, rankers: Mapping[str, ScorePairs]
+    queries: Sequence[Recalled], bank: QuestionBank, rankers: Mapping[str, ScorePairs], first: int = 20
 ) -> dict[str, RankingScores]:
-    """Of the order of recall, of what rankers start from, and of the order that each of ``rankers`` makes.
+    """Of the order of recall, of the evidence, and of the order that each of ``rankers`` makes of its ``first``.
 
     Raises:
         ValueError: One has the name of what is there without it.
     """
-    if taken := {RECALL, START} & rankers.keys():
+    if taken := {RECALL, *ORDERS} & rankers.keys():
         raise ValueError(f"{min(taken)!r} is the name of what rankers are compared with")
-    pairs = [(bank[one.query], bank[int(at)]) for one in queries for at in one.candidates]
-    found_by = np.concatenate([one.evidence for one in queries])
-    ends = np.cumsum([len(one.candidates) for one in queries])[:-1]
     results = {RECALL: _scores(queries, [np.arange(len(one.candidates)) for one in queries])}
-    results[START] = _scores(queries, [np.argsort(-(one.evidence @ WEIGHTS), kind="stable") for one in queries])
+    for name, parts in ORDERS.items():
+        orders = [np.argsort(-(one.evidence[:, :parts] @ WEIGHTS[:parts]), kind="stable") for one in queries]
+        results[name] = _scores(queries, orders)
+    read = [order[:first] for order in orders]
+    asked = list(zip(queries, read, strict=True))
+    pairs = [(bank[one.query], bank[int(at)]) for one, of in asked for at in one.candidates[of]]
+    found_by = np.concatenate([one.evidence[of] for one, of in asked])
+    ends = np.cumsum([len(of) for of in read])[:-1]
     for name, score in rankers.items():
-        of_queries = np.split(score(pairs, found_by), ends)
-        results[name] = _scores(queries, [np.argsort(-scores, kind="stable") for scores in of_queries])
+        of_queries = zip(read, np.split(score(pairs, found_by), ends), strict=True)
+        results[name] = _scores(queries, [of[np.argsort(-scores, kind="stable")] for of, scores in of_queries])
     return results
 
 
@@ -151,8 +154,8 @@ def ranking_table(results: Mapping[str, RankingScores], first: int, title: str =
     count = len(next(iter(results.values())).groups)
     header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over recall", "over the row above")
     notes = (
-        f"{count:,} queries with five similar questions, each with the first {first} candidates of recall, duplicates "
-        "of the query among them. Intervals are 95 %, by group.",
+        f"{count:,} queries with five similar questions, each with {CANDIDATES} candidates of recall, duplicates of "
+        f"the query among them; rankers read the first {first} by the evidence. Intervals are 95 %, by group.",
     )
     return Table(title, header, tuple(rows), notes)
 

@@ -49,7 +49,9 @@ class Candidate:
         score: The cosine, and for the text its BM25 by the best one's, times the weight of the text; more is better.
         cosine: With the query; None where the vector was not asked.
         words: BM25 of the words in common; None where the text was not asked or has not found it.
-        rank: Probability of being similar by the model of the ranking stage; None where it was not asked.
+        text: Its words, as they are searched; empty where they were not read.
+        rank: How similar it is by the ranking stage, a model's probability or the weighted mean of the evidence; None
+            where it was not asked.
         notes: What re-ranking says of it.
     """
 
@@ -57,6 +59,7 @@ class Candidate:
     score: float
     cosine: float | None = None
     words: float | None = None
+    text: str = ""
     rank: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -143,7 +146,10 @@ class Recall:
         scores = {id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best for id in ids}
         ordered = sorted(scores, key=lambda id: (-scores[id], id))
         different = ordered if duplicates else _without_near(ordered, records, query)
-        return [Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id)) for id in different[:n]]
+        return [
+            Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id), records[id].row["stem"])
+            for id in different[:n]
+        ]
 
     def _ask(self, wanted: bool, search: Callable[[], list[Hit]]) -> Callable[[], list[Hit]]:
         return self._threads.submit(search).result if wanted else list

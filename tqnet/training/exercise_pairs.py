@@ -24,7 +24,7 @@ class ExercisePairs:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
         kind: How each pair was found: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
-        evidence: Of each candidate, float32 ``[p, 2]`` (`tqnet.search.evidence.EVIDENCE`).
+        evidence: Of each candidate, float32 ``[p, 3]`` (`tqnet.search.evidence.EVIDENCE`).
     """
 
     query: np.ndarray

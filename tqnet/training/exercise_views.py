@@ -109,7 +109,7 @@ class _Row:
 
     Attributes:
         of: The questions whose figures belong to the two texts.
-        evidence: What recall finds the second by, ``[2]``.
+        evidence: What recall finds the second by, ``[3]``.
     """
 
     task: str

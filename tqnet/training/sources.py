@@ -10,9 +10,9 @@ import numpy as np
 from tqnet.evaluation.baselines import Bm25Ranker
 from tqnet.evaluation.ranking import VectorRanker
 from tqnet.questions import QuestionBank
-from tqnet.search.evidence import EVIDENCE, character_runs, in_common
+from tqnet.search.evidence import EVIDENCE, character_runs, concept_shares, in_common, likeness, words_of
 from tqnet.search.index import Index
-from tqnet.search.recall import TEXT_WEIGHT
+from tqnet.search.recall import CANDIDATES, TEXT_WEIGHT
 
 
 class Sources:
@@ -26,10 +26,11 @@ class Sources:
         self._bank = bank
         self._text = Bm25Ranker([question.content for question in bank], bank.ids)
         self._vector = VectorRanker(vectors, bank.ids)
+        self._knowledge = [question.knowledge for question in bank]
         self._runs: dict[int, dict[str, float]] = {}
 
     def recall(self, query: int, count: int) -> list[int]:
-        """The first ``count`` candidates, best first, by the score of recall.
+        """The first ``count`` of what recall finds by its score, by the evidence, best first: what a ranker reads.
 
         NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form. Nor does it look for
         the query's concepts, as a search for a question of the index does (``tqnet search --id``): where questions are
@@ -39,20 +40,26 @@ class Sources:
         cosines, words = (source.scores(asked, everyone)[0] for source in (self._vector, self._text))
         words[query] = 0.0
         order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
-        return order[order != query][:count].tolist()
+        found = order[order != query][: max(count, CANDIDATES)]
+        alike = likeness(self.evidence(np.full(len(found), query), found))
+        return found[np.argsort(-alike, kind="stable")][:count].tolist()
 
     def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """Of each candidate of its query, float32 ``[p, 2]``, equal to :func:`tqnet.search.evidence.evidence`."""
+        """Of each candidate of its query, float32 ``[p, 3]``, equal to :func:`tqnet.search.evidence.evidence`."""
         found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
         for one in np.unique(query).tolist():
             rows = np.flatnonzero(query == one)
-            found[rows, 0] = self._vector.scores(np.array([one]), candidate[rows])[0]
-            found[rows, 1] = [in_common(self._of(one), self._of(other)) for other in candidate[rows].tolist()]
+            others = candidate[rows].tolist()
+            cosines = self._vector.scores(np.array([one]), np.arange(len(self._bank)))[0]
+            cosines[one] = -1.0  # it does not say itself what it is about
+            found[rows, 0] = cosines[others]
+            found[rows, 1] = [in_common(self._of(one), self._of(other)) for other in others]
+            found[rows, 2] = concept_shares(cosines, others, self._knowledge.__getitem__)
         return found
 
     def _of(self, question: int) -> dict[str, float]:
         if question not in self._runs:
-            self._runs[question] = character_runs(self._bank[question])
+            self._runs[question] = character_runs(words_of(self._bank[question]))
         return self._runs[question]
 
 
