@@ -32,6 +32,9 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     assert all(one.query not in one.candidates for one in queries)
     rest = recalled(engine, bank, Similarity.from_groups(bank), without={one.query for one in queries})
     assert len(rest) == len(bank) - 12
+    known = recalled(engine, bank, Similarity.from_groups(bank), limit=12, concepts=True)
+    assert all(np.isin(one.evidence[:, 2], (0, 1)).all() for one in known if bank[one.query].knowledge)
+    assert not all(np.isin(one.evidence[:, 2], (0, 1)).all() for one in queries)
 
     def knows(pairs: Sequence[tuple[Question, Question]], evidence: np.ndarray) -> np.ndarray:
         return np.array([float(query.group == candidate.group) for query, candidate in pairs])

@@ -30,6 +30,7 @@ def add(tasks: Any) -> None:
     parser.add_argument(
         "--first", type=whole_number(5), default=20, help="candidates that rankers read, by the evidence (20)"
     )
+    parser.add_argument("--concepts", action="store_true", help="queries whose concepts are known, as by --id")
     parser.add_argument("--queries", type=whole_number(1), metavar="N", help="so many queries, at random (all)")
     parser.add_argument("--seed", type=whole_number(0), default=0)
     add_similarity_arguments(parser)
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
     similarity, without = similarity_of(args, bank), rows_left_out(args, bank)
-    queries = recalled(index.engine, bank, similarity, split, args.queries, args.seed, without)
+    queries = recalled(index.engine, bank, similarity, split, args.queries, args.seed, without, args.concepts)
     rankers = {
         name: partial(
             model.probabilities,

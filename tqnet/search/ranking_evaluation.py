@@ -72,16 +72,16 @@ def recalled(
     limit: int | None = None,
     seed: int = 0,
     without: Collection[int] = (),
+    concepts: bool = False,
 ) -> list[Recalled]:
     """The candidates of the questions of ``split`` that have five similar ones, by text and vectors.
-
-    NOTE: The concepts of a query are not looked for, as ``tqnet search --id`` does: where they say what is similar,
-    nothing would be left to rank.
 
     Args:
         bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).
         limit: So many of the questions, at random.
         without: Numbers of questions that are not asked, but may be candidates.
+        concepts: Whether those of the query are known, as ``tqnet search --id`` knows them. Where they say what is
+            similar, nothing is left to rank.
 
     Raises:
         ValueError: No question of the split has five similar ones.
@@ -97,7 +97,7 @@ def recalled(
     found = []
     for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
         vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        query = replace(bank[at], knowledge=())
+        query = bank[at] if concepts else replace(bank[at], knowledge=())
         candidates = recall(query, vector, CANDIDATES, duplicates=True)
         numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
         neighbours = similarity.neighbours(at)
