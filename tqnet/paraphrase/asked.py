@@ -93,6 +93,8 @@ def _waits(asked: Sequence[Token], begun: Sequence[Token]) -> bool:
     if last.dep_ == "nsubj" and last.head in cut:
         return any(token.dep_ == "aux" and token.head == last.head for token in asked[: len(begun)])
     governs = any(token.head == last and token.dep_ in ("pobj", "pcomp") for token in cut)
+    if last.dep_ in ("amod", "compound") and last.head in cut:  # "what is the average?" may be all that is asked
+        return not any(map(begun[-1].doc.text.rstrip().endswith, ".?!"))
     return governs or (last.dep_ in ("det", "poss") and last.head in cut)
 
 

@@ -12,6 +12,9 @@ from tqnet.augment.paraphrase.units import Form, Unit, size
 from tqnet.paraphrase.amounts import Amounts
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import by_value, value_of, written
+from tqnet.paraphrase.qualifiers import lost_qualifiers
+from tqnet.paraphrase.relations import other_relations
+from tqnet.paraphrase.senses import other_senses
 from tqnet.text.numbers import Kind, Number, find_numbers
 
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")
@@ -57,6 +60,10 @@ _MYRIADS = {"万": 10**4, "亿": 10**8}
 _SHARE = re.compile(r"([一二两三四五六七八九]{1,2}|\d{2}|\d(?:\.\d)?)\s*折")
 _OFF = re.compile(r"(?:优惠|降价|降低|下降|便宜|减价|减少|让利)了?\s*$")
 _DIGIT = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
+#: What rates are told for one of: 每分钟, 每小时.
+_PER = re.compile(rf"每一?{_UNIT}")
+#: Behind 两, which says how many were named: 两种树, 两人.
+_NAMED = re.compile(r"种|个?人|者|地|车|船|队|班|组|个?数|[名位]同学")
 #: Words by which one number stands for several things.
 _REFERS = re.compile("同样|一样|相同|也|各|每|都|分别|其余|剩下的|两次")
 
@@ -77,14 +84,22 @@ def chinese_differences(original: str, paraphrase: str) -> list[Difference]:
     for old, new in ((before.values, after.values), (before.shares, after.shares)):
         for value, own in old.items():
             left = len(new.get(value, ()))
-            if left < len(own) and not (left and refers) and not after.has(own[left], before):
+            if left >= len(own) or (left and refers):
+                continue
+            if not after.has(own[left], before) and not before.counts_what_is_named(own[left]):
                 mentions = (len(own), left) if left else None
                 found.append(Difference(Part.NUMBER, Change.LOST, written(before, own[left]), mentions=mentions))
     for old, new in ((before.values, after.values), (before.shares, after.shares)):
         for value, own in new.items():
-            if value not in old and not before.has(own[0], after):
+            if value not in old and not before.has(own[0], after) and not after.counts_what_is_named(own[0]):
                 found.append(Difference(Part.NUMBER, Change.NEW, after=written(after, own[0])))
-    return [*found, *_other_units(before, after)]
+    return [
+        *found,
+        *(_other_units(before, after) or _other_rates(before.text, after.text)),
+        *other_relations(before, after),
+        *other_senses(before.text, after.text),
+        *lost_qualifiers(before.text, after.text),
+    ]
 
 
 class _Text:
@@ -113,6 +128,10 @@ class _Text:
         share = 1 - value if other._is_off(number) else value
         is_share = len(self.shares.get(share, ())) > len(other.shares.get(share, ()))
         return is_share or self.amounts.has(number, other.amounts, as_often=True)
+
+    def counts_what_is_named(self, number: Number) -> bool:
+        """Whether a number only says that there were two of them."""
+        return self.text[number.start : number.end] == "两" and _NAMED.match(self.text, number.end) is not None
 
     def _by_value(self, shares: bool) -> dict[Fraction, list[Number]]:
         own = {
@@ -176,6 +195,13 @@ def _other_units(before: _Text, after: _Text) -> list[Difference]:
             named = _written(before, one[0]), _written(after, other[0])
             changed[named] = Difference(Part.UNIT, Change.CHANGED, *named)
     return list(changed.values())
+
+
+def _other_rates(before: str, after: str) -> list[Difference]:
+    """Of what something is told for one: 每小时 for 每分钟."""
+    old, new = ({_NAMES[match["unit"]]: match[0] for match in _PER.finditer(text)} for text in (before, after))
+    gone, fresh = ([one[name] for name in one if name not in other] for one, other in ((old, new), (new, old)))
+    return [Difference(Part.UNIT, Change.CHANGED, gone[0], fresh[0])] if len(gone) == len(fresh) == 1 else []
 
 
 def _written(text: _Text, unit: Unit) -> str:

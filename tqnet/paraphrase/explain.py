@@ -18,8 +18,12 @@ from tqnet.paraphrase.formulas import formula_differences
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
 from tqnet.paraphrase.places import exchanged_words
+from tqnet.paraphrase.qualifiers import lost_qualifiers
 from tqnet.paraphrase.ratios import turned_ratios
+from tqnet.paraphrase.relations import other_relations
+from tqnet.paraphrase.senses import other_senses
 from tqnet.paraphrase.units import unit_differences
+from tqnet.paraphrase.whom import asks_about_another
 
 #: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
 _KEPT = 2000
@@ -72,14 +76,17 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     entities = entity_differences(original, paraphrase)
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     exchanged = exchanged_numbers(original, paraphrase)
+    words = [] if exchanged else [*exchanged_words(original, paraphrase), *turned_ratios(original, paraphrase)]
     return [
         *number_differences(original, paraphrase),
         *exchanged,
+        *other_relations(original, paraphrase),
         *unit_differences(original, paraphrase),
         *entities,
         *formula_differences(original, paraphrase),
-        *([] if exchanged else exchanged_words(original, paraphrase)),
-        *([] if exchanged else turned_ratios(original, paraphrase)),
+        *(words or other_senses(original.text, paraphrase.text)),
+        *lost_qualifiers(original.text, paraphrase.text),
+        *asks_about_another(original, paraphrase),
         *deleted_conditions(original, paraphrase),
         *question_differences(original, paraphrase, renamed),
     ]

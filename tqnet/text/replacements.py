@@ -17,14 +17,14 @@ _OTHERS = """
 perimeter, circumference | area : what is measured of a plane figure
 surface area | volume : what is measured of a solid
 radius | diameter : one is twice the other
-length | width : sides of a rectangle
+length | width, breadth : sides of a rectangle
 height | base : of a triangle or a solid
 sine | cosine | tangent : functions of an angle
 maximum, greatest, largest | minimum, least, smallest : ends of a range
 longest | shortest : ends of a range
 highest | lowest : ends of a range
 at least, no less than | at most, no more than : sides of a bound
-more than, greater than | less than, fewer than : sides of a bound
+more than, greater than | less than, fewer than : directions of a comparison
 sum | difference | product | quotient : operations
 increased, raised, goes up, rises | decreased, reduced, lowered, goes down, falls : directions of a change
 increase | decrease, discount : directions of a change
@@ -70,7 +70,7 @@ time | distance : what motion is told by
 最长 | 最短 : ends of a range
 最高 | 最低 : ends of a range
 至少, 不少于 | 至多, 不超过 : sides of a bound
-大于, 超过 | 小于, 不足 : sides of a bound
+大于, 超过 | 小于, 不足 : directions of a comparison
 之和 | 之差 | 之积 : operations
 增加, 增长, 提高, 上涨 | 减少, 降低, 下降, 下跌 : directions of a change
 提价, 涨价 | 降价, 打折 : directions of a change

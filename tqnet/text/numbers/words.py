@@ -59,7 +59,7 @@ _DETERMINER = r"(?:the|his|her|its|their|our|your|my|this|that|every|each|[a-z]+
 _SPELLED = re.compile(
     r"(?<![\w-])(?:"
     r"(?P<half_dozen>half\s+(?:a\s+)?dozen)"
-    rf"|(?P<part>(?:an?|one)[\s-]+(?:{_any_of(_DENOMINATORS)}))(?=\s+of\b)"
+    rf"|(?P<part>(?:an?|one)[\s-]+(?:{_any_of(_DENOMINATORS)}))(?=\s+(?:of|as)\b)"
     rf"|(?P<over>{_CARDINAL})(?:\s?[-–]\s?|\s+)(?P<under>{_DENOMINATOR})"
     rf"|(?P<dividend>{_CARDINAL})\s+over\s+(?P<divisor>{_CARDINAL})"
     rf"|(?P<point>{_CARDINAL})\s+point\s+(?P<decimals>{_WORD}(?:\s+{_WORD})*)"
@@ -85,7 +85,7 @@ _PRONOUN_AFTER = re.compile(
     r"\s+(?:another|day,|must|can|could|should|would|may|has|picks|draws|who|that|which|is)\b", re.IGNORECASE
 )
 #: Quarters are parts only of something, or of a mixed number; else they are coins.
-_OF = re.compile(r"\s+(?:of|as)\b")
+_OF = re.compile(r"\s+(?:of|as|full|filled|empty|done|complete|finished)\b")
 _HYPHEN = re.compile(r"\s?[-–]")
 _NUMBER_AND = re.compile(rf"(?:\d|\b{_WORD})\s+and\s+$", re.IGNORECASE)
 

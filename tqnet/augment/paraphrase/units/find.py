@@ -120,6 +120,7 @@ def _read(text: str, match: re.Match[str], number: Number | None) -> Unit | None
     if power and unit.dimension == "Length":
         is_word = is_word and (match["power"] or "").lower() in ("square", "cubic")
         dimension = "Area" if power == "square" else "Volume"
+        end = match.end("raised") if match["raised"] else match.end("unit")  # "per hour" is a unit of its own
         return _unit(match.start(), end, f"{power} {unit.name}", dimension, is_word, unit.is_plural, number)
     if power:
         return None

@@ -1,0 +1,142 @@
+"""What a number says where it stands: "3 times as many" or "3 more", "8 years ago" or "in 8 years".
+
+Also whom something is so much more or less than: "6 fewer than Eric" or "6 fewer than Paul".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from tqnet.paraphrase.amounts import Measured
+from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.numbers import value_of
+
+_MORE = "more older taller longer greater larger bigger heavier faster higher farther further later"
+_LESS = "fewer less younger shorter smaller lighter slower lower cheaper earlier"
+_COMPARATIVE = "|".join([*_MORE.split(), *_LESS.split()])
+_COMPARES = "[多大长高重贵快少小短矮轻慢]|便宜"
+_PER_CENT = r"(?:\s*%|\s+per\s?cent)"
+
+#: Of each relation its two senses; # is the number.
+_SENSES = [
+    [re.compile(sense, re.IGNORECASE) for sense in senses]
+    for senses in (
+        (r"#[\s-]*(?:times|fold)\b", rf"#(?!\s*times)\s+(?:[a-z]+\s+){{0,2}}?(?:{_COMPARATIVE})\b"),
+        (
+            r"#\s+(?:years?|months?|weeks?|days?)\s+ago\b",
+            r"\bin\s+#\s+(?:years?|months?)\b|#\s+(?:years?|months?|weeks?|days?)\s+(?:from\s+(?:now|today)|hence)\b",
+        ),
+        (rf"\bby\s+#{_PER_CENT}", rf"\bto\s+#{_PER_CENT}"),
+        (r"#\s*倍", rf"比[^,，。；]{{1,10}}?(?:{_COMPARES})了?\s*#(?!\s*倍)"),
+        (r"#\s*(?:年|天|个月)之?前", r"#\s*(?:年|天|个月)之?后"),
+    )
+]
+_THAN = [
+    re.compile(than, re.IGNORECASE)
+    for than in (
+        rf"#\s*%?\s+(?:[a-z]+\s+){{0,2}}?(?P<how>{_COMPARATIVE})\s+(?:[a-z]+\s+){{0,3}}?than\s+"
+        r"(?:(?:an?|the|his|her|their|its|my)\s+)?(?P<whom>[a-z]+)(?=\s*(?:[.,;:?!)]|$|['’]s\b)|\s+(?:and|but|how|what|who|if|"
+        r"in|on|at|is|are|was|were|has|have|had|did|does)\b)",
+        rf"比(?P<whom>[^,，。；？\d#]{{1,8}}?)的?(?P<how>{_COMPARES})[了出]?\s*#(?!\s*倍)",
+    )
+]
+_DOWN = frozenset([*_LESS.split(), *"少小短矮轻慢", "便宜"])
+#: These may be anybody.
+_PRONOUNS = frozenset(
+    (
+        "him",
+        "her",
+        "it",
+        "them",
+        "he",
+        "she",
+        "that",
+        "those",
+        "this",
+        "what",
+        "when",
+        "if",
+        "there",
+        "of",
+        "它",
+        "他",
+        "她",
+    )
+)
+#: Characters before a number and behind it.
+_BEFORE, _BEHIND = 16, 48
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A number, as a text writes it, and what stands around it, with a # in its place."""
+
+    number: str
+    around: str
+
+    def says(self, match: re.Match[str]) -> str:
+        return match[0].replace("#", self.number).strip()
+
+
+def other_relations(original: Measured, paraphrase: Measured) -> list[Difference]:
+    """Each number that both texts have, where it says one thing in the original and another one in the paraphrase."""
+    before, after = _places(original), _places(paraphrase)
+    texts = original.text.lower(), paraphrase.text.lower()
+    found = []
+    for value in (value for value in before if value in after):
+        both = before[value], after[value]
+        changes = [*_other_senses(*both), *_other_sides(*both, texts)]
+        found += [Difference(Part.NUMBER, Change.CHANGED, *change) for change in changes[:1]]
+    return found
+
+
+def _places(measured: Measured) -> dict[Fraction, list[_Place]]:
+    text = measured.text
+    found: dict[Fraction, list[_Place]] = {}
+    for number in measured.numbers:
+        start, end = number.span
+        around = f"{text[max(0, start - _BEFORE) : start]}#{text[end : end + _BEHIND]}"
+        found.setdefault(value_of(number), []).append(_Place(text[start:end], around))
+    return found
+
+
+def _other_senses(before: Sequence[_Place], after: Sequence[_Place]) -> Iterator[tuple[str, str]]:
+    for senses in _SENSES:
+        old, new = (
+            {at: said for at, sense in enumerate(senses) if (said := _said(sense, places))}
+            for places in (before, after)
+        )
+        if len(old) == len(new) == 1 and old.keys() != new.keys():
+            (one,), (other,) = old.values(), new.values()
+            yield one, other
+
+
+def _said(sense: re.Pattern[str], places: Sequence[_Place]) -> str | None:
+    return next((place.says(match) for place in places if (match := sense.search(place.around))), None)
+
+
+def _other_sides(
+    before: Sequence[_Place], after: Sequence[_Place], texts: tuple[str, str]
+) -> Iterator[tuple[str, str]]:
+    for than in _THAN:
+        old, new = (
+            [(place, match) for place in places if (match := than.search(place.around))] for places in (before, after)
+        )
+        if len(old) == len(new) == 1:
+            (one, own), (other, match) = old[0], new[0]
+            if _is_turned(own, match, texts):
+                yield one.says(own), other.says(match)
+
+
+def _is_turned(own: re.Match[str], other: re.Match[str], texts: tuple[str, str]) -> bool:
+    """Whether it is more than the same one and then less, or more both times, and than somebody else of the problem."""
+    whom, instead = own["whom"].lower(), other["whom"].lower()
+    if {whom, instead} & _PRONOUNS:
+        return False
+    stays = (own["how"].lower() in _DOWN) == (other["how"].lower() in _DOWN)
+    if whom == instead:
+        return not stays
+    return stays and all(one in text for one in (whom, instead) for text in texts)
