@@ -62,6 +62,7 @@ search: $(VENV)/installed
 	$(BIN)/tqnet evaluate recall $(FOUND)/index $(SIMILARITY) --out $(FOUND)/recall
 	$(BIN)/tqnet evaluate recall $(FOUND)/index $(SIMILARITY) --split valid --text-weights 0.25 0.5 1 2 --out $(FOUND)/weights
 	$(BIN)/tqnet evaluate concepts 'start encoder=encoder:minilm' model=$(MODEL) --bank $(DATA) --out $(FOUND)/concepts
+	$(if $(SIMILAR),,$(BIN)/tqnet evaluate ranking $(FOUND)/index --concepts $(SIMILARITY) --out $(FOUND)/known)
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
@@ -166,7 +167,7 @@ publish: $(VENV)/installed
 # The same of what make search measured: make publish-search BANK=opl
 publish-search: $(VENV)/installed
 	$(if $(BANK),,$(error usage: make publish-search BANK=NAME))
-	for part in recall weights concepts ranking; do \
+	for part in recall weights concepts $(if $(wildcard $(FOUND)/known),known) ranking; do \
 	  to=docs/results/search/$(BANK)/$$part; rm -rf $$to; mkdir -p $$to; cp $(FOUND)/$$part/* $$to/ || exit 1; \
 	done
 	$(BIN)/python -m docs.collect
