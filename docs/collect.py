@@ -237,7 +237,9 @@ def document() -> str:
     sections += [STAGES, *_measured(HERE)]
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
-    if searched := _parts(HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "known", "ranking")):
+    if searched := _parts(
+        HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "known", "ranking")
+    ):
         sections += [SEARCH, *searched]
     if predicted := _measured(HERE / "predict", "Prediction on "):
         sections += [PREDICTION, *predicted]

@@ -160,7 +160,7 @@ def test_servers_that_are_none(
 def test_how_much_is_recalled(index: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["evaluate", "recall", index, "--split", "all", "-n", "20", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    alone = ["exact text", "vectors", "both, in halves", "both, by score"]
+    alone = ["exact text", "vectors", "both, in halves", "both, by score", "both, concepts guessed"]
     assert list(found) == [*alone, "exact text, concepts known", "both, concepts known"]
     for numbers in found.values():
         low, high = numbers["interval"]

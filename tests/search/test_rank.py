@@ -10,7 +10,8 @@ import pytest
 from tests.search.samples import make_questions
 from tqnet.questions import Question
 from tqnet.search import rank
-from tqnet.search.evidence import WEIGHTS, concept_shares, evidence
+from tqnet.search.concepts import Votes
+from tqnet.search.evidence import WEIGHTS, evidence
 from tqnet.search.rank import Rank
 from tqnet.search.recall import Candidate
 
@@ -132,8 +133,8 @@ def test_candidates_that_are_about_what_the_nearest_are_about_come_first() -> No
 def test_votes_for_concepts() -> None:
     a, b = ("a",), ("b",)
     concepts = [(a,), (a, b), (b,), (), (a,)]
-    cosines = np.array([0.9, 0.8, 0.7, 0.6, -0.5])
-    found = concept_shares(cosines, range(5), concepts.__getitem__)
+    cosines = dict(enumerate([0.9, 0.8, 0.7, 0.6, -0.5]))
+    votes = Votes(cosines, concepts.__getitem__)
     first, second, third, fourth = (cosine**10 for cosine in (0.9, 0.8, 0.7, 0.6))
     expected = [
         second / (second + third + fourth),  # its own vote does not count
@@ -142,11 +143,15 @@ def test_votes_for_concepts() -> None:
         0,  # it has none
         (first + second) / (first + second + third + fourth),  # it has no vote
     ]
-    np.testing.assert_allclose(found, expected)
-    assert concept_shares(np.array([0.9]), [0], concepts.__getitem__) == [0]  # nobody else votes
-    assert concept_shares(np.zeros(5), range(5), concepts.__getitem__) == [0] * 5  # vectors were not asked
-    many = np.concatenate([np.full(10, 0.5), np.full(3, 0.4)])  # ten vote
-    assert concept_shares(many, [0, 11], lambda at: (a,) if at < 10 else (b,)) == [1, 0]
+    np.testing.assert_allclose(list(map(votes.share, range(5))), expected)
+    assert votes.foremost(1) == [a]
+    assert votes.foremost(9) == [a, b]
+    assert Votes({0: 0.9}, concepts.__getitem__).share(0) == 0  # nobody else votes
+    assert Votes(dict.fromkeys(range(5), 0.0), concepts.__getitem__).foremost(9) == []  # vectors were not asked
+    assert Votes(dict.fromkeys(range(5), 0.0), concepts.__getitem__).share(1) == 0
+    many = {at: 0.5 if at < 10 else 0.4 for at in range(13)}  # ten vote
+    ten = Votes(many, lambda at: (a,) if at < 10 else (b,))
+    assert [ten.share(0), ten.share(11)] == [1, 0]
 
 
 def test_the_concepts_of_a_query_that_has_some_are_looked_for() -> None:

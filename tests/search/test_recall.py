@@ -174,3 +174,31 @@ def test_many_doubles_of_the_query_leave_room_for_others(engine: SearchEngine) -
     engine.add(records([*copies, *others], vectors))
     assert {one.question.id for one in Recall(engine)(query, np.ones(8), 5)} <= {one.id for one in others}
     assert len(Recall(engine)(query, np.ones(8), 5)) == 5
+
+
+def test_what_the_nearest_are_about_is_searched_for(engine: SearchEngine) -> None:
+    area, sets = ("Geometry", "Area"), ("Logic", "Sets")
+    kinds = [(10, 0.95, area), (30, 0.8, sets), (5, 0.6, area), (5, 0.5, sets)]
+    made, vectors = [], []
+    for count, cosine, concept in kinds:
+        for _ in range(count):
+            at = len(made)
+            made.append(Question(id=f"{at:02d}", stem=f"Question number {at} of all", knowledge=(concept,)))
+            vectors.append([cosine - at / 1000, (1 - (cosine - at / 1000) ** 2) ** 0.5, *[0] * 6])
+    engine.add(records(made, np.array(vectors, dtype=np.float32)))
+    query, vector = Question(id="q", stem="How large is it?"), np.eye(8, dtype=np.float32)[0]
+    plain = [one.question.id for one in Recall(engine, guess=False)(query, vector, 20)]
+    assert plain == [f"{at:02d}" for at in range(20)]
+    found = Recall(engine)(query, vector, 20)
+    assert [one.question.id for one in found] == [*plain[:15], *(f"{at:02d}" for at in range(40, 45))]
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    for kept in (
+        Recall(engine)(replace(query, knowledge=(sets,)), vector, 20),  # it is known
+        Recall(engine)(query, vector, 20, by=("vector",)),
+        Recall(engine, merging="halves")(query, vector, 20),
+    ):
+        assert "44" not in {one.question.id for one in kept}
+    few = Recall(engine)(query, vector, 20, [read_filter("concept=Logic/Sets")])
+    assert {one.question.knowledge for one in few} == {(sets,)}
+    of_bank = Recall(engine)(made[0], vector, 20, duplicates=True)
+    assert "00" not in {one.question.id for one in of_bank}

@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     split = None if args.split == "all" else args.split
     ways = (*WAYS, *weighted(args.text_weights))
     if not args.similar_level:  # else what is similar by its concept would be found by the concept's name
-        ways += (*KNOWN, *weighted(args.text_weights, KNOWN))
+        ways += (*KNOWN, *weighted(args.text_weights, KNOWN[-1]))
     without = rows_left_out(args, bank)
     results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways, without)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}

@@ -21,21 +21,26 @@ FIRST = (1, 3, 5)
 
 @dataclass(frozen=True)
 class Way:
-    """One way to recall: by which sources, how they are merged, and whether the concepts of the query are known."""
+    """One way to recall: by which sources, how they are merged, and whether the concepts of the query are known, or
+    guessed by the nearest."""
 
     name: str
     by: tuple[str, ...] = SOURCES
     concepts: bool = False
     merging: str = "score"
     text_weight: float | None = None
+    guess: bool = False
 
+
+BY_SCORE = Way("both, by score")
 
 #: Of a query of which no more is known than what it says and shows.
 WAYS = (
     Way("exact text", ("text",)),
     Way("vectors", ("vector",)),
     Way("both, in halves", merging="halves"),
-    Way("both, by score"),
+    BY_SCORE,
+    Way("both, concepts guessed", guess=True),
 )
 
 #: Beside them, of one whose concepts are known too, where these do not say by themselves what is similar.
@@ -45,10 +50,10 @@ KNOWN = (
 )
 
 
-def weighted(weights: Iterable[float], ways: Sequence[Way] = WAYS) -> tuple[Way, ...]:
-    """The last of ``ways`` with each of these weights of the text, equal ones once."""
-    named = {f"{ways[-1].name}, text {weight:g}": weight for weight in weights}
-    return tuple(replace(ways[-1], name=name, text_weight=weight) for name, weight in named.items())
+def weighted(weights: Iterable[float], way: Way = BY_SCORE) -> tuple[Way, ...]:
+    """A way with each of these weights of the text, equal ones once."""
+    named = {f"{way.name}, text {weight:g}": weight for weight in weights}
+    return tuple(replace(way, name=name, text_weight=weight) for name, weight in named.items())
 
 
 @dataclass(frozen=True)
@@ -101,7 +106,7 @@ def evaluate_recall(
     asked = similar_queries(bank, similarity, split, without)
     ids = bank.ids
     place = {id: at for at, id in enumerate(ids)}
-    recalls = [Recall(engine, way.merging, way.text_weight) for way in ways]
+    recalls = [Recall(engine, way.merging, way.text_weight, way.guess) for way in ways]
     similar = [set(map(int, similarity.neighbours(at))) - {at} for at in asked]
     hits: dict[str, list[BoolArray]] = {way.name: [] for way in ways}
     for at, relevant in zip(tqdm(asked, unit=" queries", disable=None), similar, strict=True):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from tqnet.questions import Question
+from tqnet.search.concepts import Votes
 from tqnet.search.recall import Candidate
 from tqnet.text.words import search_words
 
@@ -22,9 +23,6 @@ WEIGHTS = (1.0, 0.5, 0.4)
 #: Characters of a run: a part of a word, or the end of one and the beginning of the next.
 _RUN = 4
 
-#: So many of the nearest say what a query is about, each by this power of its cosine.
-_NEAREST, _POWER = 10, 10
-
 
 def evidence(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
     """`EVIDENCE` of each of a query's candidates, float32 ``[candidates, 3]``; a cosine of 0 where vectors were not
@@ -37,7 +35,9 @@ def evidence(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
     if query.knowledge:
         concepts = [float(not set(query.knowledge).isdisjoint(own)) for own in knowledge]
     else:
-        concepts = concept_shares(cosines, range(len(candidates)), knowledge.__getitem__)
+        concepts = list(
+            map(Votes(dict(enumerate(cosines.tolist())), knowledge.__getitem__).share, range(len(candidates)))
+        )
     return np.array([cosines, characters, concepts], dtype=np.float32).reshape(len(EVIDENCE), -1).T
 
 
@@ -67,31 +67,3 @@ def in_common(one: Mapping[str, float], other: Mapping[str, float]) -> float:
     if len(other) < len(one):
         one, other = other, one
     return sum(share * other[run] for run, share in one.items() if run in other)
-
-
-def concept_shares(
-    cosines: np.ndarray, candidates: Sequence[int], concepts: Callable[[int], Collection[tuple[str, ...]]]
-) -> list[float]:
-    """How far each candidate is about what those nearest the query are about, 0 to 1.
-
-    The nearest vote for their concepts. A candidate has the share of the others' votes that the foremost of its
-    concepts has.
-
-    Args:
-        cosines: With the query, of all that may vote, ``[n]``.
-        candidates: Numbers of some of them.
-        concepts: Number -> concepts, each a path from the coarsest level.
-    """
-    nearest = np.argsort(-cosines, kind="stable")[:_NEAREST]
-    votes = {int(at): max(float(cosines[at]), 0.0) ** _POWER for at in nearest}
-    of_concept: Counter[tuple[str, ...]] = Counter()
-    for at, vote in votes.items():
-        for concept in concepts(at):
-            of_concept[concept] += vote  # type: ignore[assignment]  # a counter of floats
-    shares = []
-    for at in candidates:
-        own = votes.get(at, 0.0)
-        others = sum(votes.values()) - own
-        foremost = max((of_concept[concept] for concept in concepts(at)), default=own) - own
-        shares.append(max(0.0, foremost / others) if others > 0 else 0.0)
-    return shares

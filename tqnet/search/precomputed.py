@@ -18,7 +18,7 @@ from tqnet.search.engine import EngineError, SearchEngine
 from tqnet.search.filters import Filter
 from tqnet.search.index import Index
 from tqnet.search.lance import condition
-from tqnet.search.recall import CANDIDATES, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Recall
+from tqnet.search.recall import CANDIDATES, CONCEPT_WEIGHT, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Recall
 from tqnet.search.records import question_of
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
@@ -120,7 +120,7 @@ def _candidates(engine: SearchEngine, row: dict[str, Any]) -> list[Candidate]:
 
 def _stamp(version: int | None, n: int, whole: bool) -> dict[str, Any]:
     """What the candidates depend on, the way of recall included."""
-    return {"version": version, "n": n, "weights": [TEXT_WEIGHT, KNOWN_WEIGHT], "whole": whole}
+    return {"version": version, "n": n, "weights": [TEXT_WEIGHT, KNOWN_WEIGHT, CONCEPT_WEIGHT], "whole": whole}
 
 
 def _read_stamp(folder: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import numpy as np
 from tqnet.questions import Question
 from tqnet.questions.shingles import shingle_sets
 from tqnet.questions.traits import one_form, same_figures, says_the_same, traits
+from tqnet.search.concepts import Concept, Votes
 from tqnet.search.engine import Hit, SearchEngine
 from tqnet.search.filters import Filter
 from tqnet.search.records import content_key, query_words, question_of, unit
@@ -21,6 +23,10 @@ from tqnet.search.records import content_key, query_words, question_of, unit
 #: What the best text is worth beside a cosine of 1, for queries without and with concepts, which are words of the text:
 #: chosen with fine-tuned encoders by ``tqnet evaluate recall INDEX --split valid --text-weights 0.25 0.5 1 2``.
 TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 2.0
+
+#: Of a query without concepts, so many of those that the nearest are about are searched as well; and what it is worth
+#: beside a cosine of 1, if all of the nearest have a candidate's: chosen on `valid` with fine-tuned encoders.
+_CONCEPTS, CONCEPT_WEIGHT = 2, 0.8
 
 #: What finds candidates.
 SOURCES = ("text", "vector")
@@ -83,15 +89,20 @@ class Recall:
         merging: ``score``, of all that either source finds the best by the score of both; or ``halves``, the paper's
             rule (:func:`merge`), and only then by score. NOTE: half of the places is much for the weaker source.
         text_weight: What the best text adds to a cosine; by default more where the query has concepts.
+        guess: Where the query has no concepts, those nearest it by vector say what it is about, and whatever is about
+            the same has a better chance to be a candidate; their order is by the score all the same. Not where only one
+            source is asked, nor by the paper's rule.
 
     Raises:
         ValueError: There is no such merging.
     """
 
-    def __init__(self, engine: SearchEngine, merging: str = "score", text_weight: float | None = None):
+    def __init__(
+        self, engine: SearchEngine, merging: str = "score", text_weight: float | None = None, guess: bool = True
+    ):
         if merging not in MERGINGS:
             raise ValueError(f"merging: {merging!r} is none of {', '.join(MERGINGS)}")
-        self.engine, self.merging, self.text_weight = engine, merging, text_weight
+        self.engine, self.merging, self.text_weight, self.guess = engine, merging, text_weight, guess
         self._threads = ThreadPoolExecutor(2, "recall")
 
     def __call__(
@@ -118,7 +129,15 @@ class Recall:
             text = self._ask("text" in by, partial(self.engine.by_words, words, asked, where))
             near = self._ask("vector" in by and vector is not None, partial(self._by_vector, vector, asked, where))
             hits = text(), near()
-            found = self._candidates(query, vector if "vector" in by else None, hits, n, duplicates)
+            records = self._records({hit.id for of in hits for hit in of})
+            guesses = self.guess and self.merging == "score" and not query.knowledge and set(by) == set(SOURCES)
+            votes = _votes(hits[1], records, query.id) if guesses else None
+            if votes is not None and (concepts := votes.foremost(_CONCEPTS)):
+                about = Filter("concept", "=", tuple("/".join(path) for path in concepts))
+                more = self._by_vector(vector, asked, [*where, about])
+                records |= self._records({hit.id for hit in more} - records.keys())
+                hits = hits[0], _either(hits[1], more)
+            found = self._candidates(query, vector if "vector" in by else None, hits, records, votes, n, duplicates)
             if len(found) == n or asked >= _MOST or all(len(of) < asked for of in hits):
                 return found
             asked = min(4 * asked, _MOST)
@@ -128,10 +147,11 @@ class Recall:
         query: Question,
         vector: np.ndarray | None,
         hits: tuple[list[Hit], list[Hit]],
+        records: dict[str, _Found],
+        votes: Votes | None,
         n: int,
         duplicates: bool,
     ) -> list[Candidate]:
-        records = self._records({hit.id for of in hits for hit in of})
         stands_for = _representatives(hits, records, query, duplicates)
         bm25, cosine = (_represented(of, stands_for) for of in hits)
         halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as the paper's; what is beyond is spare
@@ -146,6 +166,10 @@ class Recall:
         scores = {id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best for id in ids}
         ordered = sorted(scores, key=lambda id: (-scores[id], id))
         different = ordered if duplicates else _without_near(ordered, records, query)
+        if votes is not None and len(different) > n:
+            chances = {id: scores[id] + CONCEPT_WEIGHT * votes.share(id) for id in different}
+            chosen = set(sorted(different, key=lambda id: -chances[id])[:n])
+            different = [id for id in different if id in chosen]
         return [
             Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id), records[id].row["stem"])
             for id in different[:n]
@@ -176,6 +200,22 @@ class _Found:
     @cached_property
     def question(self) -> Question:
         return question_of(self.row["question"], self.row["images"])
+
+    @cached_property
+    def knowledge(self) -> tuple[Concept, ...]:
+        """Its concepts, without reading the rest of it."""
+        return tuple(map(tuple, json.loads(self.row["question"])["knowledge"]))
+
+
+def _votes(nearest: Sequence[Hit], records: dict[str, _Found], query: str) -> Votes[str]:
+    """Of others than the query itself."""
+    cosines = {hit.id: hit.score for hit in nearest if hit.id != query and hit.id in records}
+    return Votes(cosines, lambda id: records[id].knowledge)
+
+
+def _either(one: Sequence[Hit], other: Sequence[Hit]) -> list[Hit]:
+    """What is in one list or the other, best first."""
+    return sorted({hit.id: hit for hit in [*one, *other]}.values(), key=lambda hit: (-hit.score, hit.id))
 
 
 def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:

@@ -10,7 +10,8 @@ import numpy as np
 from tqnet.evaluation.baselines import Bm25Ranker
 from tqnet.evaluation.ranking import VectorRanker
 from tqnet.questions import QuestionBank
-from tqnet.search.evidence import EVIDENCE, character_runs, concept_shares, in_common, likeness, words_of
+from tqnet.search.concepts import NEAREST, Votes
+from tqnet.search.evidence import EVIDENCE, character_runs, in_common, likeness, words_of
 from tqnet.search.index import Index
 from tqnet.search.recall import CANDIDATES, TEXT_WEIGHT
 
@@ -54,7 +55,8 @@ class Sources:
             cosines[one] = -1.0  # it does not say itself what it is about
             found[rows, 0] = cosines[others]
             found[rows, 1] = [in_common(self._of(one), self._of(other)) for other in others]
-            found[rows, 2] = concept_shares(cosines, others, self._knowledge.__getitem__)
+            nearest = {at: float(cosines[at]) for at in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()}
+            found[rows, 2] = list(map(Votes(nearest, self._knowledge.__getitem__).share, others))
         return found
 
     def _of(self, question: int) -> dict[str, float]:
