@@ -355,7 +355,7 @@ def test_other_languages_are_compared_by_digits(explainer: Explainer) -> None:
     found = explainer.explain(pairs)
     assert [readable(one.differences) for one in found] == ["lost number: 3", "lost number: 30; new number: 35", ""]
     assert [one.note for one in found] == [
-        "not in English: only numbers and their units are compared",
+        "not in English: only numbers, their units and some words are compared",
         *["not in English: only numbers in digits are compared"] * 2,
     ]
 

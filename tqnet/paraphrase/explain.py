@@ -31,7 +31,7 @@ _KEPT = 2000
 _FRACTION_SIGN = re.compile(r"(?P<whole>\d)?(?P<sign>[\u00bc-\u00be\u2150-\u215e])")
 
 _FOREIGN = "not in English: only numbers in digits are compared"
-_CHINESE = "not in English: only numbers and their units are compared"
+_CHINESE = "not in English: only numbers, their units and some words are compared"
 _LONG = f"more than {LONGEST:,} characters: only numbers in digits are compared"
 
 
