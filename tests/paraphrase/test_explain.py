@@ -502,6 +502,11 @@ def test_chinese_is_compared_by_values_and_units(original: str, paraphrase: str,
             "Max is 9, and Lou is 5 years younger than Max. How old is Lou?",
             "changed number: 5 years older than Max -> 5 years younger than Max",
         ),
+        (
+            "If 6 men dig a ditch in 10 days, how many days do 15 men take?",
+            "If 6 men dig a ditch in 10 days, how many men are needed to dig it in 15 days?",
+            "changed number: 15 man -> 15 day",
+        ),
         # about whom
         (
             "Ann is twice as old as Ben, who is 8. How old is Ann?",

@@ -12,10 +12,11 @@ from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
+from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.entities import counted_things
-from tqnet.paraphrase.numbers import value_of, written
-from tqnet.text.numbers import Number
+from tqnet.paraphrase.numbers import by_value, value_of, written
+from tqnet.text.numbers import Kind, Number
 from tqnet.text.replacements import OTHERS
 
 #: Word -> "up" or "down".
@@ -41,6 +42,37 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
         or _among(_things(original), _things(paraphrase))
         or _among(_directions(original), _directions(paraphrase))
     )
+
+
+def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Each number that counts something in one text and measures in the other one: "12 days" for "12 men", where both
+    texts know days and men.
+    """
+    before, after = _kinds(original), _kinds(paraphrase)
+    known, told = (
+        {*(unit.name for unit in problem.units), *(token.lemma_.lower() for token in problem.doc)}
+        for problem in (original, paraphrase)
+    )
+    found = []
+    for value in (value for value in before if value in after):
+        (was, measured), (became, measures) = before[value], after[value]
+        if measured != measures and was != became and {was, became} <= known & told:
+            found.append(Difference(Part.NUMBER, Change.CHANGED, f"{value} {was}", f"{value} {became}"))
+    return found
+
+
+def _kinds(problem: Problem) -> dict[Fraction, tuple[str, bool]]:
+    """Value of which there is one number -> what it counts or measures, and whether that is a unit."""
+    units = {unit.number: unit.name for unit in problem.units}
+    found = {}
+    for value, numbers in by_value(problem).items():
+        if len(numbers) == 1 and numbers[0].kind is Kind.WHOLE and not numbers[0].sign:
+            noun = counted_noun(problem, numbers[0])
+            if numbers[0] in units:
+                found[value] = units[numbers[0]], True
+            elif noun is not None and noun.tag_ == "NNS":
+                found[value] = noun.lemma_.lower(), False
+    return found
 
 
 def _within_sentences(original: Problem, paraphrase: Problem) -> list[Difference]:

@@ -13,7 +13,7 @@ from tqnet.paraphrase.chinese import chinese_differences, is_chinese
 from tqnet.paraphrase.deleted import deleted_conditions
 from tqnet.paraphrase.difference import Change, Difference
 from tqnet.paraphrase.entities import entity_differences
-from tqnet.paraphrase.exchanged import exchanged_numbers
+from tqnet.paraphrase.exchanged import exchanged_numbers, other_kinds
 from tqnet.paraphrase.formulas import formula_differences
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
@@ -80,6 +80,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     return [
         *number_differences(original, paraphrase),
         *exchanged,
+        *other_kinds(original, paraphrase),
         *other_relations(original, paraphrase),
         *unit_differences(original, paraphrase),
         *entities,
