@@ -138,6 +138,7 @@ PAIRS := paraqd paraqd-operators paraqd-losses paraqd-made paraqd-rules
 REWRITES := $(PARAPHRASES)/rewrites.jsonl
 paraphrases: $(VENV)/installed
 	$(if $(DATA),,$(error usage: make paraphrases DATA=FOLDER with pool.jsonl [PAIRS=paraqd-losses SEEDS=3]))
+	for file in pool aqua_val aqua_test sawp_test; do test -f $(DATA)/$$file.jsonl || { echo "$(DATA)/$$file.jsonl: no such file"; exit 1; }; done
 	test -f $(REWRITES) || $(MAKE) $(REWRITES) -o $(VENV)/installed
 	test -f $(PARAPHRASES)/aqua_by_training_operators.jsonl || $(BIN)/tqnet perturb $(DATA)/aqua_test.jsonl --pairs \
 	  --operators training --encoder encoder:minilm --out $(PARAPHRASES)/aqua_by_training_operators.jsonl

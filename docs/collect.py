@@ -199,7 +199,7 @@ MEASURED = {
         "Milliseconds, one search behind the other, without AMX; difficulties keep the share of questions in per cent. "
         "`vectors`, `text`, `text and concepts` find ten, `recall` a hundred candidates of vectors and text where no "
         "concept is known; `search` goes from a typed text to its answer, the model included; `bm25s` finds ten by the "
-        "same words in memory. Ranking reads 160 tokens a pair. Measured before recall guessed the concepts of a query, "
+        "same words in memory. Ranking reads 160 tokens a pair. Measured before recall guessed a query's concepts, "
         "which takes one search more, and before candidates came in the order of the evidence.",
     ),
     "search_100k": (

@@ -312,8 +312,8 @@ def test_a_ranker_orders_what_is_recalled(
     (found,) = answer(capsys, index, *ranked)
     (alike,) = answer(capsys, index, "--id", query, "-k", "8")
     (recalled,) = answer(capsys, index, "--id", query, "-k", "8", "--ranker", "none")
-    assert all(one["rank"] for one in alike["results"])
-    assert not any(one["rank"] for one in recalled["results"])
+    assert all(one["evidence"] and one["rank"] is None for one in alike["results"])
+    assert not any(one["evidence"] or one["rank"] for one in recalled["results"])
     scores = [one["rank"] for one in found["results"]]
     assert scores[:4] == sorted(scores[:4], reverse=True)
     assert scores[4:] == [None] * 4

@@ -113,10 +113,12 @@ def test_without_a_model_the_evidence_orders_all() -> None:
     given[27] = replace(given[27], question=replace(given[27].question, stem=QUERY.stem))
     found = Rank()(QUERY, given).candidates
     assert found[0].question.id == "q027"
-    assert found[0].rank == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
+    assert found[0].evidence == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
+    assert found[0].rank is None
+    assert "evidence 0.526, vector 0.500" in found[0].why
     assert [one.question.id for one in found[1:4]] == ["q000", "q001", "q002"]
     read = [replace(one, text="find area", question=replace(one.question, stem="")) for one in given[:1]]
-    assert Rank()(QUERY, read).candidates[0].rank == found[0].rank  # by the words that recall has read
+    assert Rank()(QUERY, read).candidates[0].evidence == found[0].evidence  # by the words that recall has read
 
 
 def test_candidates_that_are_about_what_the_nearest_are_about_come_first() -> None:
@@ -156,11 +158,23 @@ def test_votes_for_concepts() -> None:
 
 def test_the_concepts_of_a_query_that_has_some_are_looked_for() -> None:
     area, angles = ("Geometry", "Area"), ("Geometry", "Angles")
+    concepts = [(angles,), (angles, area), (area,), ()]
     given = [
-        replace(one, question=replace(one.question, knowledge=(angles,) if at else (angles, area)))
-        for at, one in enumerate(candidates(4))
+        replace(one, question=replace(one.question, knowledge=own))
+        for one, own in zip(candidates(4), concepts, strict=True)
     ]
-    assert evidence(replace(QUERY, knowledge=(area, ("Algebra",))), given)[:, 2].tolist() == [1, 0, 0, 0]
+    asking = replace(QUERY, knowledge=(area,))
+    found = Rank()(asking, given).candidates
+    assert [one.question.id for one in found] == ["q002", "q001", "q000", "q003"]  # the more of both are the same
+    seen = []
+
+    def see(query: Question, questions: Sequence[Question], evidence: np.ndarray) -> np.ndarray:
+        seen.extend(evidence)
+        return np.zeros(len(questions))
+
+    Rank(see)(asking, given)  # a ranker is told what it was trained with
+    expected = {one.question.id: row for one, row in zip(given, evidence(QUERY, given), strict=True)}
+    np.testing.assert_allclose(seen, [expected[one.question.id] for one in found])
 
 
 def test_what_was_found_by_text_alone_stays_in_its_order() -> None:

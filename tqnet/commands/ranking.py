@@ -44,7 +44,7 @@ def add_rank_arguments(parser: argparse.ArgumentParser) -> None:
         "--deadline",
         type=number(0),
         metavar="SECONDS",
-        help="past it the order of recall is kept",
+        help="that a ranker may take; past it the order of recall is kept",
     )
 
 
@@ -92,7 +92,7 @@ def rank_of(args: argparse.Namespace, index: Index) -> Rank | None:
     from tqnet.search.rank import Rank
 
     if args.ranker == BY_EVIDENCE:
-        return Rank(deadline=args.deadline)
+        return Rank()
     from tqnet.libraries import precision
 
     cross = load_ranker(args.ranker, index, args.device)

@@ -62,8 +62,10 @@ _OFF = re.compile(r"(?:优惠|降价|降低|下降|便宜|减价|减少|让利)�
 _DIGIT = {character: value for value, character in enumerate("零一二三四五六七八九")} | {"两": 2}
 #: What rates are told for one of: 每分钟, 每小时.
 _PER = re.compile(rf"每一?{_UNIT}")
-#: Behind 两, which says how many were named: 两种树, 两人.
-_NAMED = re.compile(r"种|个?人|者|地|车|船|队|班|组|个?数|[名位]同学")
+#: Behind 两, which says how many were named, all of whom are counted: 两种树一共, 两人共.
+_NAMED = re.compile(
+    r"(?:种|个?人|者|地|车|船|队|班|组|个?数|[名位]同学)[^,，。；？\d]{0,4}?(?:一共|总共|共|合计|加起来)"
+)
 #: Words by which one number stands for several things.
 _REFERS = re.compile("同样|一样|相同|也|各|每|都|分别|其余|剩下的|两次")
 

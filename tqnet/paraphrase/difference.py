@@ -40,8 +40,9 @@ class Change(StrEnum):
     RENAMED = "renamed"
 
 
-#: What is compared by its value, or found only where all around it is as it was. Names that are lost or new, sentences
-#: and the words of a question are compared as they are written, and who rewords a question writes them otherwise.
+#: What is compared by its value, and words that are named only where hardly anybody who means the same leaves them out
+#: or puts others. Names that are lost or new, sentences and the words of a question are compared as they are written,
+#: and who rewords a question writes them otherwise.
 CERTAIN = (Part.NUMBER, Part.UNIT, Part.WORD)
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 #: \frac{3}{4} and \frac34.

@@ -8,18 +8,22 @@ from tqnet.paraphrase.difference import Change, Difference, Part
 
 _SHARE = r"(?:half|third|quarter|fourth|fifth|%|per ?cent|\d)"
 
+_EQUAL_SIDES = (
+    r"equal (?:sides|lengths?)|sides (?:are |have )?equal|same length|congruent|equally long|[A-Z]{2}\s*=\s*[A-Z]{2}"
+)
+
 #: A word, and in what other words it may be told.
 _QUALIFIERS = {
-    r"consecutive": r"successive|in a row|next to each other|side by side|adjacent|follow\w*|back[- ]to[- ]back|"
-    r"sequen\w+|one after|differ by|running",
-    r"isosceles": r"equal sides|sides are equal|sides equal|same length|congruent|equally long",
-    r"equilateral": r"equal sides|sides are equal|sides equal|same length|regular|congruent",
+    r"consecutive": r"successive|in a row|next to|side by side|adjacent|follow\w*|back[- ]to[- ]back|sequen\w+|"
+    r"one after|differ by|running|straight|neighbou?r\w*|previous|before it|next|by 1|by one",
+    r"isosceles": rf"{_EQUAL_SIDES}|both|two (?:sides|legs)",
+    r"equilateral": rf"{_EQUAL_SIDES}|regular|all (?:three )?sides|each side",
     rf"{_SHARE}\s+of\s+(?:the|his|her|its|their)\s+(?P<rest>remaining|remainder|rest)": (
-        r"remain\w*|rest|left|left-?overs?|balance|others?|unsold|unread|unused|not"
+        r"remain\w*|rest|left|left-?overs?|balance|others?|still|un[a-z]+ed|unsold|unread|not"
     ),
-    "连续": "相邻|相连|挨着|依次",
-    "等腰": "两腰|两边相等|两条边相等",
-    "等边": "正三角|边都相等|边相等|边长相等",
+    "连续": "相邻|相连|挨着|依次|一连|接连",
+    "等腰": "两腰|两边相等|两条边相等|一样长|[A-Z]{2}=[A-Z]{2}",
+    "等边": "正三角|边都相等|边相等|边长相等|一样长",
 }
 _PATTERNS = [
     (re.compile(rf"(?<![a-z]){word}", re.IGNORECASE), re.compile(f"{word}|{others}", re.IGNORECASE))

@@ -14,10 +14,32 @@ from tqnet.paraphrase.amounts import Measured
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.numbers import value_of
 
-_MORE = "more older taller longer greater larger bigger heavier faster higher farther further later"
-_LESS = "fewer less younger shorter smaller lighter slower lower cheaper earlier"
-_COMPARATIVE = "|".join([*_MORE.split(), *_LESS.split()])
-_COMPARES = "[多大长高重贵快少小短矮轻慢]|便宜"
+#: Of each dimension what is more, and what is less.
+_DIMENSIONS = """
+more greater larger bigger | fewer less smaller
+older | younger
+longer taller | shorter
+heavier | lighter
+faster | slower
+higher | lower
+farther further | nearer closer
+later | earlier
+dearer costlier | cheaper
+多 | 少
+大 | 小
+长 高 | 短 矮
+重 | 轻
+快 | 慢
+贵 | 便宜
+"""
+_SIDES = {
+    word: (dimension, side)
+    for dimension, line in enumerate(_DIMENSIONS.strip().splitlines())
+    for side, words in enumerate(line.split("|"))
+    for word in words.split()
+}
+_COMPARATIVE = "|".join(word for word in _SIDES if word.isascii())
+_COMPARES = "|".join(word for word in _SIDES if not word.isascii())
 _PER_CENT = r"(?:\s*%|\s+per\s?cent)"
 
 #: Of each relation its two senses; # is the number.
@@ -43,7 +65,6 @@ _THAN = [
         rf"比(?P<whom>[^,，。；？\d#]{{1,8}}?)的?(?P<how>{_COMPARES})[了出]?\s*#(?!\s*倍)",
     )
 ]
-_DOWN = frozenset([*_LESS.split(), *"少小短矮轻慢", "便宜"])
 #: These may be anybody.
 _PRONOUNS = frozenset(
     (
@@ -136,7 +157,10 @@ def _is_turned(own: re.Match[str], other: re.Match[str], texts: tuple[str, str])
     whom, instead = own["whom"].lower(), other["whom"].lower()
     if {whom, instead} & _PRONOUNS:
         return False
-    stays = (own["how"].lower() in _DOWN) == (other["how"].lower() in _DOWN)
+    (dimension, side), (other_dimension, other_side) = (_SIDES[match["how"].lower()] for match in (own, other))
+    if dimension != other_dimension:
+        return False  # "3 minutes earlier" and "3 minutes faster"
+    stays = side == other_side
     if whom == instead:
         return not stays
     return stays and all(one in text for one in (whom, instead) for text in texts)

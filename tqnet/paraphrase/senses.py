@@ -20,14 +20,17 @@ _MAY_BE_THE_SAME = frozenset(
         "what motion is told by",
         "directions of divisibility",
         "circles of a figure",
+        "operations",
+        "of a triangle or a solid",
+        "sides of a rectangle",
+        "price of one and of all",
     )
 )
 #: Lines of which not every phrase could take another one's place in a text.
 _FURTHER = Phrases("""
 at least, or more, no fewer than, not fewer than, no less than, not less than, minimum of | \
-at most, or fewer, or less, no more than, not more than, maximum of, up to | exactly, precisely : sides of a bound
+at most, or fewer, or less, no more than, not more than, maximum of | exactly, precisely : sides of a bound
 simple interest, simple rate | compound interest, compounded, compounding : kinds of interest
-average, averages, averaged | total, altogether, in all : what is told of several
 same direction | opposite direction, opposite directions, towards each other, toward each other : how two move
 单利 | 复利 : kinds of interest
 """)

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.asked import words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
 
 #: Somebody or something that has a letter for its name; "I" is who tells, and "x = B" no name.
 _LETTER = re.compile(r"\b[A-HJ-Z]\b(?!['’]?\s*[=<>+*/^])")
+#: What two do together, each on a side of it.
+_DEALS = frozenset(("give", "receive", "pay", "sell", "buy", "lend", "borrow", "owe", "win", "lose", "earn"))
 #: Without others, "A" is an article.
 _ARTICLE = frozenset("A")
 
@@ -19,9 +22,18 @@ def asks_about_another(original: Problem, paraphrase: Problem) -> list[Differenc
         return []
     names = _names(original) & _names(paraphrase)
     asked, instead = (_in_question(problem, names) for problem in (original, paraphrase))
-    if len(asked) == len(instead) == 1 and asked != instead:
+    if len(asked) == len(instead) == 1 and asked != instead and not _from_the_other_side(original, paraphrase):
         return [Difference(Part.WORD, Change.CHANGED, asked.pop(), instead.pop())]
     return []
+
+
+def _from_the_other_side(original: Problem, paraphrase: Problem) -> bool:
+    """Whether one question is about who gives, and the other one about who receives."""
+    one, other = (
+        {token.lemma_.lower() for token in words_of(problem, problem.question)} & _DEALS
+        for problem in (original, paraphrase)
+    )
+    return one != other
 
 
 def _names(problem: Problem) -> set[str]:

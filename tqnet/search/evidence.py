@@ -8,17 +8,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tqnet.questions import Question
-from tqnet.search.concepts import Votes
+from tqnet.search.concepts import Concept, Votes
 from tqnet.search.recall import Candidate
 from tqnet.text.words import search_words
 
-#: The cosine of the vectors, that of the runs of characters, and whether a candidate has a concept of the query; where
-#: the query has none, how far it has those of the nearest. NOTE: not BM25, which depends on what else is in an index:
-#: the ranker would be asked other numbers than it was trained on.
+#: The cosine of the vectors, that of the runs of characters, and how far a candidate has the concepts of those nearest
+#: the query. NOTE: not BM25, which depends on what else is in an index, nor the query's own concepts, of which one that
+#: is typed has none: the ranker would be asked other numbers than it was trained on.
 EVIDENCE = ("cosine", "characters", "concepts")
 
-#: What each is worth in the order that a ranker starts from; training changes them. Chosen by the questions of `valid`.
+#: What each is worth without a ranker, and where one starts; training changes it. Chosen by the questions of `valid`.
 WEIGHTS = (1.0, 0.5, 0.4)
+#: The same where the query's own concepts are known.
+_KNOWN_WEIGHTS = (1.0, 0.5, 1.5)
 
 #: Characters of a run: a part of a word, or the end of one and the beginning of the next.
 _RUN = 4
@@ -32,18 +34,30 @@ def evidence(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
     cosines = np.array([one.cosine or 0.0 for one in candidates])
     characters = [in_common(runs, character_runs(one.text or words_of(one.question))) for one in candidates]
     knowledge = [one.question.knowledge for one in candidates]
-    if query.knowledge:
-        concepts = [float(not set(query.knowledge).isdisjoint(own)) for own in knowledge]
-    else:
-        concepts = list(
-            map(Votes(dict(enumerate(cosines.tolist())), knowledge.__getitem__).share, range(len(candidates)))
-        )
+    votes = Votes(dict(enumerate(cosines.tolist())), knowledge.__getitem__)
+    concepts = list(map(votes.share, range(len(candidates))))
     return np.array([cosines, characters, concepts], dtype=np.float32).reshape(len(EVIDENCE), -1).T
 
 
-def likeness(evidence: np.ndarray) -> np.ndarray:
-    """The weighted mean of the evidence ``[candidates, 3]``, as it is known without a model: ``[candidates]``."""
-    return evidence @ (np.array(WEIGHTS) / sum(WEIGHTS))
+def likeness(query: Question, candidates: Sequence[Candidate], found: np.ndarray) -> np.ndarray:
+    """How alike candidates are to the query without a model, ``[candidates]``: the weighted mean of their evidence.
+
+    Of a query whose concepts are known, those that it shares with a candidate, of the concepts of both, take the place
+    of what the nearest say.
+
+    Args:
+        found: The evidence, ``[candidates, 3]``.
+    """
+    weights = np.array(WEIGHTS)
+    if query.knowledge:
+        weights = np.array(_KNOWN_WEIGHTS)
+        shared = [_jaccard(set(query.knowledge), set(one.question.knowledge)) for one in candidates]
+        found = np.column_stack([found[:, :2], shared])
+    return found @ (weights / weights.sum())
+
+
+def _jaccard(one: set[Concept], other: set[Concept]) -> float:
+    return len(one & other) / len(one | other)
 
 
 def words_of(question: Question) -> str:
@@ -52,11 +66,13 @@ def words_of(question: Question) -> str:
 
 
 def character_runs(words: str) -> dict[str, float]:
-    """Each run of characters of the words of a question, and its share of a unit vector.
+    """Each run of characters of the words of a question, and its share of a unit vector; none of no words.
 
     A run counts by the root of how often it occurs. Words that are alike but for an ending share most of their runs,
     and their order counts a little.
     """
+    if not words:
+        return {}
     counts = Counter(words[start : start + _RUN] for start in range(max(1, len(words) - _RUN + 1)))
     total = sum(counts.values())
     return {run: (count / total) ** 0.5 for run, count in counts.items()}

@@ -42,7 +42,7 @@ class Rank:
         score: Of a model that reads each candidate together with the query; None leaves the order of the evidence, or
             where vectors were not asked, of which it has the most, that of recall.
         first: So many, by the evidence, are scored; the others stay behind them.
-        deadline: Seconds that ranking may take; None for as long as it takes.
+        deadline: Seconds that the model may take; None for as long as it takes.
     """
 
     score: Score | None = None
@@ -53,31 +53,35 @@ class Rank:
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Ranked:
         """The candidates by score, best first, equal ones in the order of the evidence, and then of recall.
 
-        One query is ranked at a time: several at once would each take the longer. Waiting counts.
+        A model ranks one query at a time: several at once would each take the longer. Waiting counts.
         """
+        if self.score is None:
+            by_vector = any(one.cosine is not None for one in candidates)
+            return Ranked(_by_evidence(query, candidates)[0] if by_vector else list(candidates))
         end = None if self.deadline is None else time.monotonic() + self.deadline
         if not self._turn.acquire(timeout=-1 if self.deadline is None else self.deadline):
             return Ranked(list(candidates), late=True)
         try:
-            return self._ranked(query, candidates, end)
+            return self._ranked(self.score, query, candidates, end)
         finally:
             self._turn.release()
 
-    def _ranked(self, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked:
-        if self.score is None and all(one.cosine is None for one in candidates):
-            return Ranked(list(candidates))
-        found = evidence(query, candidates)
-        alike = likeness(found)
-        order = np.argsort(-alike, kind="stable")
-        ordered, found = [candidates[at] for at in order], found[order]
-        if self.score is None:
-            return Ranked([replace(one, rank=float(alike[at])) for one, at in zip(ordered, order, strict=True)])
+    def _ranked(self, score: Score, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked:
+        ordered, found = _by_evidence(query, candidates)
         scores: list[float] = []
         for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
             if end is not None and time.monotonic() >= end:
                 return Ranked(list(candidates), late=True)
-            scores += self.score(query, [ordered[row].question for row in rows], found[rows]).tolist()
+            scores += score(query, [ordered[row].question for row in rows], found[rows]).tolist()
         if end is not None and time.monotonic() > end:
             return Ranked(list(candidates), late=True)
         scored = [replace(one, rank=of) for one, of in zip(ordered, scores, strict=False)]
         return Ranked(sorted(scored, key=lambda one: -(one.rank or 0)) + ordered[len(scored) :])
+
+
+def _by_evidence(query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
+    """The candidates by what is known of them without a model, and their evidence ``[candidates, 3]`` in that order."""
+    found = evidence(query, candidates)
+    alike = likeness(query, candidates, found)
+    order = np.argsort(-alike, kind="stable")
+    return [replace(candidates[at], evidence=float(alike[at])) for at in order], found[order]

@@ -14,7 +14,7 @@ from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
 from tqnet.search.evaluation import FIRST, similar_queries
-from tqnet.search.evidence import EVIDENCE, WEIGHTS, evidence
+from tqnet.search.evidence import EVIDENCE, WEIGHTS, evidence, likeness
 from tqnet.search.recall import CANDIDATES, Recall
 
 #: Name of the order that is there before any model ranks.
@@ -36,6 +36,7 @@ class Recalled:
         query: Number of the question in the bank; ``group`` is its.
         candidates: Numbers of the questions, and in ``similar`` which of them are similar to it.
         evidence: `tqnet.search.evidence.EVIDENCE` of each, ``[candidates, 3]``.
+        likeness: What it comes to, ``[candidates]``.
         relevant: How many of the whole bank are.
     """
 
@@ -44,6 +45,7 @@ class Recalled:
     candidates: IntArray
     similar: BoolArray
     evidence: np.ndarray
+    likeness: np.ndarray
     relevant: int
 
 
@@ -103,7 +105,8 @@ def recalled(
         neighbours = similarity.neighbours(at)
         similar = np.isin(numbers, neighbours)
         found_by = evidence(query, candidates)
-        found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, found_by, len(neighbours)))
+        alike = likeness(query, candidates, found_by)
+        found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, found_by, alike, len(neighbours)))
     return found
 
 
@@ -119,7 +122,8 @@ def evaluate_ranking(
         raise ValueError(f"{min(taken)!r} is the name of what rankers are compared with")
     results = {RECALL: _scores(queries, [np.arange(len(one.candidates)) for one in queries])}
     for name, parts in ORDERS.items():
-        orders = [np.argsort(-(one.evidence[:, :parts] @ WEIGHTS[:parts]), kind="stable") for one in queries]
+        likely = (one.evidence[:, :parts] @ WEIGHTS[:parts] if name != START else one.likeness for one in queries)
+        orders = [np.argsort(-alike, kind="stable") for alike in likely]
         results[name] = _scores(queries, orders)
     read = [order[:first] for order in orders]
     asked = list(zip(queries, read, strict=True))

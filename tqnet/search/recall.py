@@ -56,8 +56,8 @@ class Candidate:
         cosine: With the query; None where the vector was not asked.
         words: BM25 of the words in common; None where the text was not asked or has not found it.
         text: Its words, as they are searched; empty where they were not read.
-        rank: How similar it is by the ranking stage, a model's probability or the weighted mean of the evidence; None
-            where it was not asked.
+        evidence: How alike it is by `tqnet.search.evidence`; None where that was not looked at.
+        rank: Probability of being similar by the model of the ranking stage; None where it was not asked.
         notes: What re-ranking says of it.
     """
 
@@ -66,13 +66,19 @@ class Candidate:
     cosine: float | None = None
     words: float | None = None
     text: str = ""
+    evidence: float | None = None
     rank: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
         """What speaks for it, in words."""
-        scores = (("similar", self.rank, 3), ("vector", self.cosine, 3), ("text", self.words, 1))
+        scores = (
+            ("similar", self.rank, 3),
+            ("evidence", self.evidence, 3),
+            ("vector", self.cosine, 3),
+            ("text", self.words, 1),
+        )
         said = [f"{name} {score:.{digits}f}" for name, score, digits in scores if score is not None]
         return ", ".join([*said, *self.notes])
 

@@ -218,6 +218,7 @@ def shown(candidate: Candidate) -> dict[str, Any]:
         "score": round(candidate.score, 6),
         "cosine": candidate.cosine,
         "words": candidate.words,
+        "evidence": candidate.evidence,
         "rank": candidate.rank,
         "why": candidate.why,
         **{name: getattr(question, name) for name in ("stem", "options", "difficulty", "type", "knowledge")},

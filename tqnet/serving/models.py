@@ -68,9 +68,10 @@ class QuestionBody(BaseModel):
 class Result(BaseModel):
     """A question that was found."""
 
-    score: float = Field(description="Of recall; more is better")
+    score: float = Field(description="Of recall, whose order may be another one; more is better")
     cosine: float | None = Field(description="Of the vectors; null where they were not asked")
     words: float | None = Field(description="BM25 of the words in common; null where the text has not found it")
+    evidence: float | None = Field(description="By vectors, characters and concepts; the order without a ranker")
     rank: float | None = Field(description="How similar the ranker finds it, 0 to 1; null without one")
     remarks: list[str] = Field(description="What re-ranking says of it")
     shared: list[str] = Field(description="Words and formulas that it shares with the query")

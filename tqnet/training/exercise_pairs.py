@@ -110,7 +110,7 @@ def made_pairs(
         neighbours = similarity.neighbours(query)
         others = [at for path in bank[query].knowledge for at in of_concept[path]]
         found = {
-            "recalled": sources.recall(query, counts["recalled"]),
+            "recalled": sources.candidates(query, counts["recalled"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": dissimilar(others, query, neighbours, counts["concept"], rng),
             "random": dissimilar(everyone, query, neighbours, counts["random"], rng),

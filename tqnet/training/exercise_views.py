@@ -23,7 +23,7 @@ class PairViews(QuestionViews):
 
     A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` say of
     the row: its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``evidence``
-    ``[rows, 2]``, 0 but for the first task: recall knows nothing of analyses.
+    ``[rows, 3]``, 0 but for the first task: recall knows nothing of analyses.
 
     Args:
         analyses: Whether pairs have the tasks that read analyses, where there are any (FSE's T2 and T3).

@@ -11,7 +11,7 @@ from tqnet.evaluation.baselines import Bm25Ranker
 from tqnet.evaluation.ranking import VectorRanker
 from tqnet.questions import QuestionBank
 from tqnet.search.concepts import NEAREST, Votes
-from tqnet.search.evidence import EVIDENCE, character_runs, in_common, likeness, words_of
+from tqnet.search.evidence import EVIDENCE, WEIGHTS, character_runs, in_common, words_of
 from tqnet.search.index import Index
 from tqnet.search.recall import CANDIDATES, TEXT_WEIGHT
 
@@ -30,7 +30,7 @@ class Sources:
         self._knowledge = [question.knowledge for question in bank]
         self._runs: dict[int, dict[str, float]] = {}
 
-    def recall(self, query: int, count: int) -> list[int]:
+    def candidates(self, query: int, count: int) -> list[int]:
         """The first ``count`` of what recall finds by its score, by the evidence, best first: what a ranker reads.
 
         NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form. Nor does it look for
@@ -42,7 +42,7 @@ class Sources:
         words[query] = 0.0
         order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
         found = order[order != query][: max(count, CANDIDATES)]
-        alike = likeness(self.evidence(np.full(len(found), query), found))
+        alike = self.evidence(np.full(len(found), query), found) @ WEIGHTS
         return found[np.argsort(-alike, kind="stable")][:count].tolist()
 
     def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:

@@ -56,10 +56,15 @@ _ORDINAL = (
     rf"|(?:(?:{_WORD}[\s-]+)*(?:hundred|thousand)\s+(?:and\s+)?)?(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_ORDINALS)}))"
 )
 _DETERMINER = r"(?:the|his|her|its|their|our|your|my|this|that|every|each|[a-z]+['’]s)\s+(?:(?:very|next)\s+)?"
+#: Behind a part of something: "a third of it", "a third as many", "three quarters full".
+_IS_PART = (
+    r"\s+(?:of|as\s+(?:much|many|long|old|large|big|far|fast|tall|heavy|high|wide)"
+    r"|full|filled|empty|done|complete|finished)\b"
+)
 _SPELLED = re.compile(
     r"(?<![\w-])(?:"
     r"(?P<half_dozen>half\s+(?:a\s+)?dozen)"
-    rf"|(?P<part>(?:an?|one)[\s-]+(?:{_any_of(_DENOMINATORS)}))(?=\s+(?:of|as)\b)"
+    rf"|(?P<part>(?:an?|one)[\s-]+(?:{_any_of(_DENOMINATORS)}))(?={_IS_PART})"
     rf"|(?P<over>{_CARDINAL})(?:\s?[-–]\s?|\s+)(?P<under>{_DENOMINATOR})"
     rf"|(?P<dividend>{_CARDINAL})\s+over\s+(?P<divisor>{_CARDINAL})"
     rf"|(?P<point>{_CARDINAL})\s+point\s+(?P<decimals>{_WORD}(?:\s+{_WORD})*)"
@@ -85,7 +90,7 @@ _PRONOUN_AFTER = re.compile(
     r"\s+(?:another|day,|must|can|could|should|would|may|has|picks|draws|who|that|which|is)\b", re.IGNORECASE
 )
 #: Quarters are parts only of something, or of a mixed number; else they are coins.
-_OF = re.compile(r"\s+(?:of|as|full|filled|empty|done|complete|finished)\b")
+_OF = re.compile(_IS_PART)
 _HYPHEN = re.compile(r"\s?[-–]")
 _NUMBER_AND = re.compile(rf"(?:\d|\b{_WORD})\s+and\s+$", re.IGNORECASE)
 
