@@ -239,7 +239,7 @@ def document() -> str:
     if tables := _measured(HERE / "tables"):
         sections += [TABLES, *tables]
     if searched := _parts(
-        HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "known", "ranking")
+        HERE / "search", "Search of", ("recall", "weights", "concepts", "evidence", "order", "known", "ranking")
     ):
         sections += [SEARCH, *searched]
     if predicted := _measured(HERE / "predict", "Prediction on "):
