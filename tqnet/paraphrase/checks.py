@@ -14,7 +14,7 @@ from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 def asks_otherwise(pairs: Sequence[ParaphrasePair]) -> BoolArray:
     """bool ``[pairs]``, where a number or a unit was lost, is new or changed, a name is another one in places, words
-    changed places or a condition was left out, or nothing is asked
+    changed places, became others or were left out, a number says something else, or nothing is asked
     (:attr:`tqnet.paraphrase.Difference.asks_otherwise`).
 
     Raises:

@@ -27,6 +27,7 @@ class Votes(Generic[Key]):
         nearest = sorted(cosines, key=lambda one: -cosines[one])[:NEAREST]
         self._concepts = concepts
         self._votes = {one: max(cosines[one], 0.0) ** _POWER for one in nearest}
+        self._all = sum(self._votes.values())
         self._of_concept: dict[Concept, float] = defaultdict(float)
         for one, vote in self._votes.items():
             for concept in concepts(one):
@@ -40,6 +41,6 @@ class Votes(Generic[Key]):
     def share(self, candidate: Key) -> float:
         """Of the others' votes, those for the foremost of a candidate's concepts, 0 to 1."""
         own = self._votes.get(candidate, 0.0)
-        others = sum(self._votes.values()) - own
+        others = self._all - own
         foremost = max((self._of_concept.get(concept, 0.0) for concept in self._concepts(candidate)), default=own) - own
         return max(0.0, foremost / others) if others > 0 else 0.0

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tqnet.questions import Question
-from tqnet.search.concepts import Concept, Votes
-from tqnet.search.recall import Candidate
+from tqnet.search.concepts import Votes
+from tqnet.search.recall import Candidate, jaccard
 from tqnet.text.words import search_words
 
 #: The cosine of the vectors, that of the runs of characters, and how far a candidate has the concepts of those nearest
@@ -51,13 +51,9 @@ def likeness(query: Question, candidates: Sequence[Candidate], found: np.ndarray
     weights = np.array(WEIGHTS)
     if query.knowledge:
         weights = np.array(_KNOWN_WEIGHTS)
-        shared = [_jaccard(set(query.knowledge), set(one.question.knowledge)) for one in candidates]
+        shared = [jaccard(set(query.knowledge), set(one.question.knowledge)) for one in candidates]
         found = np.column_stack([found[:, :2], shared])
     return found @ (weights / weights.sum())
-
-
-def _jaccard(one: set[Concept], other: set[Concept]) -> float:
-    return len(one & other) / len(one | other)
 
 
 def words_of(question: Question) -> str:

@@ -125,7 +125,7 @@ def evaluate_ranking(
         likely = (one.evidence[:, :parts] @ WEIGHTS[:parts] if name != START else one.likeness for one in queries)
         orders = [np.argsort(-alike, kind="stable") for alike in likely]
         results[name] = _scores(queries, orders)
-    read = [order[:first] for order in orders]
+    read = [order[:first] for order in orders]  # by all of the evidence, as a search has them read
     asked = list(zip(queries, read, strict=True))
     pairs = [(bank[one.query], bank[int(at)]) for one, of in asked for at in one.candidates[of]]
     found_by = np.concatenate([one.evidence[of] for one, of in asked])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -291,6 +291,6 @@ def _words(found: _Found) -> set[str]:
     return set(found.row["stem"].split())
 
 
-def jaccard(one: set[str], other: set[str]) -> float:
+def jaccard(one: Set[Hashable], other: Set[Hashable]) -> float:
     """Share of what two sets have that both have."""
     return len(one & other) / max(1, len(one | other))
