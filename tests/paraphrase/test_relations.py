@@ -52,6 +52,11 @@ Explain = Callable[[str, str], str]
             "Of her 60 nuts Ida ate 1/3 and then sold half. How many did she sell?",
             "lost word: remaining",
         ),
+        (
+            "Ida paid interest for 60 days, then half of the rest of her $90. What was it?",
+            "Ida paid interest for 60 days, then half of her $90. What was it?",
+            "lost word: rest",
+        ),
         # what a number says
         (
             "Leo has 4 times as many stamps as Mia. Both have 60. How many has Mia?",

@@ -6,7 +6,7 @@ import re
 
 from tqnet.paraphrase.difference import Change, Difference, Part
 
-_SHARE = r"(?:half|third|quarter|fourth|fifth|%|per ?cent|\d)"
+_SHARE = r"(?:half|third|quarter|fourth|fifth|\d\s*%|per ?cent|\d)"
 
 _EQUAL_SIDES = (
     r"equal (?:sides|lengths?)|sides (?:are |have )?equal|same length|congruent|equally long|[A-Z]{2}\s*=\s*[A-Z]{2}"
@@ -25,8 +25,15 @@ _QUALIFIERS = {
     "等腰": "两腰|两边相等|两条边相等|一样长|[A-Z]{2}=[A-Z]{2}",
     "等边": "正三角|边都相等|边相等|边长相等|一样长",
 }
+
+
+def _whole(words: str) -> str:
+    """Words that do not stand within others, "rest" in "interest"; Chinese has no marks between them."""
+    return rf"\b(?:{words})\b" if words.isascii() else words
+
+
 _PATTERNS = [
-    (re.compile(rf"(?<![a-z]){word}", re.IGNORECASE), re.compile(f"{word}|{others}", re.IGNORECASE))
+    (re.compile(_whole(word), re.IGNORECASE), re.compile(_whole(f"{word}|{others}"), re.IGNORECASE))
     for word, others in _QUALIFIERS.items()
 ]
 
