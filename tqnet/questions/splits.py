@@ -37,11 +37,23 @@ def draw_fold(bank: QuestionBank, fold: int, folds: int, seed: int = 0) -> Quest
     """
     if not 1 <= fold <= folds:
         raise ValueError(f"fold {fold} of {folds}: there is no such fold")
-    _, units = np.unique(question_units(bank), return_inverse=True)
-    if (count := int(units.max(initial=-1)) + 1) < folds:
+    units, count = _numbered_units(bank)
+    if count < folds:
         raise ValueError(f"{count} groups are too few for {folds} folds")
     of = np.random.default_rng(seed).permutation(count) % folds
     tests = of[units] == fold - 1
     return QuestionBank.from_questions(
         replace(question, split="test" if test else "train") for question, test in zip(bank, tests, strict=True)
     )
+
+
+def draw_share(bank: QuestionBank, share: float, seed: int = 0) -> np.ndarray:
+    """Rows of a ``share`` of the groups, at least one, in order; a larger share has those of a smaller one."""
+    units, count = _numbered_units(bank)
+    drawn = np.random.default_rng(seed).permutation(count)[: max(1, round(share * count))]
+    return np.flatnonzero(np.isin(units, drawn))
+
+
+def _numbered_units(bank: QuestionBank) -> tuple[np.ndarray, int]:
+    names, units = np.unique(question_units(bank), return_inverse=True)
+    return units, len(names)

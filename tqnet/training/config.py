@@ -47,6 +47,8 @@ class DataConfig:
         similar_level: In place of groups: questions are similar that share a concept of this level (1 is the coarsest).
         held_out: Files of questions and paraphrases (`tqnet.questions.paraphrase_pairs`), to be tested on: their
             questions have no part in training, nor have those that differ by spacing, numbers or few words.
+        labelled: Share of the groups of ``train`` that a supervised stage learns from, drawn by group: what would fewer
+            labels have done? Pre-training, which reads none, has all questions.
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
         distractors: Questions of ``train``, drawn at random, among which those of ``valid`` are searched too when the
             best state is chosen: without any, a small split hardly tells two states apart.
@@ -61,6 +63,7 @@ class DataConfig:
     pairs: str | None = None
     similar_level: int | None = None
     held_out: list[str] = field(default_factory=list)
+    labelled: float = 1.0
     transductive: bool = False
     distractors: int = 0
     show: str = "all"
@@ -72,6 +75,7 @@ class DataConfig:
         if self.pairs and self.similar_level is not None:
             raise ConfigError("data.similar_level: not beside data.pairs")
         at_least(1, "data.similar_level", self.similar_level)
+        within(0, 1, "data.labelled", self.labelled, ends="(]")
         at_least(0, "data.distractors", self.distractors)
         at_least(0, "data.workers", self.workers)
         if self.show not in SHOWN:

@@ -28,6 +28,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.projection import SAMPLE, fit_projection
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.held_out import rows_held_out
+from tqnet.questions.splits import draw_share
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
@@ -63,6 +64,7 @@ def start(run: RunConfig) -> Accelerator:
 def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     """The questions that a recipe may learn from: ``train``, or all that carry no split, without ``data.held_out``.
 
+    A supervised stage learns from the share ``data.labelled`` of the groups.
     With ``data.transductive``, pre-training also reads the other splits: their stems, options and figures, for it
     reads no more of any question. Says which questions are left out, and when a supervised stage learns from those
     that it will be tested on.
@@ -73,6 +75,10 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
         OSError: A file of ``data.held_out`` cannot be read.
     """
     bank = _training_split(data, pretraining)
+    if data.labelled < 1 and not pretraining:
+        drawn = draw_share(bank, data.labelled)
+        log.info("data.labelled: %d of %d questions, %g of the groups", len(drawn), len(bank), data.labelled)
+        bank = bank.select(drawn)
     if not data.held_out:
         return bank
     with settings_at_fault():
