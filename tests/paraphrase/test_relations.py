@@ -88,6 +88,31 @@ Explain = Callable[[str, str], str]
             "If 6 men dig a ditch in 10 days, how many men are needed to dig it in 15 days?",
             "changed number: 15 man -> 15 day",
         ),
+        (
+            "Tom is twice as old as Ann, who is 6. How old is Tom?",
+            "Tom is half as old as Ann, who is 6. How old is Tom?",
+            "changed number: twice -> half",
+        ),
+        (
+            "Goods are marked 40% above cost. What is $7?",
+            "Goods are marked at 60% of the cost. What is $7?",
+            "changed number: 40% -> 60%",
+        ),
+        (
+            "An eight-sided die is rolled. Is it a 7?",
+            "A die is rolled. Is it a 7?",
+            "lost number: eight",
+        ),
+        (
+            "Pens come in boxes of 6. How many are in 4 boxes?",
+            "Pens come in 6 boxes. How many are in 4 boxes?",
+            "changed number: boxes of 6 -> 6 boxes",
+        ),
+        (
+            "There are 8 groups of tickets, 56 in all. How many are in each?",
+            "Tickets come in groups of 8. How many groups are there of 56?",
+            "changed number: 8 groups -> groups of 8",
+        ),
         # about whom
         (
             "Ann is twice as old as Ben, who is 8. How old is Ann?",
@@ -139,6 +164,37 @@ def test_other_relations_are_named_whatever_the_words_around_them(
         ("A jar is 3/4 full. How much is left?", "A jar is three quarters full. How much is left?"),
         ("Kim has a third as many as Dan. How many?", "Kim has one third as many as Dan. How many?"),
         ("Sum them. What is the average score?", "Sum them. What is the average?"),
+        (
+            "Tom is twice as old as Ann. Ann is 6. How old is Tom?",
+            "Ann is half as old as Tom. Ann is 6. How old is Tom?",
+        ),
+        ("Rope A is 4 times as long as rope B.", "Rope B is one fourth as long as rope A."),
+        ("Ann has a third as many pens as Tom, 12.", "Tom, 12 pens, has three times as many as Ann."),
+        ("Tom is twice as old as Ann. Ann is 6. How old is Tom?", "Ann, 6, is half Tom's age. How old is Tom?"),
+        ("Tom weighs three times as much as Ann, 9 kg.", "Ann weighs 9 kg, a third of what Tom weighs."),
+        ("Goods are marked 40% above cost. What is $7?", "Goods are marked at 140% of the cost. What is $7?"),
+        ("A coat costs $80 with a 25% discount.", "A coat is sold at $80, 75% of its price."),
+        ("A coat costs $80 with a discount of 25% of its price.", "A coat is sold at $80, 75% of its price."),
+        ("A die is rolled. Is it a 5?", "A fair six-sided die is rolled. Is it a 5?"),
+        ("He has 12 boxes of 6 eggs. How many?", "Each of his 12 boxes has 6 eggs. How many?"),
+        # the same in other words, units or spaces
+        ("The shorter rope is one-third of the longer, 9 m.", "The shorter rope is a third the longer one, 9 m."),
+        (
+            "Jo has $90 more. Eve saw a coat and had it for 40$. It is old. Who paid?",
+            "Jo has $90 more.Eve had a coat for $40. Who?",
+        ),
+        (
+            "Tea is 12$ at one shop. If she buys 9, each is 1$ off. What is it?",
+            "Tea is $12 at one shop. If she buys 9, each is $1 off. What is it?",
+        ),
+        ("Ten years later it fell to $9. By what?", "A decade later it fell to $9. By what?"),
+        ("A quarter kilogram costs $9. What does a ton?", "A quarter of a kilogram costs $9. What does a ton?"),
+        ("He keeps doubling 9. What is it?", "He continues to double 9. What is it?"),
+        ("He has Rs.450 more. How many?", "He has 450 Rs more.How many?"),
+        ("How far are 13 m north and 9 m south?", "How far are 13 metre north and 9 m south?"),
+        ("The mean age rose to 30 years. How old is Al, 9?", "The mean age rose to 30. How old is Al, 9?"),
+        ("What is the side of 9 cm^2?", "What is the side of 9 cm ^ 2?"),
+        ("The sum of 9 and 30 is", "The sum of 9 and 30 gives"),
         # whatever else the words may mean
         ("Ed ran 3 minutes longer than Ann. How long?", "Ed was 3 minutes slower than Ann. How long?"),
         ("He came 3 minutes earlier than Ann. When?", "He was 3 minutes faster than Ann. When?"),

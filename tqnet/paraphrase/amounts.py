@@ -20,7 +20,9 @@ from tqnet.text.numbers import Kind, Number
 _OF_ONE = re.compile(r"\s+(?:of\s+)?(?:an?|the|one)\s+", re.IGNORECASE)
 _AND_A = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
 _NEXT_PART = re.compile(r"\s*(?:,|\band\b|,\s*and\b)?\s*", re.IGNORECASE)
-_PERIOD = re.compile(r"\b(?:fortnight|decade|century)\b", re.IGNORECASE)
+#: Which pint has as other things, or not at all.
+_PERIODS = {"fortnight": (14, "day"), "decade": (10, "year"), "century": (100, "year")}
+_PERIOD = re.compile(rf"\b(?:{'|'.join(_PERIODS)})\b", re.IGNORECASE)
 #: Significant digits that a conversion keeps.
 _EXACT = 9
 
@@ -62,7 +64,7 @@ class Amounts:
         self._sizes: Counter[Size] = Counter()
         self._of_numbers: dict[Number, list[Size]] = {}
         self._of_units: dict[Unit, list[Size]] = {}
-        self._sizes.update(same_size(1, match[0].lower()) for match in _PERIOD.finditer(measured.text))
+        self._sizes.update(same_size(*_PERIODS[match[0].lower()]) for match in _PERIOD.finditer(measured.text))
         for amount in _amounts(measured):
             self._sizes[amount.size] += 1
             for number in amount.numbers:

@@ -19,6 +19,12 @@ _WORDS, _SHARE = 2, 1 / 3
 #: No text ends in these words; "a" and "an" may be variables.
 _DANGLING = re.compile(r"\b(?:the|and|or|if|than|whose)\s*[.?!]?\s*$", re.IGNORECASE)
 _END = 12
+#: A question that is to be completed: "the sum is", "the sum gives", "the cost is in dollars".
+_TO_COMPLETE = re.compile(
+    r"\b(?:is|are|was|were|be|has|have|had|gives?|equals?|becomes?|makes?)(?:\s+in\s+[a-z]+)?[\s:=>.…_-]*$",
+    re.IGNORECASE,
+)
+_LAST = 40
 
 
 def question_differences(original: Problem, paraphrase: Problem, renamed: Mapping[str, str]) -> list[Difference]:
@@ -56,6 +62,8 @@ def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
     """Whether the paraphrase demands something, or has a question that is no other sentence of the original ("the ...,
     which ...").
     """
+    if all(_TO_COMPLETE.search(problem.text[-_LAST:]) for problem in (original, paraphrase)):
+        return True
     if paraphrase.question is None:
         return any(_demands(words_of(paraphrase, span)) for span in paraphrase.sentences)
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):

@@ -14,6 +14,13 @@ from tqnet.text.numbers import Number
 DEFINITE_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
 #: Those of them by which a number counts what was told: "these three".
 THESE_BEFORE = re.compile(r"\b(?:these|those)\s+$", re.IGNORECASE)
+#: "boxes of 6", "packs of a dozen"; not "a total of 6".
+_PACKED_BEFORE = re.compile(
+    r"\b(?P<box>box(?:es)?|packs?|packets?|packages?|bags?|bunch(?:es)?|cartons?|crates?|cases?|groups?|teams?|rows?|sets?|"
+    r"trays?|bundles?|batch(?:es)?|baskets?|jars?|tins?|cans?|rolls?|stacks?|piles?)\s+of\s+$",
+    re.IGNORECASE,
+)
+_NEAR = 20
 
 
 def counted_noun(problem: Problem, number: Number) -> Token | None:
@@ -26,6 +33,13 @@ def counted_noun(problem: Problem, number: Number) -> Token | None:
             return token.head
     behind = problem.doc[span.end] if span.end < len(problem.doc) else None
     return behind if behind is not None and behind.pos_ == "NOUN" else None
+
+
+def packed_in(problem: Problem, number: Number) -> Token | None:
+    """What has so many of something: the "boxes" of "boxes of 6 eggs"; None where the number says no such thing."""
+    match = _PACKED_BEFORE.search(problem.text, max(0, number.outer[0] - _NEAR), number.outer[0])
+    span = problem.doc.char_span(*match.span("box")) if match else None
+    return span[0] if span is not None and len(span) == 1 and span[0].tag_ in ("NN", "NNS") else None
 
 
 class Things:

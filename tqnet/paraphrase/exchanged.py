@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
-from tqnet.paraphrase.counted import counted_noun
+from tqnet.paraphrase.counted import counted_noun, packed_in
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.entities import counted_things
 from tqnet.paraphrase.numbers import by_value, value_of, written
@@ -46,7 +46,7 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
 
 def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Each number that counts something in one text and measures in the other one: "12 days" for "12 men", where both
-    texts know days and men.
+    texts know days and men; or how many boxes there are, and how many things a box has: "6 boxes" for "boxes of 6".
     """
     before, after = _kinds(original), _kinds(paraphrase)
     known, told = (
@@ -58,6 +58,29 @@ def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
         (was, measured), (became, measures) = before[value], after[value]
         if measured != measures and was != became and {was, became} <= known & told:
             found.append(Difference(Part.NUMBER, Change.CHANGED, f"{value} {was}", f"{value} {became}"))
+    return found + _other_packing(original, paraphrase)
+
+
+def _other_packing(original: Problem, paraphrase: Problem) -> list[Difference]:
+    before, after = _packing(original), _packing(paraphrase)
+    places = [(before[value], after[value]) for value in before if value in after]
+    return [
+        Difference(Part.NUMBER, Change.CHANGED, said, instead)
+        for (box, inside, said), (other, is_inside, instead) in places
+        if box == other and inside != is_inside
+    ]
+
+
+def _packing(problem: Problem) -> dict[Fraction, tuple[str, bool, str]]:
+    """Value of which there is one number -> a thing, whether so many are in it or of it, and how that is said."""
+    found = {}
+    for value, numbers in by_value(problem).items():
+        if len(numbers) > 1:
+            continue
+        if box := packed_in(problem, numbers[0]):
+            found[value] = box.lemma_.lower(), True, f"{box.lower_} of {value}"
+        elif noun := counted_noun(problem, numbers[0]):
+            found[value] = noun.lemma_.lower(), False, f"{value} {noun.lower_}"
     return found
 
 

@@ -28,6 +28,10 @@ from tqnet.paraphrase.whom import asks_about_another
 #: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
 _KEPT = 2000
 
+#: A sentence that begins right behind another one, as translators leave them: "sold for $5.How much".
+_NO_SPACE = re.compile(r"(?:(?<=[a-z]{2})[.?!](?=[A-Z$\d])|(?<=[a-z]{3})[.?!](?=[a-z]{2})|(?<=\d)[.?!](?=[A-Z][a-z]))")
+_SPACED_POWER = re.compile(r"(?<!\s)\s*\^\s*")
+_RUPEES_BEHIND = re.compile(r"(?<![\d,.])(\d[\d,]*(?:\.\d+)?)\s*Rs\b\.?(?!\s*\d)", re.IGNORECASE)
 _FRACTION_SIGN = re.compile(r"(?P<whole>\d)?(?P<sign>[\u00bc-\u00be\u2150-\u215e])")
 
 _FOREIGN = "not in English: only numbers in digits are compared"
@@ -106,7 +110,8 @@ def _note(pair: tuple[str, str]) -> str:
 
 
 def _written_out(text: str) -> str:
-    """The sign of a fraction in digits, "2½" as "2 1/2", as numbers are read."""
+    """As numbers and sentences are read: "2½" as "2 1/2", "5 Rs" as "Rs. 5", "cm ^ 2" as "cm^2", sentences apart."""
+    text = _RUPEES_BEHIND.sub(r"Rs. \1", _SPACED_POWER.sub("^", _NO_SPACE.sub(lambda match: f"{match[0]} ", text)))
     return _FRACTION_SIGN.sub(
         lambda match: (
             (f"{match['whole']} " if match["whole"] else "")

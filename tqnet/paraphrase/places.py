@@ -14,6 +14,7 @@ from functools import cached_property
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.opposites import are_opposites
 from tqnet.text.spans import Span
@@ -116,5 +117,8 @@ def _vocabulary(problem: Problem) -> set[str]:
 
 
 def _exchanged(old: str, new: str, in_both: set[str], stayed: set[str]) -> bool:
+    units = [spellings().get(word) for word in (old, new)]
+    if units[0] and units[1] and units[0].name == units[1].name:
+        return False
     pair = {old.lower(), new.lower()}
     return pair <= in_both and bool(pair & stayed) and all(one.isalpha() and one not in STOP_WORDS for one in pair)

@@ -19,6 +19,8 @@ from tqnet.augment.paraphrase.spans import Covered
 from tqnet.paraphrase.amounts import Amounts
 from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
 from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
+from tqnet.paraphrase.inverses import Inverses
+from tqnet.paraphrase.percents import Percents
 from tqnet.paraphrase.ranges import Ranges
 from tqnet.paraphrase.shares import Shares
 from tqnet.text.numbers import LONGEST, Kind, Number, find_numbers
@@ -50,6 +52,9 @@ _NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
 #: A sign, and no subtraction: "minus 5" but not "10 minus 5".
 _MINUS = re.compile(r"(?:^|[(,:]\s*|(?<!\d)(?<!\b[a-z])\s)(?:minus|negative)\s+$", re.IGNORECASE)
+_DIE = re.compile(r"\b(?:die|dice)\b", re.IGNORECASE)
+_SIDED = re.compile(r"[\s-]*(?:sided|faced)\b", re.IGNORECASE)
+_SIDES_OF_A_DIE = re.compile(rf"{_SIDED.pattern}[\s,]+(?:[a-z]+\s+)?{_DIE.pattern}", re.IGNORECASE)
 _BELOW = re.compile(r"\bbelow\s+$", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"[^\d.,;?!]*\bbelow\s+(?:zero|freezing)\b", re.IGNORECASE)
 
@@ -70,6 +75,9 @@ class Said:
             or self._is_negative_in_words(number, others)
             or self._ranges.has(number, others._ranges)
             or self._shares.has(number, others._shares)
+            or self._percents.has(number, others._percents)
+            or self._inverses.has(number, others._inverses)
+            or self._has_sides_of_a_die(number, others)
             or _counts_what_is_listed(number, self, others)
         )
 
@@ -84,11 +92,17 @@ class Said:
     @cached_property
     def _values(self) -> Counter[Fraction]:
         text = self.problem.text
-        found = Counter({value: len(words.findall(text)) for value, words in _IN_WORDS.items()})
+        numbers = Covered(number.outer for number in self.problem.numbers)
+        found = Counter(
+            {
+                value: sum(word.start() not in numbers for word in words.finditer(text))
+                for value, words in _IN_WORDS.items()
+            }
+        )
         written = [digits for span in formula_spans(text) for digits in _DIGITS.findall(text, *span)]
         found.update(Fraction(digits) for digits in written if len(digits) <= LONGEST)
-        parts = [find_numbers(f"{match[0]} of it") for match in _PART.finditer(text)]
-        found.update(part.value for numbers in parts for part in numbers if part.kind is Kind.FRACTION)
+        parts = [find_numbers(f"{part[0]} of it") for part in _PART.finditer(text) if part.start() not in numbers]
+        found.update(part.value for of in parts for part in of if part.kind is Kind.FRACTION)
         fractions = (latex_fraction(match) for match in LATEX_FRACTION.finditer(text))
         found.update(value for value in fractions if value is not None)
         return found
@@ -139,6 +153,20 @@ class Said:
     @cached_property
     def _shares(self) -> Shares:
         return Shares(self.problem)
+
+    @cached_property
+    def _percents(self) -> Percents:
+        return Percents(self.problem)
+
+    @cached_property
+    def _inverses(self) -> Inverses:
+        return Inverses(self.problem)
+
+    def _has_sides_of_a_die(self, number: Number, others: Said) -> bool:
+        """Whether a "six-sided die" of another text is a die here, of which nothing else is told."""
+        if number.value != 6 or not _SIDES_OF_A_DIE.match(others.problem.text, number.end):
+            return False
+        return _DIE.search(self.problem.text) is not None and _SIDED.search(self.problem.text) is None
 
     @cached_property
     def _ranges(self) -> Ranges:

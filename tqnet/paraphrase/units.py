@@ -18,6 +18,7 @@ _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECAS
 _ASKED_BEFORE = re.compile(r"\b(?:many|much|number of|in|into|to)\s+(?:the\s+)?$", re.IGNORECASE)
 #: "Ann is 9 years old" is "Ann is 9".
 _OF_AGE = re.compile(r"[\s-]*(?:old|of\s+age|younger)\b", re.IGNORECASE)
+_AGE = re.compile(r"\b(?:ages?|aged|old)\b", re.IGNORECASE)
 #: Of a story, not of a rate: "one day, ...".
 _ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$", re.IGNORECASE)
 #: What units are called besides.
@@ -69,8 +70,8 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
         other = next((at for at, (candidate, *_) in fresh.items() if candidate.dimension == unit.dimension), None)
         if other is not None:
             changed.append((gone.pop(name)[0], fresh.pop(other)[0]))
-    lost = {name: units[0] for name, units in gone.items() if not _only_asked_for(original, units, paraphrase)}
-    added = {name: units[0] for name, units in fresh.items() if not _only_asked_for(paraphrase, units, original)}
+    lost = {name: units[0] for name, units in gone.items() if not _need_not_be(original, units, paraphrase)}
+    added = {name: units[0] for name, units in fresh.items() if not _need_not_be(paraphrase, units, original)}
     return [
         *(
             Difference(Part.UNIT, Change.CHANGED, _written(original.text, old), _written(paraphrase.text, new))
@@ -84,6 +85,19 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
 def _not_otherwise(name: str, units: Sequence[Unit], own: Amounts, other: Problem, others: Amounts) -> list[Unit]:
     """Those of the units of one name that the other text has in no other way."""
     return [] if _reads(name, other.text) else [unit for unit in units if not others.has(unit, own)]
+
+
+def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
+    return _only_asked_for(problem, units, other) or _are_of_ages(problem, units, other)
+
+
+def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
+    """Whether both texts have ages, and units are years of numbers that the other text has too: "an age of 30"."""
+    values = {number: value for value, own in by_value(problem).items() for number in own}
+    others = by_value(other)
+    return all(_AGE.search(one.text) for one in (problem, other)) and all(
+        unit.name == "year" and unit.number is not None and values[unit.number] in others for unit in units
+    )
 
 
 def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
