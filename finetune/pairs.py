@@ -59,6 +59,7 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
     """The pairs of ``data.pairs`` by the split that both ends are of; ``train`` also has those without any."""
     if not data.pairs:
         return {"train": [], "valid": []}
+    data.refuse_share()
     with session.settings_at_fault():
         pairs = read_labelled_pairs(data.pairs, data.load(), data.error_policy)
     found = {

@@ -52,6 +52,7 @@ def main(config: ProbeConfig) -> Path:
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
     with session.settings_at_fault():
+        config.data.refuse_share()
         bank = config.data.load()
         hierarchy = KnowledgeHierarchy.from_bank(bank)
         Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded

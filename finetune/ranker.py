@@ -114,6 +114,8 @@ class RankerConfig(RecipeConfig):
 
 def main(config: RankerConfig) -> Path:
     accelerator = session.start(config.run)
+    if config.unseen:
+        config.data.refuse_share()
     bank = train_and_valid(config) if config.unseen else session.training_questions(config.data, pretraining=False)
     similarity = similar_questions(bank, config.data)
     if config.folds:

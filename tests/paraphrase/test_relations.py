@@ -98,6 +98,56 @@ Explain = Callable[[str, str], str]
             "Goods are marked at 60% of the cost. What is $7?",
             "changed number: 40% -> 60%",
         ),
+        (  # who is compared cannot be told apart
+            "The length of the garden is twice the width of the garden, 6 m. What is its area?",
+            "The length of the garden is half the width of the garden, 6 m. What is its area?",
+            "changed number: twice -> half",
+        ),
+        (
+            "The price of a cup is twice the price of a pen. A pen is $9. What is a cup?",
+            "The price of a cup is half the price of a pen. A pen is $9. What is a cup?",
+            "changed number: twice -> half",
+        ),
+        (
+            "Car A is twice as fast as car B. Car B goes 9 km/h. How fast is the other?",
+            "Car A is half as fast as car B. Car B goes 9 km/h. How fast is the other?",
+            "changed number: twice -> half",
+        ),
+        (  # what is compared
+            "Tom is twice as old as Ann. Ann is 6. How old is Tom?",
+            "Ann is half as tall as Tom. Ann is 6. How old is Tom?",
+            "changed number: twice -> half",
+        ),
+        (  # how often
+            "Tom is twice as old as Ann and has twice as many pens as Ann. She is 6 and has 9. How many has he?",
+            "Ann is half as old as Tom. She is 6 and has 9 pens. How many has he?",
+            "lost number: twice",
+        ),
+        (  # of what it is a percentage
+            "The cost rose by 10% to $900. What was it?",
+            "The cost was 110% of $900. What was it?",
+            "changed number: 10% -> 110%",
+        ),
+        (
+            "Of 50 people, 30% are under 18. How many are?",
+            "70% of 50 people are under 18. How many are?",
+            "changed number: 30% -> 70%",
+        ),
+        (
+            "Ann, aged 9, saves $5 each time for 3 years. How much does she save?",
+            "Ann, aged 9, saves $5 each time, for 3. How much does she save?",
+            "lost unit: years",
+        ),
+        (
+            "A six-sided die is rolled 4 times. What is the chance of a 5?",
+            "An octahedral die is rolled 4 times. What is the chance of a 5?",
+            "lost number: six",
+        ),
+        (
+            "Ann has 5 pens more than Tom has. Tom has 9. How many pens does Ann have",
+            "Tom has 9. Ann has 5 pens more than Tom has",
+            "the question is missing",
+        ),
         (
             "An eight-sided die is rolled. Is it a 7?",
             "A die is rolled. Is it a 7?",
@@ -173,8 +223,9 @@ def test_other_relations_are_named_whatever_the_words_around_them(
         ("Tom is twice as old as Ann. Ann is 6. How old is Tom?", "Ann, 6, is half Tom's age. How old is Tom?"),
         ("Tom weighs three times as much as Ann, 9 kg.", "Ann weighs 9 kg, a third of what Tom weighs."),
         ("Goods are marked 40% above cost. What is $7?", "Goods are marked at 140% of the cost. What is $7?"),
-        ("A coat costs $80 with a 25% discount.", "A coat is sold at $80, 75% of its price."),
-        ("A coat costs $80 with a discount of 25% of its price.", "A coat is sold at $80, 75% of its price."),
+        ("Soda comes in packs of 6. How many are in 4 packs?", "Soda comes in 6-packs. How many are in 4 packs?"),
+        ("A pen costs 2 1/2 Rs. What do 9 cost?", "A pen costs 2.5 Rs. What is the cost of 9?"),
+        ("Out of 9, Rs. x went to Tom. Find x.", "Rs. x went to Tom out of 9. Find x."),
         ("A die is rolled. Is it a 5?", "A fair six-sided die is rolled. Is it a 5?"),
         ("He has 12 boxes of 6 eggs. How many?", "Each of his 12 boxes has 6 eggs. How many?"),
         # the same in other words, units or spaces

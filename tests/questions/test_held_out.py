@@ -57,22 +57,3 @@ def test_no_recipe_trains_on_them(bank: str, pairs: str, caplog: pytest.LogCaptu
         training_questions(DataConfig(bank=str(Path(bank).with_name("two.jsonl")), held_out=[pairs]), pretraining=False)
     with pytest.raises(FileNotFoundError, match=r"nowhere\.csv: no such file"):
         training_questions(DataConfig(bank=bank, held_out=["nowhere.csv"]), pretraining=False)
-
-
-def test_a_supervised_stage_learns_from_a_share_of_the_groups(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    whole = [Question(id=str(i), stem=f"Question {i}", group=f"g{i // 3}", split="train") for i in range(30)]
-    bank = tmp_path / "bank.jsonl"
-    QuestionBank.from_questions(whole).save(bank)
-    half, fifth = (
-        training_questions(DataConfig(bank=str(bank), labelled=share), pretraining=False) for share in (0.5, 0.2)
-    )
-    assert "data.labelled: 15 of 30 questions, 0.5 of the groups" in caplog.text
-    assert len(half) == 15
-    assert len(set(half.column("group"))) == 5
-    assert len(fifth) == 6
-    assert set(fifth.ids) < set(half.ids)
-    assert len(training_questions(DataConfig(bank=str(bank), labelled=1e-6), pretraining=False)) == 3
-    assert len(training_questions(DataConfig(bank=str(bank), labelled=0.2), pretraining=True)) == 30
-    with pytest.raises(ConfigError, match=r"^data\.labelled: 0\.0 is not in \(0, 1\]"):
-        DataConfig(bank=str(bank), labelled=0.0)

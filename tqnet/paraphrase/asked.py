@@ -20,10 +20,7 @@ _WORDS, _SHARE = 2, 1 / 3
 _DANGLING = re.compile(r"\b(?:the|and|or|if|than|whose)\s*[.?!]?\s*$", re.IGNORECASE)
 _END = 12
 #: A question that is to be completed: "the sum is", "the sum gives", "the cost is in dollars".
-_TO_COMPLETE = re.compile(
-    r"\b(?:is|are|was|were|be|has|have|had|gives?|equals?|becomes?|makes?)(?:\s+in\s+[a-z]+)?[\s:=>.…_-]*$",
-    re.IGNORECASE,
-)
+_TO_COMPLETE = re.compile(r"\b(?:is|are|was|were|gives?|equals?)(?:\s+in\s+[a-z]+)?[\s:=>.…_-]*$", re.IGNORECASE)
 _LAST = 40
 
 
@@ -63,7 +60,8 @@ def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
     which ...").
     """
     if all(_TO_COMPLETE.search(problem.text[-_LAST:]) for problem in (original, paraphrase)):
-        return True
+        last = list(map(plain, words_of(paraphrase, paraphrase.sentences[-1])))
+        return all(list(map(plain, words_of(original, span))) != last for span in told)
     if paraphrase.question is None:
         return any(_demands(words_of(paraphrase, span)) for span in paraphrase.sentences)
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):

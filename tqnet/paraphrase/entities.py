@@ -108,13 +108,7 @@ def _kind(label: str) -> str:
 def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Nouns that one number counts in the original and another one counts in the paraphrase."""
     before, after = counted_things(original), counted_things(paraphrase)
-    known = set(_lemmas(original.doc))
-    lemmas, others = (
-        Counter(
-            _lemmas(token for token in problem.doc if token.dep_ != "compound")
-        )  # no "choice" of "choice questions"
-        for problem in (original, paraphrase)
-    )
+    lemmas, others = Counter(_lemmas(original.doc)), Counter(_lemmas(paraphrase.doc))
     found: dict[tuple[str, str], Difference] = {}
     for value in (value for value in before if value in after):
         old = [noun for lemma, noun in before[value].items() if lemma not in after[value]]
@@ -126,8 +120,8 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
             continue
         left, had = others[_lemma(one)], lemmas[_lemma(one)]
         # "15 pieces of chalk" and "15 chalks", "5 red pens and 2 blue ones"
-        alike = _lemma(other) in known or may_be_the_same(_lemma(one), _lemma(other))
-        if alike or (left and _lemma(one) in _lemmas(other.subtree)):
+        known = _lemma(other) in lemmas or may_be_the_same(_lemma(one), _lemma(other))
+        if known or (left and _lemma(one) in _lemmas(other.subtree)):
             continue
         if left < had:
             change = Change.INCONSISTENT if left else Change.RENAMED

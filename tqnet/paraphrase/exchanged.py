@@ -10,6 +10,8 @@ import re
 from collections import Counter, defaultdict
 from fractions import Fraction
 
+from spacy.tokens import Token
+
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.counted import counted_noun, packed_in
@@ -79,9 +81,16 @@ def _packing(problem: Problem) -> dict[Fraction, tuple[str, bool, str]]:
             continue
         if box := packed_in(problem, numbers[0]):
             found[value] = box.lemma_.lower(), True, f"{box.lower_} of {value}"
-        elif noun := counted_noun(problem, numbers[0]):
+        elif (noun := _several(problem, numbers[0])) is not None:
             found[value] = noun.lemma_.lower(), False, f"{value} {noun.lower_}"
     return found
+
+
+def _several(problem: Problem, number: Number) -> Token | None:
+    """What a number counts; the "pack" of "a 6-pack" or "an 8 pack" is but one."""
+    noun = counted_noun(problem, number)
+    is_one = noun is None or noun.tag_ != "NNS" or problem.text.startswith("-", number.outer[1])
+    return None if is_one else noun
 
 
 def _kinds(problem: Problem) -> dict[Fraction, tuple[str, bool]]:

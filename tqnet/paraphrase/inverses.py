@@ -9,32 +9,49 @@ from fractions import Fraction
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.text.numbers import Number
 
-_WORD = re.compile(r"[a-z]+", re.IGNORECASE)
-_THE = r"(?:(?:the|his|her|their|its|my)\s+)?"
+_THE = r"(?:(?:the|(?-i:an?)|his|her|their|its|my)\s+)?"
+#: "Ann", "rope", or "rope B".
+_WHOM = r"[a-z]+(?:\s+(?-i:[A-Z])\b)?"
 #: Behind a multiple: "as old as Tom", "times as many pens as Tom", "the age of Tom", "Tom's age", "of what Tom weighs".
 _COMPARED = re.compile(
-    rf"\s*(?:times\s+)?(?:as\s+[a-z]+(?:\s+[a-z]+){{0,3}}?\s+as\s+{_THE}(?P<as>[a-z]+)"
-    rf"|(?:of\s+)?the\s+[a-z]+\s+of\s+{_THE}(?P<of>[a-z]+)"
-    rf"|(?:of\s+)?{_THE}(?P<own>[a-z]+)['’]s\b"
-    rf"|(?:of\s+)?what\s+{_THE}(?P<what>[a-z]+))",
+    rf"\s*(?:times\s+)?(?:as\s+(?P<how>[a-z]+(?:\s+[a-z]+){{0,3}}?)\s+as\s+{_THE}(?P<as>{_WHOM})"
+    rf"|(?:of\s+)?the\s+[a-z]+\s+of\s+{_THE}(?P<of>{_WHOM})"
+    rf"|(?:of\s+)?{_THE}(?P<own>{_WHOM})['’]s\b"
+    rf"|(?:of\s+)?what\s+{_THE}(?P<what>{_WHOM}))",
     re.IGNORECASE,
 )
 #: "a third", which is a number before "of" alone.
 _PART = re.compile(r"\b(?:an?|one)[\s-](?P<part>half|third|quarter|fourth|fifth|sixth|tenth)(?=\s+as\b)", re.IGNORECASE)
 _PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10}
+_PRONOUNS = frozenset(
+    ("he", "she", "it", "they", "him", "her", "them", "i", "we", "you", "that", "this", "those", "one")
+)
+_SENTENCE_ENDS = re.compile(r"[.?!]\s")
+#: Of characters before a multiple, in which stands who is so much more.
+_BEFORE = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Multiple:
-    """So many times as much as ``whom``; who is it, stands among the words ``before`` it in the sentence."""
+    """So many times as much as ``whom``; who is it, stands ``before`` it in the sentence.
+
+    Attributes:
+        how: "old", "many pens" or but "many"; empty where a noun says it.
+    """
 
     value: Fraction
+    how: str
     whom: str
-    before: frozenset[str]
+    before: str
 
     def turns(self, other: _Multiple) -> bool:
         """Whether both say the same from two sides."""
-        return self.value * other.value == 1 and self.whom in other.before and other.whom in self.before
+        return (
+            self.value * other.value == 1
+            and (self.how.startswith(other.how) or other.how.startswith(self.how))
+            and _stands_in(self.whom, other.before)
+            and _stands_in(other.whom, self.before)
+        )
 
 
 class Inverses:
@@ -51,15 +68,33 @@ class Inverses:
         self._of: dict[Number, _Multiple] = {}
         self._all: list[_Multiple] = []
         for start, end, value, number in told:
-            if compared := _COMPARED.match(problem.text, end):
-                sentence = next((begin for begin, stop in problem.sentences if begin <= start < stop), 0)
-                before = _WORD.findall(problem.text[sentence:start].lower())
-                multiple = _Multiple(value, compared[compared.lastgroup or 0].lower(), frozenset(before))
+            multiple = _read(problem.text, start, end, value)
+            if multiple is not None:
                 self._all.append(multiple)
                 if number is not None:
                     self._of[number] = multiple
 
     def has(self, number: Number, others: Inverses) -> bool:
-        """Whether a multiple of another text is told here from the other side."""
+        """Whether a multiple of another text is told here from the other side, as often as there."""
         told = others._of.get(number)
-        return told is not None and any(told.turns(multiple) for multiple in self._all)
+        if told is None:
+            return False
+        turned = [multiple for multiple in self._all if told.turns(multiple)]
+        alike = [multiple for multiple in others._all if turned and multiple.turns(turned[0])]
+        return 0 < len(alike) <= len(turned)
+
+
+def _read(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
+    """None where nobody is compared with, or somebody who cannot be told from who is more."""
+    compared = _COMPARED.match(text, end)
+    if not compared:
+        return None
+    whom = next(filter(None, (compared[name] for name in ("as", "of", "own", "what")))).lower()
+    before = _SENTENCE_ENDS.split(text[max(0, start - _BEFORE) : start].lower())[-1]
+    if whom in _PRONOUNS or _stands_in(whom, before):
+        return None
+    return _Multiple(value, (compared["how"] or "").lower(), whom, before)
+
+
+def _stands_in(whom: str, words: str) -> bool:
+    return re.search(rf"\b{re.escape(whom)}\b", words) is not None

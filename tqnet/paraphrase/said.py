@@ -52,9 +52,11 @@ _NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
 #: A sign, and no subtraction: "minus 5" but not "10 minus 5".
 _MINUS = re.compile(r"(?:^|[(,:]\s*|(?<!\d)(?<!\b[a-z])\s)(?:minus|negative)\s+$", re.IGNORECASE)
-_DIE = re.compile(r"\b(?:die|dice)\b", re.IGNORECASE)
-_SIDED = re.compile(r"[\s-]*(?:sided|faced)\b", re.IGNORECASE)
-_SIDES_OF_A_DIE = re.compile(rf"{_SIDED.pattern}[\s,]+(?:[a-z]+\s+)?{_DIE.pattern}", re.IGNORECASE)
+_DIE = re.compile(
+    r"\b(?:an?|the|each|both|one|two|three|\d|fair|standard|ordinary|unbiased)\s(?:die|dice)\b", re.IGNORECASE
+)
+_SIDED = re.compile(r"\b(?:sided|faced)\b", re.IGNORECASE)
+_SIDES_OF_A_DIE = re.compile(r"[\s-]*(?:sided|faced)[\s,]+(?:[a-z]+\s+)?(?:die|dice)\b", re.IGNORECASE)
 _BELOW = re.compile(r"\bbelow\s+$", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"[^\d.,;?!]*\bbelow\s+(?:zero|freezing)\b", re.IGNORECASE)
 

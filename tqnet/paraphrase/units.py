@@ -18,7 +18,8 @@ _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECAS
 _ASKED_BEFORE = re.compile(r"\b(?:many|much|number of|in|into|to)\s+(?:the\s+)?$", re.IGNORECASE)
 #: "Ann is 9 years old" is "Ann is 9".
 _OF_AGE = re.compile(r"[\s-]*(?:old|of\s+age|younger)\b", re.IGNORECASE)
-_AGE = re.compile(r"\b(?:ages?|aged|old)\b", re.IGNORECASE)
+_AGE_BEFORE = re.compile(r"\b(?:ages?|aged)\b[^\d.?!]*$", re.IGNORECASE)
+_NEAR = 60
 #: Of a story, not of a rate: "one day, ...".
 _ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$", re.IGNORECASE)
 #: What units are called besides.
@@ -92,12 +93,18 @@ def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> boo
 
 
 def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether both texts have ages, and units are years of numbers that the other text has too: "an age of 30"."""
-    values = {number: value for value, own in by_value(problem).items() for number in own}
-    others = by_value(other)
-    return all(_AGE.search(one.text) for one in (problem, other)) and all(
-        unit.name == "year" and unit.number is not None and values[unit.number] in others for unit in units
+    """Whether units are years of ages that the other text has too: "an age of 30"."""
+    if any(unit.name != "year" or unit.number is None for unit in units):
+        return False
+    ages, others = (
+        {
+            number.value
+            for number in one.numbers
+            if _AGE_BEFORE.search(one.text, max(0, number.start - _NEAR), number.start)
+        }
+        for one in (problem, other)
     )
+    return all(unit.number is not None and unit.number.value in ages & others for unit in units)
 
 
 def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:

@@ -48,7 +48,10 @@ def draw_fold(bank: QuestionBank, fold: int, folds: int, seed: int = 0) -> Quest
 
 
 def draw_share(bank: QuestionBank, share: float, seed: int = 0) -> np.ndarray:
-    """Rows of a ``share`` of the groups, at least one, in order; a larger share has those of a smaller one."""
+    """Rows of a ``share`` of the groups and questions without one, at least one of them, in order.
+
+    A larger share has those of a smaller one.
+    """
     units, count = _numbered_units(bank)
     drawn = np.random.default_rng(seed).permutation(count)[: max(1, round(share * count))]
     return np.flatnonzero(np.isin(units, drawn))

@@ -17,14 +17,13 @@ _OPENS = r"\$(?:[A-Za-z\\(+|\[{-]|\s[A-Za-z]\s?\$)"
 _MONEY = (
     r"(?:"
     rf"(?=[^$\\]*\s(?:{_OPENS}|\$\d))[^$\\]*?(?:[A-Za-z]{{2}}|[.,;:?!]\s)"  # where a formula begins: "$5 or $x$"
-    r"|[^$\\]*?[.?!]\s+[A-Z][a-z]*\s+[a-z]"  # in another sentence that goes on: "$5 more. She pays 8$"
     r"|(?=[^$\\]*\s\$)[^$\\]*?[.?!]\s+[A-Z][a-z]"  # in another sentence: "$5. She pays $ ____"
     rf"|(?=[^$\\]*{_OPENS})\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*?[，。；：？！,;:]"  # "每支$3元，共$n$支"
     r")"
 )
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
-    r"|(?<!\\)\$(?P<dollar>(?!\d|[.,;:?!]\s|\s[a-z]+\s[^$\\]*[.?!]\s+[A-Z][a-z]*\s+[a-z])(?:\\.|[^$\\])+?)\$"
+    r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
     rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
     # None holds another of its kind: else a text of openings alone would take a time by the square of its length.
     r"|(?<!\\)\\\((?P<round>(?:\\[^(]|[^\\])+?)\\\)"

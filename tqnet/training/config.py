@@ -47,8 +47,9 @@ class DataConfig:
         similar_level: In place of groups: questions are similar that share a concept of this level (1 is the coarsest).
         held_out: Files of questions and paraphrases (`tqnet.questions.paraphrase_pairs`), to be tested on: their
             questions have no part in training, nor have those that differ by spacing, numbers or few words.
-        labelled: Share of the groups of ``train`` that a supervised stage learns from, drawn by group: what would fewer
-            labels have done? Pre-training, which reads none, has all questions.
+        labelled: Share of ``train`` that a supervised stage learns from: what would fewer labels have done? Drawn of
+            its groups and of its questions without one alike, the same for every ``run.seed``; the best state is
+            chosen by all of ``valid``. Recipes that learn from something else have all of it, and refuse the setting.
         transductive: Pre-training also reads the unlabelled stems and figures of valid and test.
         distractors: Questions of ``train``, drawn at random, among which those of ``valid`` are searched too when the
             best state is chosen: without any, a small split hardly tells two states apart.
@@ -80,6 +81,11 @@ class DataConfig:
         at_least(0, "data.workers", self.workers)
         if self.show not in SHOWN:
             raise ConfigError(f"data.show: {self.show!r} is none of {', '.join(SHOWN)}")
+
+    def refuse_share(self) -> None:
+        """ConfigError where a share of labels is asked for: of a recipe that learns from all of its questions."""
+        if self.labelled < 1:
+            raise ConfigError("data.labelled: this recipe learns from all questions that it has")
 
     def load(self) -> QuestionBank:
         """The whole bank, all splits; read once, however often it is asked for.

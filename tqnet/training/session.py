@@ -64,7 +64,7 @@ def start(run: RunConfig) -> Accelerator:
 def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     """The questions that a recipe may learn from: ``train``, or all that carry no split, without ``data.held_out``.
 
-    A supervised stage learns from the share ``data.labelled`` of the groups.
+    A supervised stage learns from the share ``data.labelled`` of them.
     With ``data.transductive``, pre-training also reads the other splits: their stems, options and figures, for it
     reads no more of any question. Says which questions are left out, and when a supervised stage learns from those
     that it will be tested on.
@@ -74,11 +74,17 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
         ConfigError: Nothing to train on.
         OSError: A file of ``data.held_out`` cannot be read.
     """
-    bank = _training_split(data, pretraining)
-    if data.labelled < 1 and not pretraining:
-        drawn = draw_share(bank, data.labelled)
-        log.info("data.labelled: %d of %d questions, %g of the groups", len(drawn), len(bank), data.labelled)
-        bank = bank.select(drawn)
+    if pretraining:
+        data.refuse_share()
+    bank = _without_held_out(_training_split(data, pretraining), data)
+    if data.labelled == 1:
+        return bank
+    drawn = draw_share(bank, data.labelled)
+    log.info("data.labelled: %d of %d questions, %g of groups and of others", len(drawn), len(bank), data.labelled)
+    return bank.select(drawn)
+
+
+def _without_held_out(bank: QuestionBank, data: DataConfig) -> QuestionBank:
     if not data.held_out:
         return bank
     with settings_at_fault():
