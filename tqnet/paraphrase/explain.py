@@ -34,8 +34,8 @@ _SPACED_POWER = re.compile(r"(?<!\s)\s*\^\s*")
 _RUPEES_BEHIND = re.compile(
     r"(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?(?!\s*\d)", re.IGNORECASE
 )
-_DOLLARS = re.compile(r"\$\d|(?<=\d)\$(?!\d)")
-_DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?)\$")
+_DOLLARS = re.compile(r"\$\d|(?<=\d) ?\$(?!\d)")
+_DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?) ?\$(?!\d)")
 _WORD = re.compile(r"[A-Za-z]{2}")
 #: So many words between two dollar signs are no formula.
 _PROSE = 3
