@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,24 +20,12 @@ from tqnet.paraphrase.qualifiers import lost_qualifiers
 from tqnet.paraphrase.ratios import turned_ratios
 from tqnet.paraphrase.relations import other_relations
 from tqnet.paraphrase.senses import other_senses
+from tqnet.paraphrase.tidy import tidied
 from tqnet.paraphrase.units import unit_differences
 from tqnet.paraphrase.whom import asks_about_another
 
 #: Parsed texts that are kept, some 30 kB each: pairs of one question stand near each other.
 _KEPT = 2000
-
-#: A sentence that begins right behind another one, as translators leave them: "sold for $5.How much".
-_NO_SPACE = re.compile(r"(?<=[\da-z%)$])[.?!](?=[A-Z][a-z]|\$\d)|(?<=[a-z]{2})[.?!](?=\d+%)")
-_SPACED_POWER = re.compile(r"(?<!\s)\s*\^\s*")
-_RUPEES_BEHIND = re.compile(
-    r"(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?(?!\s*\d)", re.IGNORECASE
-)
-_DOLLARS = re.compile(r"\$\d|(?<=\d) ?\$(?!\d)")
-_DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?) ?\$(?!\d)")
-_WORD = re.compile(r"[A-Za-z]{2}")
-#: So many words between two dollar signs are no formula.
-_PROSE = 3
-_FRACTION_SIGN = re.compile(r"(?P<whole>\d)?(?P<sign>[\u00bc-\u00be\u2150-\u215e])")
 
 _FOREIGN = "not in English: only numbers in digits are compared"
 _CHINESE = "not in English: only numbers, their units and some words are compared"
@@ -69,7 +55,7 @@ class Explainer:
 
     def explain(self, pairs: Sequence[tuple[str, str]]) -> list[Explanation]:
         """Of each (original, paraphrase)."""
-        pairs = [(_written_out(original), _written_out(paraphrase)) for original, paraphrase in pairs]
+        pairs = [(tidied(original), tidied(paraphrase)) for original, paraphrase in pairs]
         notes = [_note(pair) for pair in pairs]
         compared = [pair for pair, note in zip(pairs, notes, strict=True) if not note and pair[0] != pair[1]]
         texts = list(dict.fromkeys(text for pair in compared for text in pair))
@@ -114,26 +100,3 @@ def _note(pair: tuple[str, str]) -> str:
     if all(map(is_english, pair)):
         return _LONG if max(map(len, pair)) > LONGEST else ""
     return _CHINESE if all(map(is_chinese, pair)) else _FOREIGN
-
-
-def _written_out(text: str) -> str:
-    """As numbers and sentences are read: "2½" as "2 1/2", "5 Rs" as "Rs. 5", "5$" as "$5" where no sign is a formula's,
-    "cm ^ 2" as "cm^2", and sentences apart.
-    """
-    text = _RUPEES_BEHIND.sub(r"Rs. \1", _SPACED_POWER.sub("^", _NO_SPACE.sub(lambda match: f"{match[0]} ", text)))
-    if _is_all_money(text):
-        text = _DOLLARS_BEHIND.sub(r"$\1", text)
-    return _FRACTION_SIGN.sub(
-        lambda match: (
-            (f"{match['whole']} " if match["whole"] else "")
-            + unicodedata.normalize("NFKC", match["sign"]).replace("\u2044", "/")
-        ),
-        text,
-    )
-
-
-def _is_all_money(text: str) -> bool:
-    """Whether each dollar sign stands at a number, with words from one to the next."""
-    between = text.split("$")[1:-1]
-    signs = len(_DOLLARS.findall(text))
-    return "\\" not in text and signs == text.count("$") and all(len(_WORD.findall(of)) >= _PROSE for of in between)
