@@ -159,7 +159,8 @@ class Suite:
         paper_metric: What the rows' ``paper`` is, for the heading of its column.
         compare: Pairs of rows' names, the first to be compared with the second. A row that is in none of them is
             compared with the table's first.
-        rows_of: Name of a suite beside this one, whose rows it has instead of its own: the same on other questions.
+        rows_of: Name of a suite beside this one, whose rows it has instead of its own: the same on other questions; and
+            whose comparisons, where it names none.
         model_of: Name of a suite beside this one, whose ``model`` it has where its own says nothing else.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
@@ -230,6 +231,8 @@ def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
     suite.name = path.stem
     if suite.model_of:
         suite.model = _read(path.parent / f"{suite.model_of}.yaml", Suite).model | suite.model
+    if suite.rows_of and not suite.compare:
+        suite.compare = _read(path.parent / f"{suite.rows_of}.yaml", Suite).compare
     folder = path.parent / (suite.rows_of or path.stem)
     suite.rows += [_read(file, Row) for file in sorted(folder.glob("*.yaml"))]
     if not suite.rows:

@@ -60,14 +60,18 @@ def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
     which ...").
     """
     if all(_TO_COMPLETE.search(problem.text[-_LAST:]) for problem in (original, paraphrase)):
-        last = list(map(plain, words_of(paraphrase, paraphrase.sentences[-1])))
-        return all(list(map(plain, words_of(original, span))) != last for span in told)
+        return not _is_told(paraphrase, paraphrase.sentences[-1], original, told)
     if paraphrase.question is None:
         return any(_demands(words_of(paraphrase, span)) for span in paraphrase.sentences)
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):
         return True
-    asked = list(map(plain, words_of(paraphrase, paraphrase.question)))
-    return all(list(map(plain, words_of(original, span))) != asked for span in told)
+    return not _is_told(paraphrase, paraphrase.question, original, told)
+
+
+def _is_told(paraphrase: Problem, span: Span, original: Problem, told: Sequence[Span]) -> bool:
+    """Whether a sentence of the paraphrase is one that the original tells, word for word."""
+    words = list(map(plain, words_of(paraphrase, span)))
+    return any(list(map(plain, words_of(original, other))) == words for other in told)
 
 
 def _demands(words: Sequence[Token]) -> bool:

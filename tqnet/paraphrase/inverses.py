@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.nouns import PRONOUNS
+from tqnet.paraphrase.shares import parts
 from tqnet.text.numbers import Number
 
 _THE = r"(?:(?:the|(?-i:an?)|his|her|their|its|my)\s+)?"
@@ -19,12 +21,6 @@ _COMPARED = re.compile(
     rf"|(?:of\s+)?{_THE}(?P<own>{_WHOM})['’]s\b"
     rf"|(?:of\s+)?what\s+{_THE}(?P<what>{_WHOM}))",
     re.IGNORECASE,
-)
-#: "a third", which is a number before "of" alone.
-_PART = re.compile(r"\b(?:an?|one)[\s-](?P<part>half|third|quarter|fourth|fifth|sixth|tenth)(?=\s+as\b)", re.IGNORECASE)
-_PARTS = {"half": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5, "sixth": 6, "tenth": 10}
-_PRONOUNS = frozenset(
-    ("he", "she", "it", "they", "him", "her", "them", "i", "we", "you", "that", "this", "those", "one")
 )
 _SENTENCE_ENDS = re.compile(r"[.?!]\s")
 #: Of characters before a multiple, in which stands who is so much more.
@@ -58,12 +54,10 @@ class Inverses:
     """Multiples of a text."""
 
     def __init__(self, problem: Problem):
-        numbers = [(number.outer[0], number.end, number.value, number) for number in problem.numbers]
-        known = {start for start, *_ in numbers}
-        parts = [(match.span(), match["part"].lower()) for match in _PART.finditer(problem.text)]
+        known = {number.outer[0] for number in problem.numbers}
         told = [
-            *numbers,
-            *((start, end, Fraction(1, _PARTS[part]), None) for (start, end), part in parts if start not in known),
+            *((number.outer[0], number.end, number.value, number) for number in problem.numbers),
+            *((*span, value, None) for span, value in parts(problem.text) if span[0] not in known),
         ]
         self._of: dict[Number, _Multiple] = {}
         self._all: list[_Multiple] = []
@@ -91,7 +85,7 @@ def _read(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
         return None
     whom = next(filter(None, (compared[name] for name in ("as", "of", "own", "what")))).lower()
     before = _SENTENCE_ENDS.split(text[max(0, start - _BEFORE) : start].lower())[-1]
-    if whom in _PRONOUNS or _stands_in(whom, before):
+    if whom in PRONOUNS or _stands_in(whom, before):
         return None
     return _Multiple(value, (compared["how"] or "").lower(), whom, before)
 

@@ -33,6 +33,11 @@ question problem
 _GENERAL = frozenset(_ANYTHING.split())
 _LINES = {noun: line for line, nouns in enumerate(_ALIKE.split("\n")) for noun in nouns.split()}
 
+#: These may be anybody.
+PRONOUNS = frozenset(
+    "he him she her it they them i we you that those this one what when if there of 它 他 她".split()  # noqa: SIM905
+)
+
 
 def may_be_the_same(noun: str, other: str) -> bool:
     """Whether two nouns, as lemmas, may stand for the same."""

@@ -30,13 +30,11 @@ class Percents:
             elif more := _MORE.match(problem.text, end):
                 whole = 100 + (number.value if more["up"] else -number.value)
                 self._more[number] = whole, more["base"].lower()
-        self._told = Counter(self._shares.values()), Counter(self._more.values())
+        self._as_shares, self._as_more = Counter(self._shares.values()), Counter(self._more.values())
 
     def has(self, number: Number, others: Percents) -> bool:
         """Whether a share of another text is told here as so much more or less, or the other way round, as often."""
-        (shares, more), (other_shares, other_more) = self._told, others._told
-        if number in others._shares:
-            share = others._shares[number]
-            return more[share] >= other_shares[share]
-        share = others._more.get(number, (Fraction(0), ""))
-        return number in others._more and shares[share] >= other_more[share]
+        share, more = others._shares.get(number), others._more.get(number)
+        if share is not None:
+            return self._as_more[share] >= others._as_shares[share]
+        return more is not None and self._as_shares[more] >= others._as_more[more]

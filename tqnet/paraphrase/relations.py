@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from tqnet.paraphrase.amounts import Measured
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.nouns import PRONOUNS
 from tqnet.paraphrase.numbers import value_of
 
 #: Of each dimension what is more, and what is less.
@@ -65,28 +66,6 @@ _THAN = [
         rf"比(?P<whom>[^,，。；？\d#]{{1,8}}?)的?(?P<how>{_COMPARES})[了出]?\s*#(?!\s*倍)",
     )
 ]
-#: These may be anybody.
-_PRONOUNS = frozenset(
-    (
-        "him",
-        "her",
-        "it",
-        "them",
-        "he",
-        "she",
-        "that",
-        "those",
-        "this",
-        "what",
-        "when",
-        "if",
-        "there",
-        "of",
-        "它",
-        "他",
-        "她",
-    )
-)
 #: Characters before a number and behind it.
 _BEFORE, _BEHIND = 16, 48
 
@@ -155,7 +134,7 @@ def _other_sides(
 def _is_turned(own: re.Match[str], other: re.Match[str], texts: tuple[str, str]) -> bool:
     """Whether it is more than the same one and then less, or more both times, and than somebody else of the problem."""
     whom, instead = own["whom"].lower(), other["whom"].lower()
-    if {whom, instead} & _PRONOUNS:
+    if {whom, instead} & PRONOUNS:
         return False
     (dimension, side), (other_dimension, other_side) = (_SIDES[match["how"].lower()] for match in (own, other))
     if dimension != other_dimension:

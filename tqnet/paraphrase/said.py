@@ -22,8 +22,8 @@ from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
 from tqnet.paraphrase.inverses import Inverses
 from tqnet.paraphrase.percents import Percents
 from tqnet.paraphrase.ranges import Ranges
-from tqnet.paraphrase.shares import Shares
-from tqnet.text.numbers import LONGEST, Kind, Number, find_numbers
+from tqnet.paraphrase.shares import Shares, parts
+from tqnet.text.numbers import LONGEST, Kind, Number
 from tqnet.text.spans import formula_spans
 
 _WORTH = {
@@ -37,8 +37,6 @@ _WORTH = {
 }
 _IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-#: Parts are numbers only before "of"; "a third" may be one elsewhere too.
-_PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
 #: Taken whole or not at all: a long row has many readings as items and commas, and trying them all takes for ever.
 _ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
 _ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
@@ -103,8 +101,7 @@ class Said:
         )
         written = [digits for span in formula_spans(text) for digits in _DIGITS.findall(text, *span)]
         found.update(Fraction(digits) for digits in written if len(digits) <= LONGEST)
-        parts = [find_numbers(f"{part[0]} of it") for part in _PART.finditer(text) if part.start() not in numbers]
-        found.update(part.value for of in parts for part in of if part.kind is Kind.FRACTION)
+        found.update(value for (start, _), value in parts(text) if start not in numbers)
         fractions = (latex_fraction(match) for match in LATEX_FRACTION.finditer(text))
         found.update(value for value in fractions if value is not None)
         return found

@@ -1,16 +1,20 @@
-"""Shares by two whole numbers: "3 out of 5" is 3/5, or 60%, and so is a ratio of 3:5."""
+"""Shares: "3 out of 5" is 3/5, or 60%, and so is a ratio of 3:5; "a third" is 1/3."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.text.numbers import Kind, Number
+from tqnet.text.numbers import Kind, Number, find_numbers
+from tqnet.text.spans import Span
 
 _OUT_OF = re.compile(r"\s+(?:in|(?:out\s+)?of|(?:in|of|out\s+of|for)\s+every)\s+|\s?:\s?")
+#: Parts are numbers only before "of"; "a third" may be one elsewhere too.
+_PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
 #: Of characters between two numbers.
 _FAR = 20
 
@@ -39,3 +43,11 @@ def _are_one_share(part: Number, whole: Number, text: str) -> bool:
     if whole.start - part.end > _FAR or not _OUT_OF.fullmatch(text, part.end, whole.start):
         return False
     return part.kind is whole.kind is Kind.WHOLE and not (part.sign or whole.sign) and whole.value > 0
+
+
+def parts(text: str) -> Iterator[tuple[Span, Fraction]]:
+    """Where one part of several stands, "a third" or "one fifth", whether it is a number there or not."""
+    for match in _PART.finditer(text):
+        for number in find_numbers(f"{match[0]} of it"):
+            if number.kind is Kind.FRACTION:
+                yield match.span(), number.value

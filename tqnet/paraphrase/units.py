@@ -94,7 +94,8 @@ def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> boo
 
 def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
     """Whether units are years of ages that the other text has too: "an age of 30"."""
-    if any(unit.name != "year" or unit.number is None for unit in units):
+    numbers = [unit.number for unit in units if unit.name == "year" and unit.number is not None]
+    if len(numbers) < len(units):
         return False
     ages, others = (
         {
@@ -104,7 +105,7 @@ def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> boo
         }
         for one in (problem, other)
     )
-    return all(unit.number is not None and unit.number.value in ages & others for unit in units)
+    return all(number.value in ages & others for number in numbers)
 
 
 def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
