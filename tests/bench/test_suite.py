@@ -246,6 +246,8 @@ def test_the_rows_of_another_suite_on_other_questions(write: Any) -> None:
     other = path.parent / "other.yaml"
     other.write_text("title: Elsewhere\nbank: data/other\nrows_of: table\n")
     assert [row.name for row in load_suite(other).rows] == [row.name for row in load_suite(path).rows]
+    path.write_text(path.read_text() + "compare:\n- [a, a]\n")
+    assert load_suite(other).compare == [["a", "a"]]  # and its comparisons
     other.write_text("title: Elsewhere\nbank: data/other\nrows_of: nowhere\n")
     with pytest.raises(SuiteError, match=r"nowhere\.yaml: no such file"):
         load_suite(other)
