@@ -19,10 +19,16 @@ from tqnet.text.numbers import Kind, Number
 #: "Half an hour", "a quarter of an hour", "three quarters of a mile".
 _OF_ONE = re.compile(r"\s+(?:of\s+)?(?:an?|the|one)\s+", re.IGNORECASE)
 _AND_A = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
+_IN_A_ROW = re.compile(r"\s*(?:,|(?:,\s*)?\b(?:and|or|to)\b)\s*", re.IGNORECASE)
 _NEXT_PART = re.compile(r"\s*(?:,|\band\b|,\s*and\b)?\s*", re.IGNORECASE)
 #: Which pint has as other things, or not at all.
-_PERIODS = {"fortnight": (14, "day"), "decade": (10, "year"), "century": (100, "year")}
-_PERIOD = re.compile(rf"\b(?:{'|'.join(_PERIODS)})\b", re.IGNORECASE)
+_PERIODS = {
+    ("fortnight", "fortnights"): (14, "day"),
+    ("decade", "decades"): (10, "year"),
+    ("century", "centuries"): (100, "year"),
+}
+_OF_PERIOD = {word: long for words, long in _PERIODS.items() for word in words}
+_PERIOD = re.compile(rf"[\s-]{{0,3}}\b({'|'.join(_OF_PERIOD)})\b", re.IGNORECASE)
 #: Significant digits that a conversion keeps.
 _EXACT = 9
 
@@ -64,8 +70,7 @@ class Amounts:
         self._sizes: Counter[Size] = Counter()
         self._of_numbers: dict[Number, list[Size]] = {}
         self._of_units: dict[Unit, list[Size]] = {}
-        self._sizes.update(same_size(*_PERIODS[match[0].lower()]) for match in _PERIOD.finditer(measured.text))
-        for amount in _amounts(measured):
+        for amount in (*_amounts(measured), *_in_rows(measured), *_periods(measured)):
             self._sizes[amount.size] += 1
             for number in amount.numbers:
                 self._of_numbers.setdefault(number, []).append(amount.size)
@@ -121,6 +126,32 @@ def _simple(measured: Measured) -> Iterator[Amount]:
         if half is not None and half.spelled and half.kind is Kind.FRACTION and half.value < 1:
             value, numbers, end = value + half.value, [*numbers, half], half.end
         yield Amount(start, end, tuple(numbers), (unit,), same_size(value, unit.name))
+
+
+def _in_rows(measured: Measured) -> Iterator[Amount]:
+    """Numbers before another one that has their unit too: the 20 of "20 and 30 minutes"."""
+    units = {unit.number: unit for unit in measured.units if unit.number is not None}
+    following: Number | None = None
+    for number in reversed(measured.numbers):
+        unit = units.get(following) if following else None
+        shares_it = following and _IN_A_ROW.fullmatch(measured.text, number.end, following.start)
+        if unit and shares_it and number not in units and not number.sign:
+            units[number] = unit
+            yield Amount(*number.span, (number,), (), same_size(number.value, unit.name))
+        following = number
+
+
+def _periods(measured: Measured) -> Iterator[Amount]:
+    """ "A decade" and "two decades", but not "how many decades"."""
+    ends = {number.end: number for number in measured.numbers}
+    singular = {one for one, _ in _PERIODS}
+    for match in _PERIOD.finditer(measured.text):
+        number, word = ends.get(match.start()), match[1].lower()
+        if number is not None or word in singular:
+            many, unit = _OF_PERIOD[word]
+            value, numbers = (number.value, (number,)) if number else (Fraction(1), ())
+            start = number.start if number else match.start(1)
+            yield Amount(start, match.end(), numbers, (), same_size(many * value, unit))
 
 
 def _part_before(text: str, unit: Unit, ends: dict[int, Number]) -> Number | None:

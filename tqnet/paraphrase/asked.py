@@ -11,7 +11,7 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.numbers import value_of
+from tqnet.paraphrase.values import value_of
 from tqnet.text.spans import Span
 
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.

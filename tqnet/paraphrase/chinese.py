@@ -11,10 +11,10 @@ from fractions import Fraction
 from tqnet.augment.paraphrase.units import Form, Unit, size
 from tqnet.paraphrase.amounts import Amounts
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.numbers import by_value, value_of, written
 from tqnet.paraphrase.qualifiers import lost_qualifiers
 from tqnet.paraphrase.relations import other_relations
 from tqnet.paraphrase.senses import other_senses
+from tqnet.paraphrase.values import by_value, value_of, written
 from tqnet.text.numbers import Kind, Number, find_numbers
 
 _CHARACTER = re.compile(r"[\u4e00-\u9fff]")

@@ -19,7 +19,7 @@ from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.nouns import may_be_the_same
-from tqnet.paraphrase.numbers import by_value
+from tqnet.paraphrase.values import by_value
 
 #: Labels of one kind: the model takes one for another, and names of one kind stand for each other.
 _PLACES = frozenset(("GPE", "LOC", "FAC"))

@@ -17,7 +17,8 @@ from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.counted import counted_noun, packed_in
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.entities import counted_things
-from tqnet.paraphrase.numbers import by_value, value_of, written
+from tqnet.paraphrase.roles import LIGHT, partners, roles
+from tqnet.paraphrase.values import by_value, value_of, written
 from tqnet.text.numbers import Kind, Number
 from tqnet.text.replacements import OTHERS
 
@@ -43,6 +44,8 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
         _within_sentences(original, paraphrase)
         or _among(_things(original), _things(paraphrase))
         or _among(_directions(original), _directions(paraphrase))
+        or _among(_verbs(original), _verbs(paraphrase))
+        or _among(partners(original), partners(paraphrase))
     )
 
 
@@ -146,6 +149,11 @@ def _among(before: dict[Fraction, str], after: dict[Fraction, str]) -> list[Diff
 def _things(problem: Problem) -> dict[Fraction, str]:
     """Value -> the one thing that it counts, as a lemma."""
     return {value: next(iter(things)) for value, things in counted_things(problem).items() if len(things) == 1}
+
+
+def _verbs(problem: Problem) -> dict[Fraction, str]:
+    """Value -> the verb that tells it; "is" and "has" tell everything."""
+    return {value: role.verb for value, role in roles(problem).items() if role.verb not in LIGHT}
 
 
 def _directions(problem: Problem) -> dict[Fraction, str]:

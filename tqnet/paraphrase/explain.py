@@ -8,17 +8,20 @@ from dataclasses import dataclass
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.asked import question_differences
 from tqnet.paraphrase.chinese import chinese_differences, is_chinese
+from tqnet.paraphrase.comparisons import lone_comparisons
 from tqnet.paraphrase.deleted import deleted_conditions
 from tqnet.paraphrase.difference import Change, Difference
 from tqnet.paraphrase.entities import entity_differences
 from tqnet.paraphrase.exchanged import exchanged_numbers, other_kinds
 from tqnet.paraphrase.formulas import formula_differences
+from tqnet.paraphrase.inverses import turned_multiples
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
 from tqnet.paraphrase.places import exchanged_words
 from tqnet.paraphrase.qualifiers import lost_qualifiers
 from tqnet.paraphrase.ratios import turned_ratios
 from tqnet.paraphrase.relations import other_relations
+from tqnet.paraphrase.roles import other_subjects
 from tqnet.paraphrase.senses import other_senses
 from tqnet.paraphrase.tidy import tidied
 from tqnet.paraphrase.units import unit_differences
@@ -74,18 +77,26 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     exchanged = exchanged_numbers(original, paraphrase)
     words = [] if exchanged else [*exchanged_words(original, paraphrase), *turned_ratios(original, paraphrase)]
+    deleted = deleted_conditions(original, paraphrase)
     return [
         *number_differences(original, paraphrase),
         *exchanged,
         *other_kinds(original, paraphrase),
         *other_relations(original, paraphrase),
+        *turned_multiples(original, paraphrase),
+        *([] if exchanged or words else other_subjects(original, paraphrase)),
         *unit_differences(original, paraphrase),
         *entities,
         *formula_differences(original, paraphrase),
         *(words or other_senses(original.text, paraphrase.text)),
-        *lost_qualifiers(original.text, paraphrase.text),
+        *(
+            one
+            for one in lost_qualifiers(original.text, paraphrase.text)
+            if not any(one.before in row.before for row in deleted)
+        ),
         *asks_about_another(original, paraphrase),
-        *deleted_conditions(original, paraphrase),
+        *lone_comparisons(original.text, paraphrase.text),
+        *deleted,
         *question_differences(original, paraphrase, renamed),
     ]
 

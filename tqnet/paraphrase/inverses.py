@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
+from spacy.lang.en.stop_words import STOP_WORDS
+
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.nouns import PRONOUNS
 from tqnet.paraphrase.shares import parts
 from tqnet.text.numbers import Number
@@ -14,15 +18,23 @@ from tqnet.text.numbers import Number
 _THE = r"(?:(?:the|(?-i:an?)|his|her|their|its|my)\s+)?"
 #: "Ann", "rope", or "rope B".
 _WHOM = r"[a-z]+(?:\s+(?-i:[A-Z])\b)?"
-#: Behind a multiple: "as old as Tom", "times as many pens as Tom", "the age of Tom", "Tom's age", "of what Tom weighs".
+#: Behind a multiple: "as old as Tom", "times as many pens as Tom", "the age of Tom", "Tom's age", "of what Tom weighs",
+#: "times B".
 _COMPARED = re.compile(
     rf"\s*(?:times\s+)?(?:as\s+(?P<how>[a-z]+(?:\s+[a-z]+){{0,3}}?)\s+as\s+{_THE}(?P<as>{_WHOM})"
     rf"|(?:of\s+)?the\s+[a-z]+\s+of\s+{_THE}(?P<of>{_WHOM})"
     rf"|(?:of\s+)?{_THE}(?P<own>{_WHOM})['’]s\b"
-    rf"|(?:of\s+)?what\s+{_THE}(?P<what>{_WHOM}))",
+    rf"|(?:of\s+)?what\s+{_THE}(?P<what>{_WHOM})"
+    rf"|(?:of\s+)?{_THE}(?P<plain>{_WHOM}))",
     re.IGNORECASE,
 )
+#: What "45 left" has not.
+_MULTIPLIES = re.compile(r"\b(?:twice|half|double|thrice|times|of)\b", re.IGNORECASE)
+#: Which of two is not told: "one number is twice another".
+_NAMELESS = frozenset(("another", "other"))
 _SENTENCE_ENDS = re.compile(r"[.?!]\s")
+_WORD = re.compile(r"[a-z]{2,}")
+_CLAUSE_ENDS = re.compile(r"\band\b|\bwhile\b|\bbut\b")
 #: Of characters before a multiple, in which stands who is so much more.
 _BEFORE = 200
 
@@ -33,21 +45,30 @@ class _Multiple:
 
     Attributes:
         how: "old", "many pens" or but "many"; empty where a noun says it.
+        said: As the text has it.
     """
 
     value: Fraction
     how: str
     whom: str
     before: str
+    said: str
 
     def turns(self, other: _Multiple) -> bool:
         """Whether both say the same from two sides."""
-        return (
-            self.value * other.value == 1
-            and (self.how.startswith(other.how) or other.how.startswith(self.how))
-            and _stands_in(self.whom, other.before)
-            and _stands_in(other.whom, self.before)
-        )
+        if self.value * other.value != 1 or not (self.how.startswith(other.how) or other.how.startswith(self.how)):
+            return False
+        if self.whom in _NAMELESS:
+            return other.whom in _NAMELESS
+        return self._is_between_the_same_two(other)
+
+    def contradicts(self, other: _Multiple) -> bool:
+        """Whether one says of the second of two what the other says of the first."""
+        return self.value != 1 and self.whom != other.whom and self._is_between_the_same_two(other)
+
+    def _is_between_the_same_two(self, other: _Multiple) -> bool:
+        """Whether each has for its subject whom the other compares with."""
+        return _stands_in(self.whom, other.before) and _stands_in(other.whom, self.before)
 
 
 class Inverses:
@@ -60,11 +81,11 @@ class Inverses:
             *((*span, value, None) for span, value in parts(problem.text) if span[0] not in known),
         ]
         self._of: dict[Number, _Multiple] = {}
-        self._all: list[_Multiple] = []
+        self.multiples: list[_Multiple] = []
         for start, end, value, number in told:
             multiple = _read(problem.text, start, end, value)
             if multiple is not None:
-                self._all.append(multiple)
+                self.multiples.append(multiple)
                 if number is not None:
                     self._of[number] = multiple
 
@@ -73,21 +94,47 @@ class Inverses:
         told = others._of.get(number)
         if told is None:
             return False
-        turned = [multiple for multiple in self._all if told.turns(multiple)]
-        alike = [multiple for multiple in others._all if turned and multiple.turns(turned[0])]
+        turned = [multiple for multiple in self.multiples if told.turns(multiple)]
+        alike = [multiple for multiple in others.multiples if turned and multiple.turns(turned[0])]
         return 0 < len(alike) <= len(turned)
+
+
+def turned_multiples(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Each multiple of two whose places are exchanged: "Ann has 3 times as many as Tom", "Tom has 3 times as many as
+    Ann".
+    """
+    before, after = _single(original), _single(paraphrase)
+    return [
+        Difference(Part.NUMBER, Change.CHANGED, before[value].said, after[value].said)
+        for value in before
+        if value in after and before[value].contradicts(after[value])
+    ]
+
+
+def _single(problem: Problem) -> dict[Fraction, _Multiple]:
+    """Value of which there is one multiple -> that."""
+    multiples = Inverses(problem).multiples
+    often = Counter(multiple.value for multiple in multiples)
+    return {multiple.value: multiple for multiple in multiples if often[multiple.value] == 1}
 
 
 def _read(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
     """None where nobody is compared with, or somebody who cannot be told from who is more."""
     compared = _COMPARED.match(text, end)
-    if not compared:
+    if not compared or (compared["plain"] and not _MULTIPLIES.search(text, start, compared.start("plain"))):
         return None
-    whom = next(filter(None, (compared[name] for name in ("as", "of", "own", "what")))).lower()
-    before = _SENTENCE_ENDS.split(text[max(0, start - _BEFORE) : start].lower())[-1]
-    if whom in PRONOUNS or _stands_in(whom, before):
+    whom = next(filter(None, (compared[name] for name in ("as", "of", "own", "what", "plain")))).lower()
+    before = _subject(text[max(0, start - _BEFORE) : start].lower())
+    if whom in PRONOUNS - _NAMELESS or _stands_in(whom, before):
         return None
-    return _Multiple(value, (compared["how"] or "").lower(), whom, before)
+    return _Multiple(value, (compared["how"] or "").lower(), whom, before, text[start : compared.end()])
+
+
+def _subject(before: str) -> str:
+    """The clause in which a multiple stands, or its sentence, where the clause has but words as "which is"."""
+    sentence = _SENTENCE_ENDS.split(before)[-1]
+    clause = _CLAUSE_ENDS.split(sentence)[-1]
+    return sentence if STOP_WORDS.issuperset(_WORD.findall(clause)) else clause
 
 
 def _stands_in(whom: str, words: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tqnet.augment.paraphrase.units import find_units
 from tqnet.paraphrase.difference import Part
 from tqnet.paraphrase.explain import Explainer
-from tqnet.paraphrase.numbers import value_of
+from tqnet.paraphrase.values import value_of
 from tqnet.text.numbers import find_numbers
 
 

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.paraphrase.amounts import Measured
 from tqnet.paraphrase.counted import DEFINITE_BEFORE, THESE_BEFORE, Things
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.said import Said
+from tqnet.paraphrase.values import by_value, value_of, written
+from tqnet.paraphrase.worked_out import is_worked_out
 from tqnet.text.numbers import Kind, Number
 
 #: Words by which one number stands for several things.
@@ -48,13 +49,15 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         for value, own in before.items()
         if not (refers and value in after)
         for number in own[len(after.get(value, ())) :]
-        if not _goes_back(number, own[0], things)
+        if not (_goes_back(number, own[0], things) or (value in after and _is_asked_again(number, own[0], things)))
     ]
     lost = _not_otherwise(lost, here, there)
     new = _not_otherwise([own[0] for value, own in after.items() if value not in before], there, here)
     lost, new = _but_labels(lost, new), _but_labels(new, lost)
     if not lost and len(new) <= _FEW:
-        new = [number for number in new if not _follows(number, others, before, things)]
+        new = [number for number in new if not _follows(number, others, before, after, things)]
+    if len(lost) == len(new) == 1 and is_worked_out(lost[0], new[0], before.keys() & after, (original, paraphrase)):
+        lost, new = [], []
     pairs = _pairs(lost, things, new, others)
     gone: dict[Fraction, Number] = {}
     for number in lost:
@@ -75,24 +78,6 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
         *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in fresh),
         *_coefficients(here, there),
     ]
-
-
-def by_value(measured: Measured) -> dict[Fraction, list[Number]]:
-    """Value -> the numbers that have it, in their order; 25% is a quarter."""
-    found: dict[Fraction, list[Number]] = defaultdict(list)
-    for number in measured.numbers:
-        found[value_of(number)].append(number)
-    return dict(found)
-
-
-def value_of(number: Number) -> Fraction:
-    """25% is a quarter."""
-    return number.value / 100 if number.sign == "%" else number.value
-
-
-def written(measured: Measured, number: Number) -> str:
-    """As a text writes it."""
-    return measured.text[slice(*number.outer)].strip()
 
 
 def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others: Things) -> dict[Number, Number]:
@@ -117,6 +102,13 @@ def _goes_back(number: Number, first: Number, things: Things) -> bool:
         and DEFINITE_BEFORE.search(things.problem.text, max(0, number.start - 8), number.outer[0]) is not None
         and things.of(first) == things.of(number)
     )
+
+
+def _is_asked_again(number: Number, first: Number, things: Things) -> bool:
+    """Whether the question goes back to a number that was told: "how much did he invest at 8%"."""
+    start, end = things.problem.question or (0, 0)
+    is_asked, is_told = (start <= one.start < end for one in (number, first))
+    return is_asked and not is_told and number.sign == first.sign and things.of(number) == things.of(first)
 
 
 def _counts_what_was_told(number: Number, said: Said) -> bool:
@@ -150,16 +142,26 @@ def _but_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Num
     return [number for number in numbers if number.kind is not Kind.ORDINAL or number.value > _LABELS]
 
 
-def _follows(number: Number, things: Things, before: Mapping[Fraction, Sequence[Number]], others: Things) -> bool:
-    """Whether a number is the sum of two of the original's that count the same, as 8 balls are 5 red and 3 blue ones,
-    or makes 100% with the one beside it.
+def _follows(
+    number: Number,
+    things: Things,
+    before: Mapping[Fraction, Sequence[Number]],
+    after: Mapping[Fraction, Sequence[Number]],
+    others: Things,
+) -> bool:
+    """Whether a number is the sum of two of the original's that count the same in either text, as 8 balls are 5 red
+    and 3 blue ones, or makes 100% with the one beside it.
     """
     if number.sign == "%" and any(_make_a_whole(pair) for pair in things.neighbours(number)):
         return True
     thing = things.of(number)
     if thing is None or number.sign == "%":
         return False
-    same = {value for value, own in before.items() if any(others.of(one) == thing for one in own)}
+    same = {
+        value
+        for value, own in before.items()
+        if any(others.of(one) == thing for one in own) or any(things.of(one) == thing for one in after.get(value, ()))
+    }
     return any(value_of(number) - value in same for value in same)
 
 

@@ -1,4 +1,4 @@
-"""Percentages of a whole and above it: "marked at 140% of the cost" is "marked 40% above cost"."""
+"""Shares of a whole and what is above it: "140% of the cost" is "40% above cost", "three quarters of z" "25% less"."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections import Counter
 from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.text.numbers import Number
+from tqnet.paraphrase.values import value_of
+from tqnet.text.numbers import Kind, Number
 
 _BASE = r"(?:(?:the|its|his|her|their)\s+)?(?P<base>[a-z]+)"
 _OF = re.compile(rf"\s*of\s+{_BASE}", re.IGNORECASE)
@@ -23,13 +24,12 @@ class Percents:
     def __init__(self, problem: Problem):
         self._shares: dict[Number, tuple[Fraction, str]] = {}
         self._more: dict[Number, tuple[Fraction, str]] = {}
-        for number in (number for number in problem.numbers if number.sign == "%"):
-            end = number.outer[1]
+        for number in (one for one in problem.numbers if one.sign == "%" or one.kind is Kind.FRACTION):
+            value, end = value_of(number), number.outer[1]
             if share := _OF.match(problem.text, end):
-                self._shares[number] = number.value, share["base"].lower()
+                self._shares[number] = value, share["base"].lower()
             elif more := _MORE.match(problem.text, end):
-                whole = 100 + (number.value if more["up"] else -number.value)
-                self._more[number] = whole, more["base"].lower()
+                self._more[number] = 1 + (value if more["up"] else -value), more["base"].lower()
         self._as_shares, self._as_more = Counter(self._shares.values()), Counter(self._more.values())
 
     def has(self, number: Number, others: Percents) -> bool:

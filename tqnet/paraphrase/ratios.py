@@ -1,13 +1,17 @@
-"""Ratios turned round: "the ratio of boys to girls is 3:4" for "the ratio of girls to boys is 3:4"."""
+"""Ratios, which may be told in other numbers, 3:2:1 for 1/2 : 1/3 : 1/6, and those turned round: "the ratio of boys to
+girls is 3:4" for "the ratio of girls to boys is 3:4".
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import pairwise
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.text.numbers import Number
 
 _THE = r"(?:(?:the|its|their|his|her)\s+)?"
 #: "boys", "the number of boys", "Ann's age", "the age of Ann".
@@ -24,14 +28,53 @@ _RATIOS = (
 )
 
 
+_TERM_OF_SHARE = r"[$£€]?(?:\d[\d.,]*\d|\d|[a-z])"
+_PERCENTAGE = r"what\s+(?:per\s?cent(?:age)?|fraction|part|share)\s+of"
+_SHARE = re.compile(
+    rf"\b{_PERCENTAGE}\s+(?P<whole>{_TERM_OF_SHARE})\s+is\s+(?P<part>{_TERM_OF_SHARE})\b"
+    rf"|(?P<own>{_TERM_OF_SHARE})\s+is\s+{_PERCENTAGE}\s+(?P<of>{_TERM_OF_SHARE})\b",
+    re.IGNORECASE,
+)
+_COLON = re.compile(r"\s*:\s*")
+
+
+class Ratios:
+    """Rows of numbers with colons between them, each as the shares of its terms."""
+
+    def __init__(self, problem: Problem):
+        rows = [problem.numbers[:1]]
+        for last, number in pairwise(problem.numbers):
+            if _COLON.fullmatch(problem.text, last.end, number.start):
+                rows[-1] = [*rows[-1], number]
+            else:
+                rows.append([number])
+        self._of: dict[Number, tuple[Fraction, ...]] = {}
+        for row in rows:
+            total = sum(number.value for number in row)
+            if len(row) > 1 and total:
+                self._of |= dict.fromkeys(row, tuple(sorted(number.value / total for number in row)))
+        self._all = set(self._of.values())
+
+    def has(self, number: Number, others: Ratios) -> bool:
+        """Whether the ratio that a number of another text is part of stands here, in whatever numbers."""
+        return others._of.get(number) in self._all
+
+
 def turned_ratios(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Each ratio of two terms that has the same numbers with the other terms."""
+    """Each ratio of two terms that has the same numbers with the other terms, or "what percent of 80 is 20" turned."""
     before, after = dict(_ratios(original.text)), dict(_ratios(paraphrase.text))
+    share, other = _SHARE.search(original.text), _SHARE.search(paraphrase.text)
+    if share and other and _whole_and_part(share) == _whole_and_part(other)[::-1]:
+        return [Difference(Part.NUMBER, Change.EXCHANGED, share[0], other[0])]
     return [
         Difference(Part.NUMBER, Change.EXCHANGED, _written(before[of]), _written(after[of]))
         for of in before
         if after.get(of, before[of]) != before[of]
     ]
+
+
+def _whole_and_part(share: re.Match[str]) -> tuple[str, str]:
+    return (share["whole"] or share["of"]).lower(), (share["part"] or share["own"]).lower()
 
 
 def _ratios(text: str) -> Iterator[tuple[tuple[frozenset[str], frozenset[Fraction]], dict[str, Fraction]]]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from tqnet.paraphrase.amounts import Measured
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.nouns import PRONOUNS
-from tqnet.paraphrase.numbers import value_of
+from tqnet.paraphrase.values import value_of
 
 #: Of each dimension what is more, and what is less.
 _DIMENSIONS = """
@@ -39,20 +39,50 @@ _SIDES = {
     for side, words in enumerate(line.split("|"))
     for word in words.split()
 }
-_COMPARATIVE = "|".join(word for word in _SIDES if word.isascii())
+COMPARATIVE = "|".join(word for word in _SIDES if word.isascii())
 _COMPARES = "|".join(word for word in _SIDES if not word.isascii())
 _PER_CENT = r"(?:\s*%|\s+per\s?cent)"
+
+_OF_WHAT = r"(?:of|on)\s+(?:the\s+|his\s+|her\s+|its\s+|their\s+)?"
+_REST = r"(?:remain(?:ing|der|ed|s)?|rest|left|left-?overs?|others?|balance)\b"
 
 #: Of each relation its two senses; # is the number.
 _SENSES = [
     [re.compile(sense, re.IGNORECASE) for sense in senses]
     for senses in (
-        (r"#[\s-]*(?:times|fold)\b", rf"#(?!\s*times)\s+(?:[a-z]+\s+){{0,2}}?(?:{_COMPARATIVE})\b"),
+        (r"#[\s-]*(?:times|fold)\b", rf"#(?!\s*times)\s+(?:[a-z]+\s+){{0,2}}?(?:{COMPARATIVE})\b"),
         (
             r"#\s+(?:years?|months?|weeks?|days?)\s+ago\b",
             r"\bin\s+#\s+(?:years?|months?)\b|#\s+(?:years?|months?|weeks?|days?)\s+(?:from\s+(?:now|today)|hence)\b",
         ),
         (rf"\bby\s+#{_PER_CENT}", rf"\bto\s+#{_PER_CENT}"),
+        (
+            r"(?<!no\s)(?<!not\s)\b(?:less|fewer|smaller)\s+than\s+#|\b(?:below|under)\s+#",
+            r"\bat\s+most\s+#|\b(?:no|not)\s+(?:more|greater|larger)\s+than\s+#|\bup\s+to\s+#|#\s+or\s+(?:less|fewer|under)\b",
+        ),
+        (
+            r"(?<!no\s)(?<!not\s)\b(?:more|greater|larger|bigger)\s+than\s+#|\b(?:above|over)\s+#",
+            r"\bat\s+least\s+#|\b(?:no|not)\s+(?:less|fewer|smaller)\s+than\s+#|#\s+or\s+(?:more|over)\b",
+        ),
+        (
+            r"#\s+(?:is|are|was|were)\s+added\b|\badd(?:s|ing|ed)?\s+#",
+            r"#\s+(?:is|are|was|were)\s+(?:taken\s+away|taken\s+from|subtracted|deducted|removed)\b|"
+            r"\b(?:subtract|deduct)(?:s|ing|ed)?\s+#",
+        ),
+        (
+            r"\b(?:decreased|reduced|diminished|lessened)\s+by\s+#|\bminus\s+#|"
+            r"#\s+(?:(?:is|are)\s+)?(?:subtracted|deducted|taken(?:\s+away)?)\s+from\b",
+            r"\b(?:subtracted|deducted|taken(?:\s+away)?)\s+from\s+#|#\s+minus\b|"
+            r"#\s+(?:is\s+)?(?:decreased|reduced|diminished)\s+by\b",
+        ),
+        (
+            rf"#(?:{_PER_CENT})?\s+{_OF_WHAT}(?:cost|buying|purchase)\b",
+            rf"#(?:{_PER_CENT})?\s+{_OF_WHAT}(?:selling|sale|marked|list)\b",
+        ),
+        (
+            rf"#(?:{_PER_CENT})?\s+of\s+(?:the\s+|his\s+|her\s+|its\s+|their\s+|what\s+)(?:[a-z]+\s+){{0,2}}?{_REST}",
+            rf"#(?:{_PER_CENT})?\s+of\s+(?:the|his|her|its|their)\s+(?:original|total|whole|entire|initial|\d)",
+        ),
         (r"#\s*倍", rf"比[^,，。；]{{1,10}}?(?:{_COMPARES})了?\s*#(?!\s*倍)"),
         (r"#\s*(?:年|天|个月)之?前", r"#\s*(?:年|天|个月)之?后"),
     )
@@ -60,7 +90,7 @@ _SENSES = [
 _THAN = [
     re.compile(than, re.IGNORECASE)
     for than in (
-        rf"#\s*%?\s+(?:[a-z]+\s+){{0,2}}?(?P<how>{_COMPARATIVE})\s+(?:[a-z]+\s+){{0,3}}?than\s+"
+        rf"#\s*%?\s+(?:[a-z]+\s+){{0,2}}?(?P<how>{COMPARATIVE})\s+(?:[a-z]+\s+){{0,3}}?than\s+"
         r"(?:(?:an?|the|his|her|their|its|my)\s+)?(?P<whom>[a-z]+)(?=\s*(?:[.,;:?!)]|$|['’]s\b)|\s+(?:and|but|how|what|who|if|"
         r"in|on|at|is|are|was|were|has|have|had|did|does)\b)",
         rf"比(?P<whom>[^,，。；？\d#]{{1,8}}?)的?(?P<how>{_COMPARES})[了出]?\s*#(?!\s*倍)",
@@ -140,6 +170,8 @@ def _is_turned(own: re.Match[str], other: re.Match[str], texts: tuple[str, str])
     if dimension != other_dimension:
         return False  # "3 minutes earlier" and "3 minutes faster"
     stays = side == other_side
+    if "%" in own[0] and "%" in other[0] and whom != instead:
+        stays = True  # of another whole: 20% more than 75 is 90, of which 75 is not 20% less
     if whom == instead:
         return not stays
     return stays and all(one in text for one in (whom, instead) for text in texts)

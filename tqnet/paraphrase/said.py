@@ -17,21 +17,26 @@ from spacy.tokens import Token
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.spans import Covered
 from tqnet.paraphrase.amounts import Amounts
+from tqnet.paraphrase.coins import COINS
 from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
+from tqnet.paraphrase.days import NamedDays
 from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
 from tqnet.paraphrase.inverses import Inverses
 from tqnet.paraphrase.percents import Percents
 from tqnet.paraphrase.ranges import Ranges
+from tqnet.paraphrase.ratios import Ratios
 from tqnet.paraphrase.shares import Shares, parts
 from tqnet.text.numbers import LONGEST, Kind, Number
 from tqnet.text.spans import formula_spans
 
 _WORTH = {
     Fraction(0): r"no|none|nothing|nobody|neither|without",
-    Fraction(2): r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|either|neither|one\b[^.?!]*\b(?:an)?other",
+    Fraction(2): r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|even|either|neither|"
+    r"(?:one|an?\s+[a-z]+)\b[^.?!]{0,99}\b(?:an)?other|part\b[^.?!]{0,99}\bthe\s+(?:rest|remainder)",
     Fraction(3): r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
     Fraction(4): r"quadrupl(?:es?|ed|ing)|fourfold",
     Fraction(12): r"dozens?",
+    **{Fraction(cents): rf"{coin}s?" for coin, cents in COINS.items()},
     Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)|semi-?annual(?:ly)?",
     Fraction(1, 4): r"quarters?",
 }
@@ -53,8 +58,10 @@ _MINUS = re.compile(r"(?:^|[(,:]\s*|(?<!\d)(?<!\b[a-z])\s)(?:minus|negative)\s+$
 _DIE = re.compile(
     r"\b(?:an?|the|each|both|one|two|three|\d|fair|standard|ordinary|unbiased)\s(?:die|dice)\b", re.IGNORECASE
 )
-_SIDED = re.compile(r"\b(?:sided|faced)\b", re.IGNORECASE)
+_SIDED = re.compile(r"\b(?:sided|faced|sides|faces)\b", re.IGNORECASE)
 _SIDES_OF_A_DIE = re.compile(r"[\s-]*(?:sided|faced)[\s,]+(?:[a-z]+\s+)?(?:die|dice)\b", re.IGNORECASE)
+_SIDES_BEHIND = re.compile(r"\s+(?:equal\s+)?(?:sides|faces)\b", re.IGNORECASE)
+_DIE_BEFORE = re.compile(r"\b(?:die|dice)\s+(?:(?:that\s+)?(?:has|have|having)|with)\s+$", re.IGNORECASE)
 _BELOW = re.compile(r"\bbelow\s+$", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"[^\d.,;?!]*\bbelow\s+(?:zero|freezing)\b", re.IGNORECASE)
 
@@ -76,8 +83,10 @@ class Said:
             or self._ranges.has(number, others._ranges)
             or self._shares.has(number, others._shares)
             or self._percents.has(number, others._percents)
+            or self._ratios.has(number, others._ratios)
             or self._inverses.has(number, others._inverses)
             or self._has_sides_of_a_die(number, others)
+            or self._days.has(number, others._days)
             or _counts_what_is_listed(number, self, others)
         )
 
@@ -95,7 +104,7 @@ class Said:
         numbers = Covered(number.outer for number in self.problem.numbers)
         found = Counter(
             {
-                value: sum(word.start() not in numbers for word in words.finditer(text))
+                value: sum(word.start() not in numbers or word[0].endswith("other") for word in words.finditer(text))
                 for value, words in _IN_WORDS.items()
             }
         )
@@ -158,12 +167,20 @@ class Said:
         return Percents(self.problem)
 
     @cached_property
+    def _days(self) -> NamedDays:
+        return NamedDays(self.problem)
+
+    @cached_property
+    def _ratios(self) -> Ratios:
+        return Ratios(self.problem)
+
+    @cached_property
     def _inverses(self) -> Inverses:
         return Inverses(self.problem)
 
     def _has_sides_of_a_die(self, number: Number, others: Said) -> bool:
         """Whether a "six-sided die" of another text is a die here, of which nothing else is told."""
-        if number.value != 6 or not _SIDES_OF_A_DIE.match(others.problem.text, number.end):
+        if number.value != 6 or not _are_sides_of_a_die(number, others.problem.text):
             return False
         return _DIE.search(self.problem.text) is not None and _SIDED.search(self.problem.text) is None
 
@@ -180,6 +197,11 @@ class Said:
     def rows_of_numbers(self) -> set[int]:
         """How many numbers stand in rows of three or more: the "three tests" of "72, 85 and 91"."""
         return {len(row) for row in self._rows.values() if len(row) > 2 and _are_numbers(row)}
+
+    @cached_property
+    def rows_of_names(self) -> set[int]:
+        """How many names stand in rows of three or more: the "three friends" Ann, Tom and Eve."""
+        return {len(row) for row in self._rows.values() if len(row) > 2 and all(item[0].isupper() for item in row)}
 
     @cached_property
     def listed_numbers(self) -> Covered:
@@ -236,6 +258,14 @@ class Said:
         return number.kind is Kind.WHOLE and not number.sign and 0 < number.value <= 12 and number.value % 12 in clocks
 
 
+def _are_sides_of_a_die(number: Number, text: str) -> bool:
+    """Whether it is the six of "six-sided die" or "die with six sides"."""
+    if _SIDES_OF_A_DIE.match(text, number.end):
+        return True
+    before = _DIE_BEFORE.search(text, max(0, number.start - 30), number.start)
+    return before is not None and _SIDES_BEHIND.match(text, number.end) is not None
+
+
 def _are_numbers(row: Sequence[str]) -> bool:
     return all(item[0].isdigit() for item in row)
 
@@ -252,7 +282,7 @@ def _counts_what_is_listed(number: Number, said: Said, others: Said) -> bool:
     if number.value == 2 and DEFINITE_BEFORE.search(text, max(0, number.start - 8), number.start):
         return True
     is_listed = number.start in others.listed_numbers
-    if not is_listed and any(number.value == row for of in (said, others) for row in of.rows_of_numbers):
+    if not is_listed and any(number.value in of.rows_of_numbers | of.rows_of_names for of in (said, others)):
         return True
     noun = counted_noun(others.problem, number)
     if noun is None:

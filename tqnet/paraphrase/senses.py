@@ -31,7 +31,11 @@ _FURTHER = Phrases("""
 at least, or more, no fewer than, not fewer than, no less than, not less than, minimum of | \
 at most, or fewer, or less, no more than, not more than, maximum of | exactly, precisely : sides of a bound
 simple interest, simple rate | compound interest, compounded, compounding : kinds of interest
-same direction | opposite direction, opposite directions, towards each other, toward each other : how two move
+same direction | opposite direction, opposite directions, towards each other, toward each other, towards it, toward it \
+: how two move
+against the current, against a current, against the stream, against a stream, upstream | with the current, \
+with a current, with the stream, with a stream, downstream : with or against the current
+equally, evenly, equal shares, equal parts | proportion, proportional, proportionally : how something is shared
 单利 | 复利 : kinds of interest
 """)
 
@@ -46,7 +50,7 @@ def other_senses(original: str, paraphrase: str) -> list[Difference]:
             if table.reasons[line] not in _MAY_BE_THE_SAME and len(old) == len(new) == 1 and old.keys() != new.keys():
                 (was,), (became,) = old.values(), new.values()
                 found.append(Difference(Part.WORD, Change.CHANGED, was, became))
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _senses(table: Phrases, text: str) -> dict[int, dict[int, str]]:

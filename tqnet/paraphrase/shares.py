@@ -15,6 +15,9 @@ from tqnet.text.spans import Span
 _OUT_OF = re.compile(r"\s+(?:in|(?:out\s+)?of|(?:in|of|out\s+of|for)\s+every)\s+|\s?:\s?")
 #: Parts are numbers only before "of"; "a third" may be one elsewhere too.
 _PART = re.compile(r"\b(?:an?|one)[\s-][a-z]+(?:th|rd)\b", re.IGNORECASE)
+#: Which behind a number may be coins, or parts, as in "one sixth and three quarters".
+_IN_PARTS = {"quarters": 4, "halves": 2, "thirds": 3}
+_PARTS = re.compile(rf"[\s-]({'|'.join(_IN_PARTS)})\b", re.IGNORECASE)
 #: Of characters between two numbers.
 _FAR = 20
 
@@ -28,6 +31,9 @@ class Shares:
         for part, whole in pairwise(problem.numbers):
             if part not in self._of and _are_one_share(part, whole, problem.text):
                 self._of[part] = self._of[whole] = part.value / whole.value
+        for number in problem.numbers:
+            if number.kind is Kind.WHOLE and (match := _PARTS.match(problem.text, number.end)):
+                self._of[number] = number.value / _IN_PARTS[match[1].lower()]
         self._values = Counter(self._of.values())
 
     def has(self, number: Number, others: Shares) -> bool:

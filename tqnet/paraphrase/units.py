@@ -10,8 +10,10 @@ from itertools import pairwise
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units import Form, Unit, in_words
 from tqnet.paraphrase.amounts import Amounts
+from tqnet.paraphrase.coins import COINS
+from tqnet.paraphrase.days import NAMED
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.numbers import by_value
+from tqnet.paraphrase.values import by_value
 
 _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECASE)
 #: A unit behind it is what the answer is in, or the answer's name: "how long" asks for it as well.
@@ -25,7 +27,7 @@ _ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$"
 #: What units are called besides.
 _ALSO = {
     "hour": ("hourly",),
-    "day": ("daily",),
+    "day": ("daily", *NAMED),
     "week": ("weekly",),
     "month": ("monthly",),
     "year": ("yearly", "annual", "annually", "annum"),
@@ -33,6 +35,7 @@ _ALSO = {
     "pound": ("quid",),
     "kilogram": ("kilo", "kilos"),
     "penny": ("pence",),
+    "cent": (*COINS, *(f"{coin}s" for coin in COINS)),
 }
 #: What stands for a unit behind a digit: 5'8", 50p.
 _MARKS = {"foot": "['′’]", "inch": "[\"″”]|['′’]{2}", "penny": r"p\b", "paisa": r"p\b"}

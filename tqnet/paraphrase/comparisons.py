@@ -1,0 +1,41 @@
+"""Comparisons that only one of two texts makes: "how many more cats than dogs", "costs $20 more than the ball"."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+
+from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.relations import COMPARATIVE
+
+_MORE_THAN = rf"(?:{COMPARATIVE})\b[^.?!]{{0,40}}\bthan\b"
+_COMPARISONS = [
+    re.compile(comparison, re.IGNORECASE)
+    for comparison in (
+        rf"\bhow\s+(?:many|much)\s+(?:extra|additional|{_MORE_THAN})",
+        rf"(?:\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|twice|dozen))\s+"
+        rf"(?:[a-z]+\s+){{0,2}}?{_MORE_THAN}",
+    )
+]
+#: What a text has that makes a comparison in other words.
+_COMPARES = re.compile(
+    rf"(?:\b(?:{COMPARATIVE}|extra|additional(?:ly)?|another|further|differ\w*|exceed\w*|excess|than|left|remain\w*|"
+    r"need\w*|still|short|lack\w*|miss\w*|compar\w+|lead|ahead|behind|gap|beat\w*|by\s+how|margin|surplus|sav(?:e|ed|ing|ings)|"
+    r"above|below|over|under|outnumber\w*|subtract\w*|deduct\w*|tak(?:e|es|ing|en)|away|minus|plus|sum|add(?:s|ed|ing)?|chang\w+|increas\w+|decreas\w+|"
+    r"r[ai]is\w+|rose|f[ae]ll\w*|gr[eo]w\w*|drop\w*|reduc\w+|lower\w*|gain\w*|los\w+|profit|discount|double\w*|consecutive|"
+    r"apart|older|younger|beyond|half|twice|times|percent)\b|\s[-+]\s|%)",
+    re.IGNORECASE,
+)
+
+
+def lone_comparisons(original: str, paraphrase: str) -> list[Difference]:
+    """The first comparison of one text, where the other one compares nothing."""
+    told, retold = (
+        next(chain.from_iterable(comparison.finditer(text) for comparison in _COMPARISONS), None)
+        for text in (original, paraphrase)
+    )
+    if told and not _COMPARES.search(paraphrase):
+        return [Difference(Part.WORD, Change.LOST, told[0])]
+    if retold and not _COMPARES.search(original):
+        return [Difference(Part.WORD, Change.NEW, after=retold[0])]
+    return []
