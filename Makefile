@@ -47,7 +47,7 @@ stages: $(VENV)/installed
 # Without training what has been measured before: SCORES=docs/results/tables/scores
 SEEDS := 1
 table: $(VENV)/installed
-	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|longer|dropout|pretraining|pretraining-text|table5-random|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|mwp-.. DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
+	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|beyond-training|longer|dropout|pretraining|pretraining-text|table5-random|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|paraqd-written|mwp-.. DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
 	  $(if $(SCORES),--scores $(SCORES))
 
@@ -134,7 +134,7 @@ solver-figures: $(VENV)/installed
 # runs one alone. A small model that restores questions stands in for a translator and a paraphraser: where these are at
 # hand, write REWRITES by tqnet rewrite first.
 PARAPHRASES := runs/paraqd
-PAIRS := paraqd paraqd-operators paraqd-losses paraqd-made paraqd-rules
+PAIRS := paraqd paraqd-operators paraqd-losses paraqd-made paraqd-rules paraqd-written
 REWRITES := $(PARAPHRASES)/rewrites.jsonl
 paraphrases: $(VENV)/installed
 	$(if $(DATA),,$(error usage: make paraphrases DATA=FOLDER with pool.jsonl [PAIRS=paraqd-losses SEEDS=3]))
@@ -158,7 +158,7 @@ $(REWRITES): $(VENV)/installed
 
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish: $(VENV)/installed
-	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond|longer|dropout|pretraining|pretraining-text|table5-random|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|mwp-..))
+	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond|beyond-training|longer|dropout|pretraining|pretraining-text|table5-random|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|paraqd-written|mwp-..))
 	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(if $(SUITE),mkdir -p docs/results/tables/scores && cp runs/bench/scores/*.json docs/results/tables/scores/)
