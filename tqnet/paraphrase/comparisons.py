@@ -13,7 +13,7 @@ _COMPARISONS = [
     re.compile(comparison, re.IGNORECASE)
     for comparison in (
         rf"\bhow\s+(?:many|much)\s+(?:extra|additional|{_MORE_THAN})",
-        rf"(?:\d[\d.,]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|twice|dozen))\s+"
+        rf"(?:\d[\d.,]{{0,12}}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|twice|dozen))\s+"
         rf"(?:[a-z]+\s+){{0,2}}?{_MORE_THAN}",
     )
 ]

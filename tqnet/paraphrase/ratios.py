@@ -28,7 +28,7 @@ _RATIOS = (
 )
 
 
-_TERM_OF_SHARE = r"[$£€]?(?:\d[\d.,]*\d|\d|[a-z])"
+_TERM_OF_SHARE = r"[$£€]?(?:\d[\d.,]{0,12}\d|\d|[a-z])"
 _PERCENTAGE = r"what\s+(?:per\s?cent(?:age)?|fraction|part|share)\s+of"
 _SHARE = re.compile(
     rf"\b{_PERCENTAGE}\s+(?P<whole>{_TERM_OF_SHARE})\s+is\s+(?P<part>{_TERM_OF_SHARE})\b"

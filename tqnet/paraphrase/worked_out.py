@@ -20,6 +20,7 @@ _BEFORE = re.compile(
     re.IGNORECASE,
 )
 _NEAR = 30
+_SMALL = 10
 
 
 def is_worked_out(lost: Number, new: Number, kept: Collection[Fraction], texts: tuple[Problem, Problem]) -> bool:
@@ -37,8 +38,11 @@ def is_worked_out(lost: Number, new: Number, kept: Collection[Fraction], texts: 
 
 
 def _is_a_product(lost: Fraction, new: Fraction, kept: Collection[Fraction]) -> bool:
-    """Whether one of two numbers is so many times the other one as a third says; one that is 1 says nothing."""
-    if not lost or not new:
+    """Whether one of two numbers is so many times the other one as a third says; one that is 1 says nothing.
+
+    Small numbers are the products of others by chance too.
+    """
+    if not lost or not new or max(lost, new) <= _SMALL:
         return False
     return not {new / lost, lost / new}.isdisjoint(set(kept) - {1})
 
