@@ -12,14 +12,14 @@ _MORE_THAN = rf"(?:{COMPARATIVE})\b[^.?!]{{0,40}}\bthan\b"
 _COMPARISONS = [
     re.compile(comparison, re.IGNORECASE)
     for comparison in (
-        rf"\bhow\s+(?:many|much)\s+(?:extra|additional|{_MORE_THAN})",
+        rf"\bhow\s+(?:many|much)\s+{_MORE_THAN}",
         rf"(?:\d[\d.,]{{0,12}}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|twice|dozen))\s+"
         rf"(?:[a-z]+\s+){{0,2}}?{_MORE_THAN}",
     )
 ]
 #: What a text has that makes a comparison in other words.
 _COMPARES = re.compile(
-    rf"(?:\b(?:{COMPARATIVE}|extra|additional(?:ly)?|another|further|differ\w*|exceed\w*|excess|than|left|remain\w*|"
+    rf"(?:\b(?:{COMPARATIVE}|extra|additional(?:ly)?|addition|after|before|earlier|later|requir\w*|must|another|further|differ\w*|exceed\w*|excess|than|left|remain\w*|"
     r"need\w*|still|short|lack\w*|miss\w*|compar\w+|lead|ahead|behind|gap|beat\w*|by\s+how|margin|surplus|sav(?:e|ed|ing|ings)|"
     r"above|below|over|under|outnumber\w*|subtract\w*|deduct\w*|tak(?:e|es|ing|en)|away|minus|plus|sum|add(?:s|ed|ing)?|chang\w+|increas\w+|decreas\w+|"
     r"r[ai]is\w+|rose|f[ae]ll\w*|gr[eo]w\w*|drop\w*|reduc\w+|lower\w*|gain\w*|los\w+|profit|discount|double\w*|consecutive|"

@@ -25,4 +25,4 @@ class NamedDays:
         """Whether a number of another text says of how many days it or this text has the names."""
         if number.kind is not Kind.WHOLE or number not in others._numbers:
             return False
-        return number.value in (self._many, others._many)
+        return number.value > 0 and number.value in (self._many, others._many)

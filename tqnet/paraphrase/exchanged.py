@@ -33,6 +33,10 @@ _DIRECTIONS = {
 _BEFORE = re.compile(r"\b([a-z]+)\s+(?:(?:by|of|at)\s+)?(?:an?\s+)?$", re.IGNORECASE)
 _BEHIND = re.compile(r"\s+([a-z]+)", re.IGNORECASE)
 _NEAR = 30
+#: Verbs of which another one tells the same from its other side.
+_DEALS = frozenset(
+    ("buy", "sell", "lend", "borrow", "win", "lose", "pay", "receive", "give", "get", "take", "earn", "owe", "cost")
+)
 
 
 def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -44,7 +48,7 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
         _within_sentences(original, paraphrase)
         or _among(_things(original), _things(paraphrase))
         or _among(_directions(original), _directions(paraphrase))
-        or _among(_verbs(original), _verbs(paraphrase))
+        or _exchanged_verbs(original, paraphrase)
         or _among(partners(original), partners(paraphrase))
     )
 
@@ -151,9 +155,20 @@ def _things(problem: Problem) -> dict[Fraction, str]:
     return {value: next(iter(things)) for value, things in counted_things(problem).items() if len(things) == 1}
 
 
-def _verbs(problem: Problem) -> dict[Fraction, str]:
-    """Value -> the verb that tells it; "is" and "has" tell everything."""
-    return {value: role.verb for value, role in roles(problem).items() if role.verb not in LIGHT}
+def _exchanged_verbs(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """By the verbs that tell numbers; "is" and "has" tell everything, and what one buys another one sells."""
+    before, after = roles(original), roles(paraphrase)
+    told = [
+        value
+        for value in before
+        if value in after
+        and (
+            not {before[value].verb, after[value].verb} <= _DEALS or before[value].subject == after[value].subject != ""
+        )
+    ]
+    return _among(
+        *({value: of[value].verb for value in told if of[value].verb not in LIGHT} for of in (before, after)),
+    )
 
 
 def _directions(problem: Problem) -> dict[Fraction, str]:

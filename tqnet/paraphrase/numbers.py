@@ -25,6 +25,9 @@ _REFERS = re.compile(
     r"(?:rises?|rose|falls?|fell|grows?|grew|drops?|dropped|increase[sd]?|decrease[sd]?) and (?:then )?[a-z]+ by)\b",
     re.IGNORECASE,
 )
+#: Before a number that a question goes back to, and behind one that says something of its own.
+_AT_BEFORE = re.compile(r"\b(?:at|in|of|from|on|for)\s+(?:the\s+)?$", re.IGNORECASE)
+_MORE_BEHIND = re.compile(r"\s+(?:[a-z]+\s+)?(?:more|fewer|less|plus|minus|times|than)\b", re.IGNORECASE)
 #: Ordinals up to it may but tell things apart.
 _LABELS = 3
 #: More new numbers than that are no slip of somebody who adds up.
@@ -107,6 +110,10 @@ def _goes_back(number: Number, first: Number, things: Things) -> bool:
 def _is_asked_again(number: Number, first: Number, things: Things) -> bool:
     """Whether the question goes back to a number that was told: "how much did he invest at 8%"."""
     start, end = things.problem.question or (0, 0)
+    text = things.problem.text
+    before = number.outer[0]
+    if not _AT_BEFORE.search(text, max(0, before - 16), before) or _MORE_BEHIND.match(text, number.end):
+        return False
     is_asked, is_told = (start <= one.start < end for one in (number, first))
     return is_asked and not is_told and number.sign == first.sign and things.of(number) == things.of(first)
 

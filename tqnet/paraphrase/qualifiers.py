@@ -23,7 +23,8 @@ _QUALIFIERS = {
     rf"{_SHARE}\s+of\s+(?:the|his|her|its|their)\s+(?P<rest>remaining|remainder|rest)": (
         r"remain\w*|rest|left|left-?overs?|balance|others?|still|un[a-z]+ed|unsold|unread|not"
     ),
-    r"(?:each|every)(?!\s+other)|apiece": (
+    r"(?P<each>each)\s+(?:of\s+(?:the\s+)?(?:\d+|two|three|four|five|six|eight|ten|twelve)|[a-z]+\s+(?:has|have|had|holds?|"
+    r"held|contains?|contained|gets?|got))": (
         r"each|every\w*|apiece|per|respectively|individual\w*|both|all|any\w*|an?|one|two|single|either|times|pairs?|"
         r"equal\w*|same|even(?:ly)?|alike|(?:dai|hour|week|month|year)ly|annual(?:ly)?|"
         r"of\s+(?:\d+|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
@@ -35,7 +36,7 @@ _QUALIFIERS = {
     r"with\s+replacement": r"replac\w+|back|return\w*",
     rf"(?P<even>even)\s+{_WHOLE_NUMBERS}": r"even|divisible|multiples?|double|by\s+(?:2|two)",
     rf"(?P<odd>odd)\s+{_WHOLE_NUMBERS}": r"odd|not\s+(?:even|divisible)",
-    rf"(?P<positive>positive)\s+{_WHOLE_NUMBERS}": (
+    r"(?P<positive>positive)\s+(?:integers?|numbers?|roots?|solutions?)": (
         r"positive|natural|counting|whole|(?:greater|more|larger)\s+than\s+(?:0|zero)|above\s+zero|from\s+1|non-?zero"
     ),
     rf"(?P<negative>negative)\s+{_WHOLE_NUMBERS}": (
@@ -44,22 +45,22 @@ _QUALIFIERS = {
     rf"(?P<prime>primes?)\s+{_WHOLE_NUMBERS}": "primes?|no other divisors?",
     r"perfect\s+(?:square|cube)": r"squares?|cubes?|squared|cubed|roots?",
     r"right(?:[\s-]angled)?\s+triangle": r"right|perpendicular|90|hypotenuse|legs?",
-    r"regular\s+(?:[a-z]+gon|polygon)": rf"{_EQUAL_SIDES}|equilateral|equal",
+    r"regular\s+(?:[a-z]+gon|polygon)": rf"{_EQUAL_SIDES}|equilateral|equal|(?:all|whose)\s+(?:its\s+)?sides",
     r"at\s+least\s+\w+": (
-        r"least|minimum|more|no\s+(?:fewer|less)|not\s+(?:fewer|less)|never\s+less|fewest|lowest|upwards?|up|any|some|"
+        r"least|smallest|minimum|both|more|no\s+(?:fewer|less)|not\s+(?:fewer|less)|never\s+less|fewest|lowest|upwards?|up|any|some|"
         r"enough|only if|not|none|neither|exactly|precisely"
     ),
     r"at\s+most\s+\w+": (
         r"most|maximum|less|fewer|no\s+more|not\s+more|never\s+more|up\s+to|limit\w*|exceed\w*|within|only|exactly|precisely"
     ),
     r"no\s+[a-z]+\s+(?:is|are|may\s+be|can\s+be|being)\s+(?:repeated|used\s+(?:twice|again))|without\s+repetition": (
-        r"repeat\w*|repetitions?|distinct|different\s+digits?|once|twice|again|reus\w+|unique|same|all\s+different"
+        r"repeat\w*|repetitions?|distinct|different\s+digits?|digits\s+(?:are\s+)?different|all\s+digits|once|twice|again|reus\w+|unique|same|all\s+different"
     ),
-    r"empties|drains?|draining": (
+    r"(?:pipe|tap|outlet|[A-Z])\s+(?:can\s+)?(?P<empties>empties|empty|drains?)": (
         r"empt(?:ied|y\s+(?:it|the))|(?:can|to|could|would)\s+empty|drain\w*|leak\w*|out|waste|discharg\w*|remov\w*|outlet"
     ),
-    r"(?:is|are|was|were)\s+(?P<without>excluded|left\s+out|removed|omitted|discarded|dropped)": (
-        r"exclu\w*|remov\w*|left|leav\w*|omit\w*|discard\w*|drop\w*|without|out|away|other|remain\w*|rest|minus|except|"
+    r"(?:is|are|was|were)\s+(?P<without>excluded|left\s+out|removed|omitted|discarded)": (
+        r"exclu\w*|remov\w*|left|leav\w*|omit\w*|discard\w*|drop\w*|took|tak\w+|missing|without|out|away|other|remain\w*|rest|minus|except|"
         r"eliminat\w*|delet\w*|cross\w*|withdraw\w*"
     ),
     "连续": "相邻|相连|挨着|依次|一连|接连",

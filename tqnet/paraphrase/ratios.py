@@ -35,6 +35,8 @@ _SHARE = re.compile(
     rf"|(?P<own>{_TERM_OF_SHARE})\s+is\s+{_PERCENTAGE}\s+(?P<of>{_TERM_OF_SHARE})\b",
     re.IGNORECASE,
 )
+#: A row of more is no ratio.
+_TERMS = 10
 _COLON = re.compile(r"\s*:\s*")
 
 
@@ -42,17 +44,17 @@ class Ratios:
     """Rows of numbers with colons between them, each as the shares of its terms."""
 
     def __init__(self, problem: Problem):
-        rows = [problem.numbers[:1]]
-        for last, number in pairwise(problem.numbers):
-            if _COLON.fullmatch(problem.text, last.end, number.start):
-                rows[-1] = [*rows[-1], number]
-            else:
+        rows: list[list[Number]] = []
+        for last, number in pairwise([None, *problem.numbers]):
+            if last is not None and number is not None and _COLON.fullmatch(problem.text, last.end, number.start):
+                rows[-1].append(number)
+            elif number is not None:
                 rows.append([number])
         self._of: dict[Number, tuple[Fraction, ...]] = {}
         for row in rows:
             total = sum(number.value for number in row)
-            if len(row) > 1 and total:
-                self._of |= dict.fromkeys(row, tuple(sorted(number.value / total for number in row)))
+            if 1 < len(row) <= _TERMS and total:
+                self._of |= dict.fromkeys(row, tuple(number.value / total for number in row))
         self._all = set(self._of.values())
 
     def has(self, number: Number, others: Ratios) -> bool:

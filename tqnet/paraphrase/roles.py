@@ -24,6 +24,8 @@ _AT = re.compile(
 
 #: Verbs that tell anything of anybody.
 LIGHT = frozenset(("be", "have", "do"))
+#: Verbs whose subject is never told by another word for it, as a girl is by her name.
+_OF_THINGS = frozenset(("cost", "weigh", "measure"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
     return [
         Difference(Part.NUMBER, Change.CHANGED, f"{was.subject} {was.said}", f"{became.subject} {became.said}")
         for was, became in ((before[value], after[value]) for value in before if value in after)
-        if was.verb == became.verb not in LIGHT
+        if was.verb == became.verb in _OF_THINGS
         and was.subject not in became.before
         and became.subject not in was.before
         and was.subject != became.subject

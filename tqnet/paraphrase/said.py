@@ -31,12 +31,11 @@ from tqnet.text.spans import formula_spans
 
 _WORTH = {
     Fraction(0): r"no|none|nothing|nobody|neither|without",
-    Fraction(2): r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|even|either|neither|"
-    r"(?:one|an?\s+[a-z]+)\b[^.?!]{0,99}\b(?:an)?other|part\b[^.?!]{0,99}\bthe\s+(?:rest|remainder)",
+    Fraction(2): r"both|couples?|pairs?|doubl(?:es?|ed|ing)|twins?|twofold|either|neither|"
+    r"one\b[^.?!]{0,99}\b(?:an)?other|an?\s+[a-z]+\b[^.?!]{0,99}\banother|part\b[^.?!]{0,99}\bthe\s+(?:rest|remainder)",
     Fraction(3): r"tripl(?:es?|ed|ing)|trebl(?:es?|ed|ing)|triplets?|threefold|thrice",
     Fraction(4): r"quadrupl(?:es?|ed|ing)|fourfold",
     Fraction(12): r"dozens?",
-    **{Fraction(cents): rf"{coin}s?" for coin, cents in COINS.items()},
     Fraction(1, 2): r"hal(?:ves?|ved|ving|fway)|semi-?annual(?:ly)?",
     Fraction(1, 4): r"quarters?",
 }
@@ -47,6 +46,24 @@ _ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)
 _ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
 #: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
 _LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
+#: What a row of names may be.
+_PEOPLE = frozenset(
+    (
+        "friend",
+        "person",
+        "people",
+        "child",
+        "kid",
+        "boy",
+        "girl",
+        "student",
+        "man",
+        "woman",
+        "player",
+        "brother",
+        "sister",
+    )
+)
 _GAP = re.compile(r"\s*[,:(–-]?\s*(?:(?:namely|called|named)\s+)?", re.IGNORECASE)
 _TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
@@ -62,6 +79,7 @@ _SIDED = re.compile(r"\b(?:sided|faced|sides|faces)\b", re.IGNORECASE)
 _SIDES_OF_A_DIE = re.compile(r"[\s-]*(?:sided|faced)[\s,]+(?:[a-z]+\s+)?(?:die|dice)\b", re.IGNORECASE)
 _SIDES_BEHIND = re.compile(r"\s+(?:equal\s+)?(?:sides|faces)\b", re.IGNORECASE)
 _DIE_BEFORE = re.compile(r"\b(?:die|dice)\s+(?:(?:that\s+)?(?:has|have|having)|with)\s+$", re.IGNORECASE)
+_DIVISIBLE_BEFORE = re.compile(r"\b(?:divisible\s+by|multiples?\s+of)\s+$", re.IGNORECASE)
 _BELOW = re.compile(r"\bbelow\s+$", re.IGNORECASE)
 _BELOW_ZERO = re.compile(r"[^\d.,;?!]*\bbelow\s+(?:zero|freezing)\b", re.IGNORECASE)
 
@@ -87,6 +105,8 @@ class Said:
             or self._inverses.has(number, others._inverses)
             or self._has_sides_of_a_die(number, others)
             or self._days.has(number, others._days)
+            or self._has_coin(number, others)
+            or self._is_even(number, others)
             or _counts_what_is_listed(number, self, others)
         )
 
@@ -183,6 +203,26 @@ class Said:
         if number.value != 6 or not _are_sides_of_a_die(number, others.problem.text):
             return False
         return _DIE.search(self.problem.text) is not None and _SIDED.search(self.problem.text) is None
+
+    def _has_coin(self, number: Number, others: Said) -> bool:
+        """Whether "25 cents" of another text are a quarter here."""
+        return number in others._cents and any(
+            cents == number.value and coin in self._words for coin, cents in COINS.items()
+        )
+
+    @cached_property
+    def _cents(self) -> set[Number | None]:
+        return {unit.number for unit in self.problem.units if unit.name == "cent"}
+
+    def _is_even(self, number: Number, others: Said) -> bool:
+        """Whether what is "divisible by 2" in another text is even here."""
+        if number.value != 2 or "even" not in self._words:
+            return False
+        return _DIVISIBLE_BEFORE.search(others.problem.text, max(0, number.start - 16), number.start) is not None
+
+    @cached_property
+    def _words(self) -> set[str]:
+        return {token.lemma_.lower() for token in self.problem.doc}
 
     @cached_property
     def _ranges(self) -> Ranges:
@@ -282,9 +322,11 @@ def _counts_what_is_listed(number: Number, said: Said, others: Said) -> bool:
     if number.value == 2 and DEFINITE_BEFORE.search(text, max(0, number.start - 8), number.start):
         return True
     is_listed = number.start in others.listed_numbers
-    if not is_listed and any(number.value in of.rows_of_numbers | of.rows_of_names for of in (said, others)):
+    if not is_listed and any(number.value in of.rows_of_numbers for of in (said, others)):
         return True
     noun = counted_noun(others.problem, number)
+    if noun is not None and noun.lemma_ in _PEOPLE and any(number.value in of.rows_of_names for of in (said, others)):
+        return True
     if noun is None:
         return False
     return (number.value == 2 and said.has_both(noun)) or any(of.lists(noun, number.value) for of in (said, others))

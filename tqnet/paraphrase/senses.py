@@ -35,7 +35,7 @@ same direction | opposite direction, opposite directions, towards each other, to
 : how two move
 against the current, against a current, against the stream, against a stream, upstream | with the current, \
 with a current, with the stream, with a stream, downstream : with or against the current
-equally, evenly, equal shares, equal parts | proportion, proportional, proportionally : how something is shared
+equally, evenly, equal shares, equal parts | in proportion, proportional, proportionally : how something is shared
 单利 | 复利 : kinds of interest
 """)
 

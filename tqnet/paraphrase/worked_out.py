@@ -10,49 +10,57 @@ from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.values import value_of
 from tqnet.text.numbers import Number
 
+#: A number that is so many times another one.
+_MULTIPLE = re.compile(r"(?:twice|thrice|half|double)\b|[^\s]+\s+times\b", re.IGNORECASE)
 #: What a text says that has a whole and one part of it.
-_REST = re.compile(r"\b(?:others?|rest|remaining|remainder|total|altogether|in all|together|combined)\b", re.IGNORECASE)
+_REST = re.compile(r"\bthe\s+(?:others?|rest|remaining|remainder)\b", re.IGNORECASE)
 #: Behind or before a number by which something has changed.
-_MORE = r"(?:more|fewer|less|higher|lower|extra|additional)\b"
-_BEHIND = re.compile(rf"\s+(?:[a-z]+\s+)?{_MORE}", re.IGNORECASE)
+_BEHIND = re.compile(r"\s+(?:[a-z]+\s+)?(?:more|fewer|less|higher|lower|extra|additional)\b", re.IGNORECASE)
 _BEFORE = re.compile(
     r"\b(?:increase|decrease|r[io]se|gr[eo]w|f[ae]ll|drop|gain|reduc|rais|lower|lost)[a-z]*\s+(?:by|of)\s+$",
     re.IGNORECASE,
 )
 _NEAR = 30
-_SMALL = 10
 
 
 def is_worked_out(lost: Number, new: Number, kept: Collection[Fraction], texts: tuple[Problem, Problem]) -> bool:
-    """Whether one of two numbers comes of the other one and a number that both texts have.
+    """Whether one of two numbers comes of the other one and a number that both texts have, and words of one say so:
+    "twice as many" as 35 for 70, "1,200 more" than 8,000 for 9,200.
 
-    A product or a share needs no words, "35 pages and twice as many" is "35 pages and 70"; a sum does, as small numbers
-    are often the sums of others.
+    Numbers alone say nothing: many are by chance the sums and products of others.
 
     Args:
         lost, new: Of the original and of the paraphrase.
         kept: Values that both texts have.
         texts: The original and the paraphrase.
     """
-    return _is_a_product(value_of(lost), value_of(new), kept) or _is_a_sum(lost, new, kept, texts)
+    return _is_a_product(lost, new, kept, texts) or _is_a_sum(lost, new, kept, texts)
 
 
-def _is_a_product(lost: Fraction, new: Fraction, kept: Collection[Fraction]) -> bool:
-    """Whether one of two numbers is so many times the other one as a third says; one that is 1 says nothing.
-
-    Small numbers are the products of others by chance too.
-    """
-    if not lost or not new or max(lost, new) <= _SMALL:
+def _is_a_product(lost: Number, new: Number, kept: Collection[Fraction], texts: tuple[Problem, Problem]) -> bool:
+    """Whether one of two numbers is a multiple in words, and the other one what that is of a third."""
+    multiples = [
+        _MULTIPLE.match(text.text, one.start) is not None for one, text in zip((lost, new), texts, strict=True)
+    ]
+    if sum(multiples) != 1:
         return False
-    return not {new / lost, lost / new}.isdisjoint(set(kept) - {1})
+    multiple, product = (lost, new) if multiples[0] else (new, lost)
+    return value_of(multiple) != 0 and value_of(product) / value_of(multiple) in kept
 
 
 def _is_a_sum(lost: Number, new: Number, kept: Collection[Fraction], texts: tuple[Problem, Problem]) -> bool:
+    """Whether one of two numbers is a change to a third, and the other one what came of it, or a part and the whole."""
     values = value_of(lost), value_of(new)
     if abs(values[1] - values[0]) not in kept or lost.sign != new.sign:
         return False
     smaller = min(range(2), key=values.__getitem__)
-    part, of_part, of_whole = (lost, new)[smaller], texts[smaller], texts[1 - smaller]
-    start, end = part.outer
-    changes = _BEHIND.match(of_part.text, end) or _BEFORE.search(of_part.text, max(0, start - _NEAR), start)
-    return changes is not None or _REST.search(of_whole.text) is not None
+    part, whole = (lost, new)[smaller], (lost, new)[1 - smaller]
+    of_part, of_whole = texts[smaller].text, texts[1 - smaller].text
+    if _changes(part, of_part):
+        return not _changes(whole, of_whole)
+    return _REST.search(of_whole) is not None and _REST.search(of_part) is None
+
+
+def _changes(number: Number, text: str) -> bool:
+    start, end = number.outer
+    return (_BEHIND.match(text, end) or _BEFORE.search(text, max(0, start - _NEAR), start)) is not None
