@@ -69,8 +69,10 @@ def partners(problem: Problem) -> dict[Fraction, str]:
 
 def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Each number that a verb tells of another one of the problem: "a banana costs 30 cents", "an apple costs 30"."""
-    before, after = roles(original), roles(paraphrase)
     known, told = ({token.lemma_.lower() for token in problem.doc} for problem in (original, paraphrase))
+    if _OF_THINGS.isdisjoint(known & told):
+        return []
+    before, after = roles(original), roles(paraphrase)
     return [
         Difference(Part.NUMBER, Change.CHANGED, f"{was.subject} {was.said}", f"{became.subject} {became.said}")
         for was, became in ((before[value], after[value]) for value in before if value in after)

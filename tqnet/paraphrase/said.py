@@ -47,23 +47,7 @@ _ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
 #: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
 _LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
 #: What a row of names may be.
-_PEOPLE = frozenset(
-    (
-        "friend",
-        "person",
-        "people",
-        "child",
-        "kid",
-        "boy",
-        "girl",
-        "student",
-        "man",
-        "woman",
-        "player",
-        "brother",
-        "sister",
-    )
-)
+_PEOPLE = frozenset(("friend", "person", "people", "child", "kid", "boy", "girl", "student", "man", "woman", "player"))
 _GAP = re.compile(r"\s*[,:(–-]?\s*(?:(?:namely|called|named)\s+)?", re.IGNORECASE)
 _TWELVE = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
