@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from fractions import Fraction
+from itertools import pairwise
 
 from spacy.tokens import Token
 
@@ -17,7 +18,7 @@ from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.counted import counted_noun, packed_in
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.entities import counted_things
-from tqnet.paraphrase.roles import LIGHT, partners, roles
+from tqnet.paraphrase.roles import LIGHT, roles
 from tqnet.paraphrase.values import by_value, value_of, written
 from tqnet.text.numbers import Kind, Number
 from tqnet.text.replacements import OTHERS
@@ -33,6 +34,10 @@ _DIRECTIONS = {
 _BEFORE = re.compile(r"\b([a-z]+)\s+(?:(?:by|of|at)\s+)?(?:an?\s+)?$", re.IGNORECASE)
 _BEHIND = re.compile(r"\s+([a-z]+)", re.IGNORECASE)
 _NEAR = 30
+#: Behind what an amount is sold or mixed at.
+_AT = re.compile(
+    r"[^\d.?!,;]{0,40}?\b(?:at|for|costing|worth|priced\s+at)\s+(?:a\s+price\s+of\s+)?[$£€]?\s*", re.IGNORECASE
+)
 #: Verbs of which another one tells the same from its other side.
 _DEALS = frozenset(
     ("buy", "sell", "lend", "borrow", "win", "lose", "pay", "receive", "give", "get", "take", "earn", "owe", "cost")
@@ -49,7 +54,7 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
         or _among(_things(original), _things(paraphrase))
         or _among(_directions(original), _directions(paraphrase))
         or _exchanged_verbs(original, paraphrase)
-        or _among(partners(original), partners(paraphrase))
+        or _among(_prices(original), _prices(paraphrase))
     )
 
 
@@ -169,6 +174,16 @@ def _exchanged_verbs(original: Problem, paraphrase: Problem) -> list[Difference]
     return _among(
         *({value: of[value].verb for value in told if of[value].verb not in LIGHT} for of in (before, after)),
     )
+
+
+def _prices(problem: Problem) -> dict[Fraction, str]:
+    """Value of which there is one number -> that at which so much is sold: 1.2 of 30 in "30 kg of rice at $1.20"."""
+    single = {value for value, numbers in by_value(problem).items() if len(numbers) == 1}
+    return {
+        value_of(one): f"at {value_of(other)}"
+        for one, other in pairwise(problem.numbers)
+        if value_of(one) in single and _AT.fullmatch(problem.text, one.outer[1], other.start)
+    }
 
 
 def _directions(problem: Problem) -> dict[Fraction, str]:

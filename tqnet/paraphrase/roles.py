@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.values import by_value, value_of, written
+from tqnet.paraphrase.values import by_value, written
 from tqnet.text.numbers import Number
-
-#: Behind what an amount is sold or mixed at.
-_AT = re.compile(
-    r"[^\d.?!,;]{0,40}?\b(?:at|for|costing|worth|priced\s+at)\s+(?:a\s+price\s+of\s+)?[$£€]?\s*", re.IGNORECASE
-)
-
 
 #: Verbs that tell anything of anybody.
 LIGHT = frozenset(("be", "have", "do"))
@@ -34,14 +26,11 @@ class Role:
 
     Attributes:
         verb, subject: Lemmas; nobody is the subject of a passive, or of "there are".
-        before: Lemmas of the sentence up to the number.
-        said: The number, as the text has it.
     """
 
     verb: str
     subject: str
-    before: frozenset[str]
-    said: str
+    number: Number
 
 
 def roles(problem: Problem) -> dict[Fraction, Role]:
@@ -53,18 +42,8 @@ def roles(problem: Problem) -> dict[Fraction, Role]:
             subject = _subject(verb)
             is_named = subject is not None and subject.pos_ in ("NOUN", "PROPN") and len(subject) > 1
             name = subject.lemma_.lower() if subject is not None and is_named else ""
-            found[value] = Role(verb.lemma_.lower(), name, _before(problem, numbers[0]), written(problem, numbers[0]))
+            found[value] = Role(verb.lemma_.lower(), name, numbers[0])
     return found
-
-
-def partners(problem: Problem) -> dict[Fraction, str]:
-    """Value of which there is one number -> that at which so much is sold: 1.2 of 30 in "30 kg of rice at $1.20"."""
-    single = {value for value, numbers in by_value(problem).items() if len(numbers) == 1}
-    return {
-        value_of(one): f"at {value_of(other)}"
-        for one, other in pairwise(problem.numbers)
-        if value_of(one) in single and _AT.fullmatch(problem.text, one.outer[1], other.start)
-    }
 
 
 def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -73,18 +52,20 @@ def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
     if _OF_THINGS.isdisjoint(known & told):
         return []
     before, after = roles(original), roles(paraphrase)
-    return [
-        Difference(Part.NUMBER, Change.CHANGED, f"{was.subject} {was.said}", f"{became.subject} {became.said}")
-        for was, became in ((before[value], after[value]) for value in before if value in after)
-        if was.verb == became.verb in _OF_THINGS
-        and was.subject not in became.before
-        and became.subject not in was.before
-        and was.subject != became.subject
-        and {was.subject, became.subject} <= known & told
-    ]
+    found = []
+    for was, became in ((before[value], after[value]) for value in before if value in after):
+        subjects = {was.subject, became.subject}
+        if was.verb != became.verb or was.verb not in _OF_THINGS or len(subjects) < 2 or not subjects <= known & told:
+            continue
+        if was.subject in _before(paraphrase, became.number) or became.subject in _before(original, was.number):
+            continue  # "a can of oil" for "an oil can"
+        one, other = written(original, was.number), written(paraphrase, became.number)
+        found.append(Difference(Part.NUMBER, Change.CHANGED, f"{was.subject} {one}", f"{became.subject} {other}"))
+    return found
 
 
 def _before(problem: Problem, number: Number) -> frozenset[str]:
+    """Lemmas of a number's sentence up to it."""
     at = bisect_right(problem.sentences, number.start, key=lambda span: span[0]) - 1
     start = problem.sentences[at][0] if at >= 0 else 0
     return frozenset(
