@@ -46,8 +46,9 @@ stages: $(VENV)/installed
 # One of the paper's tables, or what goes beyond them: make table SUITE=table4 DATA=path/to/geometry SEEDS=3
 # Without training what has been measured before: SCORES=docs/results/tables/scores
 SEEDS := 1
+SUITES := $(patsubst configs/tables/%.yaml,%,$(wildcard configs/tables/*.yaml))
 table: $(VENV)/installed
-	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=table2|..|table6|beyond|beyond-training|longer|dropout|pretraining|pretraining-text|table5-random|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|paraqd-written|mwp-.. DATA=FOLDER [SEEDS=3 SCORES=FOLDER]))
+	$(if $(and $(SUITE),$(DATA)),,$(error usage: make table SUITE=NAME DATA=FOLDER [SEEDS=3 SCORES=FOLDER], of $(SUITES)))
 	$(BIN)/tqnet bench --suite configs/tables/$(SUITE).yaml --bank $(DATA) --seeds $(SEEDS) --out runs/bench \
 	  $(if $(SCORES),--scores $(SCORES))
 
@@ -158,7 +159,7 @@ $(REWRITES): $(VENV)/installed
 
 # Put what make stages or make table measured into docs/results.md: make publish BANK=opl, or SUITE=table4
 publish: $(VENV)/installed
-	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=table2|..|table6|beyond|beyond-training|longer|dropout|pretraining|pretraining-text|table5-random|quesco|fse-recall|fse-recall-text|paraqd|paraqd-operators|paraqd-losses|paraqd-made|paraqd-rules|paraqd-written|mwp-..))
+	$(if $(or $(BANK),$(SUITE)),,$(error usage: make publish BANK=opl|geometry|openstax, or SUITE=NAME of $(SUITES)))
 	mkdir -p docs/results/$(or $(BANK),tables/$(SUITE))
 	cp $(if $(BANK),$(RUNS),runs/bench/$(SUITE))/results.* docs/results/$(or $(BANK),tables/$(SUITE))/
 	$(if $(SUITE),mkdir -p docs/results/tables/scores && cp runs/bench/scores/*.json docs/results/tables/scores/)

@@ -18,6 +18,7 @@ import numpy as np
 from tqnet.augment.edits import edit
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
+from tqnet.text.numbers import CARDINALS
 from tqnet.text.sentences import CLAUSE_ENDS, SENTENCE_ENDS, cuts
 
 _LABEL = re.compile(r"(?:^|\n|[.?!]\s)\s*(?:\(?\d{1,2}[.)]|\(?[a-e]\))\s|[①-⑨]|[（(][1-9][)）]")
@@ -57,7 +58,7 @@ _BEGINS_OTHERWISE = re.compile(
 _LEADS_ON = re.compile(r"[中时后前里内间]$")
 _POINTS_BACK = re.compile(r"\b(?:he|she|him|her|his|them|they|their|it|its)\b", re.IGNORECASE)
 _QUANTITY = re.compile(
-    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|twice)\b"
+    rf"\d|\b(?:{'|'.join(CARDINALS[2:])}|half|twice)\b"
     r"|[二两三四五六七八九十百半]+(?=[个只支本元人天年月日周时米千克吨辆张块棵条箱袋筐件套次层排倍])",
     re.IGNORECASE,
 )

@@ -16,6 +16,7 @@ import rjieba
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
 from tqnet.text.latex import prose
+from tqnet.text.numbers import CARDINALS
 
 _ENGLISH = r"(?<![\w$\\<&])[A-Za-z]+(?:['’-][A-Za-z]+)*(?![\w>])"
 _CHINESE = r"[\u3400-\u9fff]+"
@@ -27,11 +28,10 @@ _NEGATIONS = """
     no not non nor none never neither without except cannot 不 没 没有 无 未 非 不是 不能 除了 除
 """
 _NUMBER_WORDS = """
-    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion half third
-    fourth fifth sixth seventh eighth ninth tenth quarter twice double triple dozen once first second both
+    hundred thousand million billion half third fourth fifth sixth seventh eighth ninth tenth quarter twice double
+    triple dozen once first second both
 """
-_NUMBERS = frozenset(_NUMBER_WORDS.split())
+_NUMBERS = frozenset((*CARDINALS, *_NUMBER_WORDS.split()))
 _KEPT = _NUMBERS | frozenset(_NEGATIONS.split())
 #: Words between a number and its unit, or between two units: 5 square meters, 60 miles per hour.
 _LINKS = frozenset(("square", "cubic", "per"))

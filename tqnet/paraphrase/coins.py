@@ -1,4 +1,21 @@
 """Coins of a dollar that have a name: "20 quarters" are "20 coins of 25 cents"."""
 
+from __future__ import annotations
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.text.numbers import Number
+
 #: Name -> its cents.
 COINS = {"nickel": 5, "dime": 10, "quarter": 25}
+
+
+class Coins:
+    """The worth of the coins that a text names, and its numbers of cents."""
+
+    def __init__(self, problem: Problem):
+        self._worth = {COINS[word] for token in problem.doc if (word := token.lemma_.lower()) in COINS}
+        self._cents = {unit.number for unit in problem.units if unit.name == "cent"}
+
+    def has(self, number: Number, others: Coins) -> bool:
+        """Whether "25 cents" of another text are a quarter here."""
+        return number in others._cents and number.value in self._worth

@@ -7,13 +7,14 @@ from itertools import chain
 
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.relations import COMPARATIVE
+from tqnet.text.numbers import CARDINALS
 
 _MORE_THAN = rf"(?:{COMPARATIVE})\b[^.?!]{{0,40}}\bthan\b"
 _COMPARISONS = [
     re.compile(comparison, re.IGNORECASE)
     for comparison in (
         rf"\bhow\s+(?:many|much)\s+{_MORE_THAN}",
-        rf"(?:\d[\d.,]{{0,12}}|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|twice|dozen))\s+"
+        rf"(?:\d[\d.,]{{0,12}}|\b(?:{'|'.join(CARDINALS[1:])}|half|twice|dozen))\s+"
         rf"(?:[a-z]+\s+){{0,2}}?{_MORE_THAN}",
     )
 ]

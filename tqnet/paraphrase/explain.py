@@ -19,11 +19,11 @@ from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
 from tqnet.paraphrase.places import exchanged_words
 from tqnet.paraphrase.qualifiers import lost_qualifiers
-from tqnet.paraphrase.ratios import turned_ratios
 from tqnet.paraphrase.relations import other_relations
 from tqnet.paraphrase.roles import other_subjects
 from tqnet.paraphrase.senses import other_senses
 from tqnet.paraphrase.tidy import tidied
+from tqnet.paraphrase.turned import turned_ratios
 from tqnet.paraphrase.units import unit_differences
 from tqnet.paraphrase.whom import asks_about_another
 

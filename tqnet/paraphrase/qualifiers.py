@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.text.numbers import CARDINALS
 
+_SEVERAL = rf"(?:\d+|{'|'.join(CARDINALS[2:])})"
 _SHARE = r"(?:half|third|quarter|fourth|fifth|\d\s*%|per ?cent|\d)"
 
 _EQUAL_SIDES = (
@@ -23,11 +25,10 @@ _QUALIFIERS = {
     rf"{_SHARE}\s+of\s+(?:the|his|her|its|their)\s+(?P<rest>remaining|remainder|rest)": (
         r"remain\w*|rest|left|left-?overs?|balance|others?|still|un[a-z]+ed|unsold|unread|not"
     ),
-    r"(?P<each>each)\s+(?:of\s+(?:the\s+)?(?:\d+|two|three|four|five|six|eight|ten|twelve)|[a-z]+\s+(?:has|have|had|holds?|"
-    r"held|contains?|contained|gets?|got))": (
+    rf"(?P<each>each)\s+(?:of\s+(?:the\s+)?{_SEVERAL}|[a-z]+\s+"
+    r"(?:has|have|had|holds?|held|contains?|contained|gets?|got))": (
         r"each|every\w*|apiece|per|respectively|individual\w*|both|all|any\w*|an?|one|two|single|either|times|pairs?|"
-        r"equal\w*|same|even(?:ly)?|alike|(?:dai|hour|week|month|year)ly|annual(?:ly)?|"
-        r"of\s+(?:\d+|three|four|five|six|seven|eight|nine|ten|twelve|twenty)"
+        rf"equal\w*|same|even(?:ly)?|alike|(?:dai|hour|week|month|year)ly|annual(?:ly)?|of\s+{_SEVERAL}"
     ),
     r"without\s+(?:replacement|replacing|putting)": (
         r"without|not|no|never|kept|keep\w*|aside|remov\w+|at once|together|simultaneous\w*|at the same time|"

@@ -1,40 +1,14 @@
-"""Ratios, which may be told in other numbers, 3:2:1 for 1/2 : 1/3 : 1/6, and those turned round: "the ratio of boys to
-girls is 3:4" for "the ratio of girls to boys is 3:4".
-"""
+"""Ratios in other numbers: 3:2:1 for 1/2 : 1/3 : 1/6."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.text.numbers import Number
 
-_THE = r"(?:(?:the|its|their|his|her)\s+)?"
-#: "boys", "the number of boys", "Ann's age", "the age of Ann".
-_TERM = rf"{_THE}(?:[a-z]+\s+of\s+{_THE})?([a-z]+)(?:['’]s(?:\s+[a-z]+)?)?"
-_NUMBER = r"(\d{1,9}(?:\.\d{1,9})?)"
-_VALUE = rf"{_NUMBER}\s?(?::|\b(?:is\s+)?to\b)\s?{_NUMBER}(?![\d:]|\s?:)"
-#: Of characters between the terms and the value, in one sentence and without other numbers.
-_BETWEEN = r"\b[^\d.?!]{0,60}?\b"
-_RATIOS = (
-    re.compile(rf"\b(?:ratio|proportion)\s+of\s+{_TERM}\s+(?:to|and)\s+{_TERM}{_BETWEEN}{_VALUE}", re.IGNORECASE),
-    re.compile(
-        rf"\b([a-z]+)\s+(?:to|and)\s+{_THE}([a-z]+){_BETWEEN}(?:ratio|proportion)(?:\s+of)?\s+{_VALUE}", re.IGNORECASE
-    ),
-)
-
-
-_TERM_OF_SHARE = r"[$£€]?(?:\d[\d.,]{0,12}\d|\d|[a-z])"
-_PERCENTAGE = r"what\s+(?:per\s?cent(?:age)?|fraction|part|share)\s+of"
-_SHARE = re.compile(
-    rf"\b{_PERCENTAGE}\s+(?P<whole>{_TERM_OF_SHARE})\s+is\s+(?P<part>{_TERM_OF_SHARE})\b"
-    rf"|(?P<own>{_TERM_OF_SHARE})\s+is\s+{_PERCENTAGE}\s+(?P<of>{_TERM_OF_SHARE})\b",
-    re.IGNORECASE,
-)
 #: A row of more is no ratio.
 _TERMS = 10
 _COLON = re.compile(r"\s*:\s*")
@@ -60,33 +34,3 @@ class Ratios:
     def has(self, number: Number, others: Ratios) -> bool:
         """Whether the ratio that a number of another text is part of stands here, in whatever numbers."""
         return others._of.get(number) in self._all
-
-
-def turned_ratios(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Each ratio of two terms that has the same numbers with the other terms, or "what percent of 80 is 20" turned."""
-    before, after = dict(_ratios(original.text)), dict(_ratios(paraphrase.text))
-    share, other = _SHARE.search(original.text), _SHARE.search(paraphrase.text)
-    if share and other and _whole_and_part(share) == _whole_and_part(other)[::-1]:
-        return [Difference(Part.NUMBER, Change.EXCHANGED, share[0], other[0])]
-    return [
-        Difference(Part.NUMBER, Change.EXCHANGED, _written(before[of]), _written(after[of]))
-        for of in before
-        if after.get(of, before[of]) != before[of]
-    ]
-
-
-def _whole_and_part(share: re.Match[str]) -> tuple[str, str]:
-    return (share["whole"] or share["of"]).lower(), (share["part"] or share["own"]).lower()
-
-
-def _ratios(text: str) -> Iterator[tuple[tuple[frozenset[str], frozenset[Fraction]], dict[str, Fraction]]]:
-    """The terms and the numbers of each ratio, and which belong together."""
-    for pattern in _RATIOS:
-        for first, second, one, other in pattern.findall(text):
-            terms = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
-            if len(terms) == 2:
-                yield (frozenset(terms), frozenset(terms.values())), terms
-
-
-def _written(terms: dict[str, Fraction]) -> str:
-    return ", ".join(f"{value} {term}" for term, value in sorted(terms.items()))

@@ -6,5 +6,6 @@ Digits within a name are no number: x2, 2x, H2O.
 
 from tqnet.text.numbers.find import find_numbers
 from tqnet.text.numbers.number import LONGEST, Kind, Number
+from tqnet.text.numbers.words import CARDINALS
 
-__all__ = ["LONGEST", "Kind", "Number", "find_numbers"]
+__all__ = ["CARDINALS", "LONGEST", "Kind", "Number", "find_numbers"]

@@ -24,6 +24,8 @@ SCALES = {
     "billion": 10**9,
     "trillion": 10**12,
 }
+#: "zero", "one" to "nineteen", "twenty", "thirty" to "ninety".
+CARDINALS = (*_ONES.split(), *_TENS)
 _VALUES = (
     {word: value for value, word in enumerate(_ONES.split())}
     | {word: value for value, word in zip(range(20, 100, 10), _TENS, strict=True)}

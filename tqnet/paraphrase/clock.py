@@ -1,0 +1,54 @@
+"""Times of day: "half past three in the afternoon" and "15:30" for "3:30 pm", "noon" for "12"."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.text.numbers import CARDINALS, Kind, Number
+
+_TWELVE = CARDINALS[1:13]
+_HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
+_PAST = re.compile(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE)
+_NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
+_HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
+
+
+class TimesOfDay:
+    """Hours that a text tells, in words, on a clock or by a number of up to twelve."""
+
+    def __init__(self, problem: Problem):
+        self._text = problem.text
+        #: Where times in words stand, and their hours.
+        self._spoken = [(*match.span(), _hour_of(match)) for match in _PAST.finditer(problem.text)]
+        self._spoken += [(*match.span(), Fraction(12)) for match in _NOON.finditer(problem.text)]
+        numbers = [one for one in problem.numbers if not one.sign and (one.kind is Kind.CLOCK or _may_be_an_hour(one))]
+        spoken = {hour % 12 for _, _, hour in self._spoken}
+        #: All hours, of twelve; those that are not told by am or pm; those of clocks.
+        self._hours = spoken | {number.value % 12 for number in numbers}
+        self._open_hours = spoken | {number.value % 12 for number in numbers if not self._tells_half(number)}
+        self._clocks = {number.value % 12 for number in problem.numbers if number.kind is Kind.CLOCK}
+
+    def has(self, number: Number, others: TimesOfDay) -> bool:
+        """Whether a time of day of another text stands here in another form."""
+        if number.kind is Kind.CLOCK:
+            return number.value % 12 in (self._open_hours if others._tells_half(number) else self._hours)
+        if any(start <= number.start < end and hour % 12 in self._clocks for start, end, hour in others._spoken):
+            return True
+        return not number.sign and _may_be_an_hour(number) and number.value % 12 in self._clocks
+
+    def _tells_half(self, number: Number) -> bool:
+        """Whether it is "3:30 pm"."""
+        return number.kind is Kind.CLOCK and _HALF_OF_DAY.search(self._text, number.start, number.end) is not None
+
+
+def _hour_of(match: re.Match[str]) -> Fraction:
+    word = match["hour"].lower()
+    part = Fraction(1, 2) if match["part"].lower() == "half" else Fraction(1, 4)
+    hour = _TWELVE.index(word) + 1 if word in _TWELVE else int(word)
+    return hour + (part if match["side"].lower() in ("past", "after") else -part)
+
+
+def _may_be_an_hour(number: Number) -> bool:
+    return number.kind is Kind.WHOLE and 0 < number.value <= 12

@@ -1,0 +1,87 @@
+"""Counts of what a text lists: the two of "two pipes, A and B", the three tests of "72, 85 and 91"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+
+from spacy.tokens import Token
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.spans import Covered
+from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
+from tqnet.text.numbers import Kind, Number
+
+#: Taken whole or not at all: a long row has many readings as items and commas, and trying them all takes for ever.
+_ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
+_ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
+#: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
+_LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
+#: What a row of names may be.
+_PEOPLE = frozenset(("friend", "person", "people", "child", "kid", "boy", "girl", "student", "man", "woman", "player"))
+_GAP = re.compile(r"\s*[,:(–-]?\s*(?:(?:namely|called|named)\s+)?", re.IGNORECASE)
+
+
+class Listed:
+    """Names, labels and numbers that a text has in rows."""
+
+    def __init__(self, problem: Problem):
+        self._problem = problem
+
+    def has(self, number: Number, others: Listed) -> bool:
+        """Whether a number of another text says how many it or this text names, or is "the two"."""
+        if number.kind is not Kind.WHOLE or number.sign:
+            return False
+        if number.value == 2 and DEFINITE_BEFORE.search(others._problem.text, max(0, number.start - 8), number.start):
+            return True
+        both = (self, others)
+        if number.start not in others._numbers and any(number.value in of._lengths_of_numbers for of in both):
+            return True
+        noun = counted_noun(others._problem, number)
+        if noun is None:
+            return False
+        if noun.lemma_ in _PEOPLE and any(number.value in of._lengths_of_names for of in both):
+            return True
+        return (number.value == 2 and self._has_both(noun)) or any(of._lists(noun, number.value) for of in both)
+
+    @cached_property
+    def _rows(self) -> dict[int, list[str]]:
+        """Where rows stand -> their items."""
+        return {match.start(): _ITEMS.findall(match[0]) for match in _LISTED.finditer(self._problem.text)}
+
+    @cached_property
+    def _lengths_of_numbers(self) -> set[int]:
+        """How many numbers stand in rows of three or more."""
+        return {len(row) for row in self._rows.values() if len(row) > 2 and _are_numbers(row)}
+
+    @cached_property
+    def _lengths_of_names(self) -> set[int]:
+        """How many names stand in rows of three or more: the "three friends" Ann, Tom and Eve."""
+        return {len(row) for row in self._rows.values() if len(row) > 2 and all(item[0].isupper() for item in row)}
+
+    @cached_property
+    def _numbers(self) -> Covered:
+        """Where rows of numbers stand."""
+        rows = _LISTED.finditer(self._problem.text)
+        return Covered(row.span() for row in rows if _are_numbers(_ITEMS.findall(row[0])))
+
+    def _lists(self, noun: Token, many: Fraction) -> bool:
+        """Whether so many of a thing are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
+        return any(
+            len(row) == many
+            for token in self._problem.doc
+            if token.lemma_ == noun.lemma_
+            and (gap := _GAP.match(self._problem.text, token.idx + len(token)))
+            and (row := self._rows.get(gap.end()))
+        )
+
+    def _has_both(self, noun: Token) -> bool:
+        """Whether there are two of a thing here: "both numbers"."""
+        before = ((token.nbor(-1), token) for token in self._problem.doc if token.i)
+        return any(token.lemma_ == noun.lemma_ and word.lower_ == "both" for word, token in before)
+
+
+def _are_numbers(row: Sequence[str]) -> bool:
+    return all(item[0].isdigit() for item in row)
