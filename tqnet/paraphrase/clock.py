@@ -20,21 +20,24 @@ class TimesOfDay:
 
     def __init__(self, problem: Problem):
         self._text = problem.text
-        #: Where times in words stand, and their hours.
-        self._spoken = [(*match.span(), _hour_of(match)) for match in _PAST.finditer(problem.text)]
-        self._spoken += [(*match.span(), Fraction(12)) for match in _NOON.finditer(problem.text)]
+        spoken = [(match.span(), _hour_of(match)) for match in _PAST.finditer(problem.text)]
+        spoken += [(match.span(), Fraction(12)) for match in _NOON.finditer(problem.text)]
+        #: Each character of a time in words -> its hour, of twelve.
+        self._spoken_at = {at: hour % 12 for span, hour in spoken for at in range(*span)}
         numbers = [one for one in problem.numbers if not one.sign and (one.kind is Kind.CLOCK or _may_be_an_hour(one))]
-        spoken = {hour % 12 for _, _, hour in self._spoken}
         #: All hours, of twelve; those that are not told by am or pm; those of clocks.
-        self._hours = spoken | {number.value % 12 for number in numbers}
-        self._open_hours = spoken | {number.value % 12 for number in numbers if not self._tells_half(number)}
+        self._hours = {*self._spoken_at.values(), *(number.value % 12 for number in numbers)}
+        self._open_hours = {
+            *self._spoken_at.values(),
+            *(number.value % 12 for number in numbers if not self._tells_half(number)),
+        }
         self._clocks = {number.value % 12 for number in problem.numbers if number.kind is Kind.CLOCK}
 
     def has(self, number: Number, others: TimesOfDay) -> bool:
         """Whether a time of day of another text stands here in another form."""
         if number.kind is Kind.CLOCK:
             return number.value % 12 in (self._open_hours if others._tells_half(number) else self._hours)
-        if any(start <= number.start < end and hour % 12 in self._clocks for start, end, hour in others._spoken):
+        if others._spoken_at.get(number.start) in self._clocks:
             return True
         return not number.sign and _may_be_an_hour(number) and number.value % 12 in self._clocks
 

@@ -47,9 +47,14 @@ class Listed:
         return (number.value == 2 and self._has_both(noun)) or any(of._lists(noun, number.value) for of in both)
 
     @cached_property
-    def _rows(self) -> dict[int, list[str]]:
+    def _rows(self) -> dict[tuple[int, int], list[str]]:
         """Where rows stand -> their items."""
-        return {match.start(): _ITEMS.findall(match[0]) for match in _LISTED.finditer(self._problem.text)}
+        return {match.span(): _ITEMS.findall(match[0]) for match in _LISTED.finditer(self._problem.text)}
+
+    @cached_property
+    def _lengths_from(self) -> dict[int, int]:
+        """Where rows begin -> how many items they have."""
+        return {start: len(row) for (start, _), row in self._rows.items()}
 
     @cached_property
     def _lengths_of_numbers(self) -> set[int]:
@@ -64,17 +69,14 @@ class Listed:
     @cached_property
     def _numbers(self) -> Covered:
         """Where rows of numbers stand."""
-        rows = _LISTED.finditer(self._problem.text)
-        return Covered(row.span() for row in rows if _are_numbers(_ITEMS.findall(row[0])))
+        return Covered(span for span, row in self._rows.items() if _are_numbers(row))
 
     def _lists(self, noun: Token, many: Fraction) -> bool:
         """Whether so many of a thing are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
         return any(
-            len(row) == many
+            self._lengths_from.get(gap.end()) == many
             for token in self._problem.doc
-            if token.lemma_ == noun.lemma_
-            and (gap := _GAP.match(self._problem.text, token.idx + len(token)))
-            and (row := self._rows.get(gap.end()))
+            if token.lemma_ == noun.lemma_ and (gap := _GAP.match(self._problem.text, token.idx + len(token)))
         )
 
     def _has_both(self, noun: Token) -> bool:

@@ -20,13 +20,14 @@ class Negatives:
         self._text = problem.text
         self._signed = {number.value for number in problem.numbers if number.value < 0}
         self._worded = {number: -number.value for number in problem.numbers if self._is_negated(number)}
+        self._values_of_worded = set(self._worded.values())
 
     def has(self, number: Number, others: Negatives) -> bool:
         """Whether one text has "-5" and the other one "minus 5" or "5 degrees below zero"."""
         if not number.value and _BELOW.search(others._text, max(0, number.start - 8), number.start):
             return bool(self._signed)
         if number.value < 0:
-            return number.value in self._worded.values()
+            return number.value in self._values_of_worded
         return others._worded.get(number) in self._signed
 
     def _is_negated(self, number: Number) -> bool:
