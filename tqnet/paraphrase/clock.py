@@ -47,7 +47,7 @@ class TimesOfDay:
 
 
 def _hour_of(match: re.Match[str]) -> Fraction:
-    word = match["hour"].lower()
+    word = match["hour"].casefold()
     part = Fraction(1, 2) if match["part"].lower() == "half" else Fraction(1, 4)
     hour = _TWELVE.index(word) + 1 if word in _TWELVE else int(word)
     return hour + (part if match["side"].lower() in ("past", "after") else -part)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.text.numbers import Number
 
@@ -13,9 +15,13 @@ class Coins:
     """The worth of the coins that a text names, and its numbers of cents."""
 
     def __init__(self, problem: Problem):
-        self._worth = {COINS[word] for token in problem.doc if (word := token.lemma_.lower()) in COINS}
+        self._doc = problem.doc
         self._cents = {unit.number for unit in problem.units if unit.name == "cent"}
 
     def has(self, number: Number, others: Coins) -> bool:
         """Whether "25 cents" of another text are a quarter here."""
         return number in others._cents and number.value in self._worth
+
+    @cached_property
+    def _worth(self) -> set[int]:
+        return {COINS[word] for token in self._doc if (word := token.lemma_.lower()) in COINS}

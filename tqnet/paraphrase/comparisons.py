@@ -20,9 +20,10 @@ _COMPARISONS = [
 ]
 #: What a text has that makes a comparison in other words.
 _COMPARES = re.compile(
-    rf"(?:\b(?:{COMPARATIVE}|extra|additional(?:ly)?|addition|after|before|earlier|later|requir\w*|must|another|further|differ\w*|exceed\w*|excess|than|left|remain\w*|"
-    r"need\w*|still|short|lack\w*|miss\w*|compar\w+|lead|ahead|behind|gap|beat\w*|by\s+how|margin|surplus|sav(?:e|ed|ing|ings)|"
-    r"above|below|over|under|outnumber\w*|subtract\w*|deduct\w*|tak(?:e|es|ing|en)|away|minus|plus|sum|add(?:s|ed|ing)?|chang\w+|increas\w+|decreas\w+|"
+    rf"(?:\b(?:{COMPARATIVE}|extra|addition(?:al(?:ly)?)?|(?:years?|months?|weeks?|days?)\s+(?:after|before|earlier|later)|"
+    r"another|further|differ\w*|exceed\w*|excess|than|left|remain\w*|requir\w*|need\w*|still|short|lack\w*|miss\w*|"
+    r"compar\w+|lead|ahead|behind|gap|beat\w*|by\s+how|margin|surplus|sav(?:e|ed|ing|ings)|above|below|over|under|"
+    r"outnumber\w*|subtract\w*|deduct\w*|tak(?:e|es|ing|en)|away|minus|plus|sum|add(?:s|ed|ing)?|chang\w+|increas\w+|decreas\w+|"
     r"r[ai]is\w+|rose|f[ae]ll\w*|gr[eo]w\w*|drop\w*|reduc\w+|lower\w*|gain\w*|los\w+|profit|discount|double\w*|consecutive|"
     r"apart|older|younger|beyond|half|twice|times|percent)\b|\s[-+]\s|%)",
     re.IGNORECASE,

@@ -21,11 +21,13 @@ class Dice:
 
     def __init__(self, problem: Problem):
         self._text = problem.text
-        self._are_ordinary = _DIE.search(problem.text) is not None and _SIDED.search(problem.text) is None
 
     def has(self, number: Number, others: Dice) -> bool:
         """Whether a "six-sided die" of another text is a die here, of which nothing else is told."""
-        return number.value == 6 and self._are_ordinary and others._are_sides(number)
+        return number.value == 6 and others._are_sides(number) and self._are_ordinary()
+
+    def _are_ordinary(self) -> bool:
+        return _DIE.search(self._text) is not None and _SIDED.search(self._text) is None
 
     def _are_sides(self, number: Number) -> bool:
         """Whether it is the six of "six-sided die" or "die with six sides"."""

@@ -18,7 +18,7 @@ from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.counted import counted_noun, packed_in
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.entities import counted_things
-from tqnet.paraphrase.roles import LIGHT, roles
+from tqnet.paraphrase.roles import LIGHT, Role, roles
 from tqnet.paraphrase.values import by_value, value_of, written
 from tqnet.text.numbers import Kind, Number
 from tqnet.text.replacements import OTHERS
@@ -163,17 +163,15 @@ def _things(problem: Problem) -> dict[Fraction, str]:
 def _exchanged_verbs(original: Problem, paraphrase: Problem) -> list[Difference]:
     """By the verbs that tell numbers; "is" and "has" tell everything, and what one buys another one sells."""
     before, after = roles(original), roles(paraphrase)
-    told = [
-        value
-        for value in before
-        if value in after
-        and (
-            not {before[value].verb, after[value].verb} <= _DEALS or before[value].subject == after[value].subject != ""
-        )
-    ]
+    told = [value for value in before if value in after and not _is_a_deal(before[value], after[value])]
     return _among(
         *({value: of[value].verb for value in told if of[value].verb not in LIGHT} for of in (before, after)),
     )
+
+
+def _is_a_deal(was: Role, became: Role) -> bool:
+    """Whether two verbs may tell the same from the sides of two parties."""
+    return {was.verb, became.verb} <= _DEALS and "" != was.subject != became.subject != ""
 
 
 def _prices(problem: Problem) -> dict[Fraction, str]:

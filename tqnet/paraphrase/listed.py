@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
-from fractions import Fraction
 from functools import cached_property
-
-from spacy.tokens import Token
+from itertools import pairwise
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.spans import Covered
@@ -44,17 +43,14 @@ class Listed:
             return False
         if noun.lemma_ in _PEOPLE and any(number.value in of._lengths_of_names for of in both):
             return True
-        return (number.value == 2 and self._has_both(noun)) or any(of._lists(noun, number.value) for of in both)
+        if number.value == 2 and noun.lemma_ in self._both:
+            return True
+        return any(number.value in of._lengths_behind.get(noun.lemma_, ()) for of in both)
 
     @cached_property
     def _rows(self) -> dict[tuple[int, int], list[str]]:
         """Where rows stand -> their items."""
         return {match.span(): _ITEMS.findall(match[0]) for match in _LISTED.finditer(self._problem.text)}
-
-    @cached_property
-    def _lengths_from(self) -> dict[int, int]:
-        """Where rows begin -> how many items they have."""
-        return {start: len(row) for (start, _), row in self._rows.items()}
 
     @cached_property
     def _lengths_of_numbers(self) -> set[int]:
@@ -71,18 +67,21 @@ class Listed:
         """Where rows of numbers stand."""
         return Covered(span for span, row in self._rows.items() if _are_numbers(row))
 
-    def _lists(self, noun: Token, many: Fraction) -> bool:
-        """Whether so many of a thing are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
-        return any(
-            self._lengths_from.get(gap.end()) == many
-            for token in self._problem.doc
-            if token.lemma_ == noun.lemma_ and (gap := _GAP.match(self._problem.text, token.idx + len(token)))
-        )
+    @cached_property
+    def _lengths_behind(self) -> dict[str, set[int]]:
+        """Thing -> how many of it are named right behind it: "pipes A and B", "three numbers: 4, 7 and 9"."""
+        lengths = {start: len(row) for (start, _), row in self._rows.items()}
+        found: dict[str, set[int]] = defaultdict(set)
+        for token in self._problem.doc if lengths else ():
+            gap = _GAP.match(self._problem.text, token.idx + len(token))
+            if gap and gap.end() in lengths:
+                found[token.lemma_].add(lengths[gap.end()])
+        return dict(found)
 
-    def _has_both(self, noun: Token) -> bool:
-        """Whether there are two of a thing here: "both numbers"."""
-        before = ((token.nbor(-1), token) for token in self._problem.doc if token.i)
-        return any(token.lemma_ == noun.lemma_ and word.lower_ == "both" for word, token in before)
+    @cached_property
+    def _both(self) -> set[str]:
+        """Things of which there are two: "both numbers"."""
+        return {token.lemma_ for before, token in pairwise(self._problem.doc) if before.lower_ == "both"}
 
 
 def _are_numbers(row: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ _QUALIFIERS = {
     rf"{_SHARE}\s+of\s+(?:the|his|her|its|their)\s+(?P<rest>remaining|remainder|rest)": (
         r"remain\w*|rest|left|left-?overs?|balance|others?|still|un[a-z]+ed|unsold|unread|not"
     ),
-    rf"(?P<each>each)\s+(?:of\s+(?:the\s+)?{_SEVERAL}|[a-z]+\s+"
+    rf"(?P<each>each|every)\s+(?:of\s+(?:the\s+)?{_SEVERAL}|[a-z]+\s+"
     r"(?:has|have|had|holds?|held|contains?|contained|gets?|got))": (
         r"each|every\w*|apiece|per|respectively|individual\w*|both|all|any\w*|an?|one|two|single|either|times|pairs?|"
         rf"equal\w*|same|even(?:ly)?|alike|(?:dai|hour|week|month|year)ly|annual(?:ly)?|of\s+{_SEVERAL}"
@@ -57,7 +57,7 @@ _QUALIFIERS = {
     r"no\s+[a-z]+\s+(?:is|are|may\s+be|can\s+be|being)\s+(?:repeated|used\s+(?:twice|again))|without\s+repetition": (
         r"repeat\w*|repetitions?|distinct|different\s+digits?|digits\s+(?:are\s+)?different|all\s+digits|once|twice|again|reus\w+|unique|same|all\s+different"
     ),
-    r"(?:pipe|tap|outlet|[A-Z])\s+(?:can\s+)?(?P<empties>empties|empty|drains?)": (
+    r"(?:pipe|tap|outlet|(?-i:[B-HJ-Z])|(?:pipe|tap)\s+[a-z])\s+(?:can\s+)?(?P<empties>empties|empty|drains?)": (
         r"empt(?:ied|y\s+(?:it|the))|(?:can|to|could|would)\s+empty|drain\w*|leak\w*|out|waste|discharg\w*|remov\w*|outlet"
     ),
     r"(?:is|are|was|were)\s+(?P<without>excluded|left\s+out|removed|omitted|discarded)": (

@@ -1,4 +1,4 @@
-"""Ratios in other numbers: 3:2:1 for 1/2 : 1/3 : 1/6."""
+"""Ratios in other numbers: 3:2:1 for 1/2 : 1/3 : 1/6; whose they are, turned.py looks at."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from itertools import pairwise
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.text.numbers import Number
 
-#: A row of more is no ratio.
+#: A row of more is a table, whose shares are long fractions.
 _TERMS = 10
 _COLON = re.compile(r"\s*:\s*")
 
 
 class Ratios:
-    """Rows of numbers with colons between them, each as the shares of its terms."""
+    """Rows of numbers with colons between them, each as the shares of its terms, in whatever order."""
 
     def __init__(self, problem: Problem):
-        rows: list[list[Number]] = []
-        for last, number in pairwise([None, *problem.numbers]):
-            if last is not None and number is not None and _COLON.fullmatch(problem.text, last.end, number.start):
+        rows = [problem.numbers[:1]]
+        for last, number in pairwise(problem.numbers):
+            if _COLON.fullmatch(problem.text, last.end, number.start):
                 rows[-1].append(number)
-            elif number is not None:
+            else:
                 rows.append([number])
         self._of: dict[Number, tuple[Fraction, ...]] = {}
         for row in rows:
             total = sum(number.value for number in row)
             if 1 < len(row) <= _TERMS and total:
-                self._of |= dict.fromkeys(row, tuple(number.value / total for number in row))
+                self._of |= dict.fromkeys(row, tuple(sorted(number.value / total for number in row)))
         self._all = set(self._of.values())
 
     def has(self, number: Number, others: Ratios) -> bool:

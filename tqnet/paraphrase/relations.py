@@ -65,8 +65,9 @@ _SENSES = [
             r"\bat\s+least\s+#|\b(?:no|not)\s+(?:less|fewer|smaller)\s+than\s+#|#\s+or\s+(?:more|over)\b",
         ),
         (
-            r"#\s+(?:is|are|was|were)\s+added\b",
-            r"#\s+(?:is|are|was|were)\s+(?:taken\s+away|taken\s+from|subtracted|deducted|removed)\b",
+            r"#\s+(?:is|are|was|were)\s+added\b|\badd(?:s|ing|ed)?\s+#",
+            r"#\s+(?:is|are|was|were)\s+(?:taken\s+away|taken\s+from|subtracted|deducted|removed)\b|"
+            r"\b(?:subtract|deduct)(?:s|ing|ed)?\s+#",
         ),
         (
             r"\b(?:decreased|reduced|diminished|lessened)\s+by\s+#|\bminus\s+#|"

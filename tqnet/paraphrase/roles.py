@@ -26,6 +26,7 @@ class Role:
 
     Attributes:
         verb, subject: Lemmas; nobody is the subject of a passive, or of "there are".
+        number: The one that is told so.
     """
 
     verb: str

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol, Self, TypeVar, cast
+from typing import Protocol, Self
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.spans import Covered
@@ -20,6 +20,7 @@ from tqnet.paraphrase.coins import Coins
 from tqnet.paraphrase.days import NamedDays
 from tqnet.paraphrase.dice import Dice
 from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
+from tqnet.paraphrase.even import Even
 from tqnet.paraphrase.inverses import Inverses
 from tqnet.paraphrase.listed import Listed
 from tqnet.paraphrase.negatives import Negatives
@@ -42,8 +43,6 @@ _WORTH = {
 }
 _IN_WORDS = {value: re.compile(rf"\b(?:{words})\b", re.IGNORECASE) for value, words in _WORTH.items()}
 _DIGITS = re.compile(r"\d+(?:\.\d+)?")
-_EVEN = re.compile(r"\beven\b", re.IGNORECASE)
-_DIVISIBLE_BEFORE = re.compile(r"\b(?:divisible\s+by|multiples?\s+of)\s+$", re.IGNORECASE)
 
 
 class Reading(Protocol):
@@ -56,8 +55,6 @@ class Reading(Protocol):
         ...
 
 
-ReadingT = TypeVar("ReadingT", bound=Reading)
-
 _READINGS: tuple[type[Reading], ...] = (
     TimesOfDay,
     Negatives,
@@ -69,6 +66,7 @@ _READINGS: tuple[type[Reading], ...] = (
     Dice,
     NamedDays,
     Coins,
+    Even,
 )
 
 
@@ -78,22 +76,23 @@ class Said:
     def __init__(self, problem: Problem):
         self.problem = problem
         self.amounts = Amounts(problem)
-        self._readings: dict[type[Reading], Reading] = {}
 
     def has(self, number: Number, others: Said) -> bool:
         """Whether this text has a number of another one in other words or units."""
         return (
             self.amounts.has(number, others.amounts, as_often=abs(number.value) in self._numbers)
             or self._says(number, others)
-            or any(self._reading(one).has(number, others._reading(one)) for one in _READINGS)
-            or self._is_even(number, others)
-            or (not others.amounts.measures(number) and self._reading(Listed).has(number, others._reading(Listed)))
+            or any(one.has(number, other) for one, other in zip(self._readings, others._readings, strict=True))
+            or (not others.amounts.measures(number) and self._listed.has(number, others._listed))
         )
 
-    def _reading(self, kind: type[ReadingT]) -> ReadingT:
-        if kind not in self._readings:
-            self._readings[kind] = kind(self.problem)
-        return cast(ReadingT, self._readings[kind])
+    @cached_property
+    def _listed(self) -> Listed:
+        return Listed(self.problem)
+
+    @cached_property
+    def _readings(self) -> tuple[Reading, ...]:
+        return tuple(reading(self.problem) for reading in _READINGS)
 
     def _says(self, number: Number, others: Said) -> bool:
         """Whether this text says a value more often than the other one does besides its numbers."""
@@ -102,12 +101,6 @@ class Said:
             return self._values[share] > others._values[share] or share in self.coefficients
         value = abs(number.value)
         return not number.sign and (self._values[value] > others._values[value] or value in self.coefficients)
-
-    def _is_even(self, number: Number, others: Said) -> bool:
-        """Whether what is "divisible by 2" in another text is even here."""
-        if number.value != 2 or not _EVEN.search(self.problem.text):
-            return False
-        return _DIVISIBLE_BEFORE.search(others.problem.text, max(0, number.start - 16), number.start) is not None
 
     @cached_property
     def _values(self) -> Counter[Fraction]:

@@ -33,7 +33,7 @@ _SHARE = re.compile(
 
 
 def turned_ratios(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Each ratio of two terms that has the same numbers with the other terms, or "what percent of 80 is 20" turned."""
+    """Each ratio of two terms that has the same shares with the other terms, or "what percent of 80 is 20" turned."""
     before, after = dict(_ratios(original.text)), dict(_ratios(paraphrase.text))
     share, other = _SHARE.search(original.text), _SHARE.search(paraphrase.text)
     if share and other and _whole_and_part(share) == _whole_and_part(other)[::-1]:
@@ -41,7 +41,7 @@ def turned_ratios(original: Problem, paraphrase: Problem) -> list[Difference]:
     return [
         Difference(Part.NUMBER, Change.EXCHANGED, _written(before[of]), _written(after[of]))
         for of in before
-        if after.get(of, before[of]) != before[of]
+        if of in after and _shares(after[of]) != _shares(before[of])
     ]
 
 
@@ -50,12 +50,16 @@ def _whole_and_part(share: re.Match[str]) -> tuple[str, str]:
 
 
 def _ratios(text: str) -> Iterator[tuple[tuple[frozenset[str], frozenset[Fraction]], dict[str, Fraction]]]:
-    """The terms and the numbers of each ratio, and which belong together."""
+    """The terms and the shares of each ratio, and the numbers of the terms."""
     for pattern in _RATIOS:
         for first, second, one, other in pattern.findall(text):
             terms = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
-            if len(terms) == 2:
-                yield (frozenset(terms), frozenset(terms.values())), terms
+            if len(terms) == 2 and any(terms.values()):
+                yield (frozenset(terms), frozenset(_shares(terms).values())), terms
+
+
+def _shares(terms: dict[str, Fraction]) -> dict[str, Fraction]:
+    return {term: value / sum(terms.values()) for term, value in terms.items()}
 
 
 def _written(terms: dict[str, Fraction]) -> str:

@@ -8,10 +8,10 @@ from fractions import Fraction
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.values import value_of
-from tqnet.text.numbers import Number
+from tqnet.text.numbers import Kind, Number
 
 #: A number that is so many times another one.
-_MULTIPLE = re.compile(r"(?:twice|thrice|half|double)\b|[^\s]+\s+times\b", re.IGNORECASE)
+_TIMES = re.compile(r"\s+times\b", re.IGNORECASE)
 #: What a text says that has a whole and one part of it.
 _REST = re.compile(r"\bthe\s+(?:others?|rest|remaining|remainder)\b", re.IGNORECASE)
 #: Behind or before a number by which something has changed.
@@ -39,13 +39,16 @@ def is_worked_out(lost: Number, new: Number, kept: Collection[Fraction], texts: 
 
 def _is_a_product(lost: Number, new: Number, kept: Collection[Fraction], texts: tuple[Problem, Problem]) -> bool:
     """Whether one of two numbers is a multiple in words, and the other one what that is of a third."""
-    multiples = [
-        _MULTIPLE.match(text.text, one.start) is not None for one, text in zip((lost, new), texts, strict=True)
-    ]
+    multiples = [_is_a_multiple(one, of.text) for one, of in zip((lost, new), texts, strict=True)]
     if sum(multiples) != 1:
         return False
     multiple, product = (lost, new) if multiples[0] else (new, lost)
     return value_of(multiple) != 0 and value_of(product) / value_of(multiple) in kept
+
+
+def _is_a_multiple(number: Number, text: str) -> bool:
+    is_half = number.spelled and number.value == Fraction(1, 2)
+    return is_half or number.kind is Kind.MULTIPLE or _TIMES.match(text, number.end) is not None
 
 
 def _is_a_sum(lost: Number, new: Number, kept: Collection[Fraction], texts: tuple[Problem, Problem]) -> bool:

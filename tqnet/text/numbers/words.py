@@ -129,7 +129,7 @@ def _read(text: str, match: re.Match[str]) -> Iterator[Number]:
     elif found["half"]:
         yield _spelled(match, "half", Fraction(1, 2), Kind.FRACTION)
     elif found["multiple"]:
-        yield _spelled(match, "multiple", Fraction(_MULTIPLES[found["multiple"].lower()]), Kind.MULTIPLE)
+        yield _spelled(match, "multiple", Fraction(_MULTIPLES[found["multiple"].casefold()]), Kind.MULTIPLE)
     else:
         yield from _cardinals(text, *match.span("cardinals"))
 
@@ -141,7 +141,7 @@ def _spelled(match: re.Match[str], group: str, value: Fraction, kind: Kind) -> N
 def _fraction(text: str, match: re.Match[str]) -> Iterator[Number]:
     """What "three quarters" is: 3/4, or three where it may be coins; numbers before the numerator stay apart."""
     *before, over = _cardinals(text, *match.span("over"))
-    under, word = _denominator(match["under"]), match["under"].lower()
+    under, word = _denominator(match["under"]), match["under"].casefold()
     if before and 20 <= over.value < 100 and under < 10 and _HYPHEN.match(text, over.end):  # twenty-five thirty-sixths
         under += int(over.value)
         *before, over = before
@@ -158,7 +158,7 @@ def _fraction(text: str, match: re.Match[str]) -> Iterator[Number]:
 
 def _decimal(text: str, match: re.Match[str]) -> Iterator[Number]:
     whole = _cardinals(text, *match.span("point"))
-    digits = [_VALUES[word.lower()] for word in match["decimals"].split()]
+    digits = [_VALUES[word.casefold()] for word in match["decimals"].split()]
     if len(whole) != 1 or max(digits) > 9:
         yield from whole
         return
@@ -167,7 +167,7 @@ def _decimal(text: str, match: re.Match[str]) -> Iterator[Number]:
 
 
 def _ordinal(text: str, match: re.Match[str], group: str) -> Iterator[Number]:
-    *words, last = re.split(r"\s+and\s+|[\s-]+", match[group].lower())
+    *words, last = re.split(r"\s+and\s+|[\s-]+", match[group].casefold())
     if last == "second" and not words and not re.match(r"\s+[a-z]", text[match.end() :], re.IGNORECASE):
         return  # "each second."
     tens = _value_of(words)
@@ -176,7 +176,7 @@ def _ordinal(text: str, match: re.Match[str], group: str) -> Iterator[Number]:
 
 
 def _denominator(word: str) -> int:
-    *tens, last = word.lower().split("-")
+    *tens, last = word.casefold().split("-")
     return _value_of(tens) + _DENOMINATORS["half" if last == "halves" else last.removesuffix("s")]
 
 
@@ -199,7 +199,7 @@ def _cardinals(text: str, start: int, end: int) -> list[Number]:
             found.append(Number(start, place, Fraction(total + current), Kind.WHOLE, True))
 
     while match := _NEXT_WORD.match(text, place, end):
-        word, joint = match["word"].lower(), match["joint"]
+        word, joint = match["word"].casefold(), match["joint"]
         value = _VALUES[word]
         if not _goes_on(last, word, joint, current, smallest):
             close()
@@ -235,7 +235,7 @@ def _negated(text: str, number: Number) -> Number:
 
 
 def _is_pronoun(text: str, number: Number) -> bool:
-    if text[number.start : number.end].lower() != "one":
+    if text[number.start : number.end].casefold() != "one":
         return False
     before = _PRONOUN_BEFORE.search(text, max(0, number.start - 12), number.start)
     return before is not None or _PRONOUN_AFTER.match(text, number.end) is not None
