@@ -135,7 +135,7 @@ solver-figures: $(VENV)/installed
 # runs one alone. A small model that restores questions stands in for a translator and a paraphraser: where these are at
 # hand, write REWRITES by tqnet rewrite first.
 PARAPHRASES := runs/paraqd
-PAIRS := paraqd paraqd-operators paraqd-losses paraqd-made paraqd-rules paraqd-written
+PAIRS := paraqd paraqd-seeds paraqd-operators paraqd-losses paraqd-made paraqd-rules paraqd-written
 REWRITES := $(PARAPHRASES)/rewrites.jsonl
 paraphrases: $(VENV)/installed
 	$(if $(DATA),,$(error usage: make paraphrases DATA=FOLDER with pool.jsonl [PAIRS=paraqd-losses SEEDS=3]))

@@ -253,6 +253,18 @@ def test_the_rows_of_another_suite_on_other_questions(write: Any) -> None:
         load_suite(other)
 
 
+def test_some_rows_of_another_suite(write: Any) -> None:
+    path = write(SUITE, a={"name": "a", "stages": ["mlm"]}, b={"name": "b", "stages": ["mlm"]})
+    path.write_text(path.read_text() + "compare:\n- [a, b]\n- [b, b]\n")
+    other = path.parent / "other.yaml"
+    other.write_text("title: Elsewhere\nbank: data/other\nrows_of: table\nonly: [b]\n")
+    suite = load_suite(other)
+    assert ([row.name for row in suite.rows], suite.compare) == (["b"], [["b", "b"]])
+    other.write_text("title: Elsewhere\nbank: data/other\nrows_of: table\nonly: [c]\n")
+    with pytest.raises(SuiteError, match="no row is called c"):
+        load_suite(other)
+
+
 def test_the_model_of_another_suite(write: Any) -> None:
     path = write({**SUITE, "model": {"text": "minilm", "max_length": 64}}, a={"name": "a", "stages": ["mlm"]})
     other = path.parent / "other.yaml"

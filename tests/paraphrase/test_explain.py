@@ -156,7 +156,11 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "exchanged number: 3 boys, 4 girls -> 4 boys, 3 girls",
         ),
         # opposites
-        ("Let n be greater than 6. What is n?", "Let n be less than 6. What is n?", "changed word: greater -> less"),
+        (
+            "Let n be greater than 6. What is n?",
+            "Let n be less than 6. What is n?",
+            "changed number: greater than 6 -> less than 6",
+        ),
         ("Solve x² − 5x + 6 = 0 for x.", "Solve x² + 5x + 6 = 0 for x.", "changed word: − -> +"),
         (
             "If a is 20% more than b, is b 20% less than a?",

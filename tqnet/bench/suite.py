@@ -161,6 +161,7 @@ class Suite:
             compared with the table's first.
         rows_of: Name of a suite beside this one, whose rows it has instead of its own: the same on other questions; and
             whose comparisons, where it names none.
+        only: Names of the rows that it has of these; all without it.
         model_of: Name of a suite beside this one, whose ``model`` it has where its own says nothing else.
         rows, stages: Beside those of the files, in the order of the files' names.
         name: Of the suite's file.
@@ -182,6 +183,7 @@ class Suite:
     paper_metric: str = "P@5"
     compare: list[list[str]] = field(default_factory=list)
     rows_of: str | None = None
+    only: list[str] = field(default_factory=list)
     model_of: str | None = None
     rows: list[Row] = field(default_factory=list)
     stages: dict[str, Stage] = field(default_factory=dict)
@@ -237,6 +239,9 @@ def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
     suite.rows += [_read(file, Row) for file in sorted(folder.glob("*.yaml"))]
     if not suite.rows:
         raise SuiteError(f"{path}: no row in {folder}/")
+    if suite.only:
+        suite.rows = _named(suite.rows, suite.only, path)
+        suite.compare = [pair for pair in suite.compare if set(pair) <= set(suite.only)]
     names = [row.name for row in suite.rows]
     if twice := {name for name in names if names.count(name) > 1}:
         raise SuiteError(f"{path}: two rows are called {', '.join(sorted(twice))}")
@@ -249,10 +254,16 @@ def load_suite(path: str | Path, only: Sequence[str] | None = None) -> Suite:
         raise SuiteError(f"{path}: questions: {', '.join(sorted(strangers))}: no row has such a stage")
     for name, stage in suite.stages.items():
         stage.name, stage.questions = name, suite.questions.get(name, stage.questions)
-    if unknown := [name for name in only or [] if name not in names]:
-        raise SuiteError(f"no row is called {', '.join(unknown)}; {path} has {', '.join(names)}")
-    suite.rows = [row for row in suite.rows if only is None or row.name in only]
+    if only is not None:
+        suite.rows = _named(suite.rows, only, path)
     return suite
+
+
+def _named(rows: Sequence[Row], names: Sequence[str], path: Path) -> list[Row]:
+    known = [row.name for row in rows]
+    if unknown := [name for name in names if name not in known]:
+        raise SuiteError(f"no row is called {', '.join(unknown)}; {path} has {', '.join(known)}")
+    return [row for row in rows if row.name in names]
 
 
 def _read(file: Path, kind: type[T]) -> T:

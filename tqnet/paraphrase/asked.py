@@ -17,8 +17,20 @@ from tqnet.text.spans import Span
 #: A sentence of at least so many words that say something is missing where fewer than this share of them are left.
 _WORDS, _SHARE = 2, 1 / 3
 #: No text ends in these words; "a" and "an" may be variables.
-_DANGLING = re.compile(r"\b(?:the|and|or|if|than|whose)\s*[.?!]?\s*$", re.IGNORECASE)
-_END = 12
+_DANGLING = re.compile(
+    r"\b(?:the|and|or|if|than|whose|what\s+(?:is|are|was|were)|how\s+many\s+(?:did|does|do|will))\s*[.?!]?\s*$",
+    re.IGNORECASE,
+)
+_END = 20
+#: Words of which every question has one, however it is put, unless it is one to be completed.
+_ASKS = re.compile(
+    r"[?？:=_…]|(?<!of\s)(?<!,\s)\b(?:which|who|whose|whom|where)\b|"
+    r"\b(?:how|what|when|why|whether|find|calculate|compute|determine|evaluate|solve|simplify|express|give|state|name|tell|"
+    r"show|prove|estimate|work\s+out|figure\s+out|write|list|choose|select|identify|explain|describe|convert|factor\w*|"
+    r"expand|let|say|need(?:ed)?|requir\w+|asked|want(?:ed)?|unknown|mini\w+|maxi\w+|count|draw|add|subtract|multiply|divide|"
+    r"reduce|round|approximate|complete|fill|help|look\w*|sought|see|check|if)\b",
+    re.IGNORECASE,
+)
 #: A question that is to be completed: "the sum is", "the sum gives", "the cost is in dollars".
 _TO_COMPLETE = re.compile(r"\b(?:is|are|was|were|gives?|equals?)(?:\s+in\s+[a-z]+)?[\s:=>.…_-]*$", re.IGNORECASE)
 _LAST = 40
@@ -61,6 +73,8 @@ def _asks(original: Problem, paraphrase: Problem, told: Sequence[Span]) -> bool:
     """
     if all(_TO_COMPLETE.search(problem.text[-_LAST:]) for problem in (original, paraphrase)):
         return not _is_told(paraphrase, paraphrase.sentences[-1], original, told)
+    if original.text.rstrip().endswith("?") and not _ASKS.search(paraphrase.text):
+        return _TO_COMPLETE.search(paraphrase.text[-_LAST:]) is not None
     if paraphrase.question is None:
         return any(_demands(words_of(paraphrase, span)) for span in paraphrase.sentences)
     if paraphrase.text[slice(*paraphrase.question)].rstrip().endswith(("?", "？")):

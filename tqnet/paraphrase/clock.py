@@ -10,9 +10,20 @@ from tqnet.text.numbers import CARDINALS, Kind, Number
 
 _TWELVE = CARDINALS[1:13]
 _HOUR = rf"(?P<hour>{'|'.join(_TWELVE)}|\d{{1,2}})"
-_PAST = re.compile(rf"\b(?P<part>half|(?:a\s+)?quarter)\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE)
+#: What stands before "past" or "to" -> so much of an hour.
+_PARTS = {"half": Fraction(1, 2), "quarter": Fraction(1, 4), "five": Fraction(1, 12), "ten": Fraction(1, 6)} | {
+    "twenty": Fraction(1, 3),
+    "twenty-five": Fraction(5, 12),
+}
+_PART = "|".join(sorted(_PARTS, key=len, reverse=True))
+_PAST = re.compile(
+    rf"\b(?:a\s+)?(?P<part>{_PART})(?:\s+minutes)?\s+(?P<side>past|after|to|before)\s+{_HOUR}\b", re.IGNORECASE
+)
 _NOON = re.compile(r"\b(?:noon|midday|midnight)\b", re.IGNORECASE)
 _HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
+_LATER = re.compile(
+    r"\s*(?P<unit>hours?|minutes?)\s+(?:later|after\s+(?:that|this|him|her|it)|afterwards?)\b", re.IGNORECASE
+)
 
 
 class TimesOfDay:
@@ -31,15 +42,30 @@ class TimesOfDay:
             *self._spoken_at.values(),
             *(number.value % 12 for number in numbers if not self._tells_half(number)),
         }
+        later = ((number, _LATER.match(problem.text, number.end)) for number in problem.numbers)
+        #: "two hours later" -> that many hours.
+        self._later = {
+            number: number.value / (60 if match["unit"].lower().startswith("minute") else 1)
+            for number, match in later
+            if match
+        }
         self._clocks = {number.value % 12 for number in problem.numbers if number.kind is Kind.CLOCK}
 
     def has(self, number: Number, others: TimesOfDay) -> bool:
         """Whether a time of day of another text stands here in another form."""
         if number.kind is Kind.CLOCK:
-            return number.value % 12 in (self._open_hours if others._tells_half(number) else self._hours)
+            told = self._open_hours if others._tells_half(number) else self._hours
+            return number.value % 12 in told or self._tells_by_another(number.value, others)
+        if number in others._later and any(others._tells_by_another(hour, self) for hour in self._clocks):
+            return True
         if others._spoken_at.get(number.start) in self._clocks:
             return True
         return not number.sign and _may_be_an_hour(number) and number.value % 12 in self._clocks
+
+    def _tells_by_another(self, hour: Fraction, others: TimesOfDay) -> bool:
+        """Whether an hour is so much later here than one that both texts have."""
+        known = self._hours & others._hours
+        return any((hour - later) % 12 in known for later in self._later.values())
 
     def _tells_half(self, number: Number) -> bool:
         """Whether it is "3:30 pm"."""
@@ -48,7 +74,7 @@ class TimesOfDay:
 
 def _hour_of(match: re.Match[str]) -> Fraction:
     word = match["hour"].casefold()
-    part = Fraction(1, 2) if match["part"].lower() == "half" else Fraction(1, 4)
+    part = _PARTS[match["part"].lower()]
     hour = _TWELVE.index(word) + 1 if word in _TWELVE else int(word)
     return hour + (part if match["side"].lower() in ("past", "after") else -part)
 

@@ -27,7 +27,8 @@ class Change(StrEnum):
 
     ``RENAMED`` is every mention of one entity given another name; with ``INCONSISTENT``, the old name is left
     somewhere. Numbers and words that are ``EXCHANGED`` are all there, in each other's places. A question that is
-    ``SHORTENED`` is there, without some of its words; one that is ``CUT_OFF`` breaks off before it has asked.
+    ``SHORTENED`` is there, without some of its words; one that is ``CUT_OFF`` breaks off before it has asked; one
+    that is ``CHANGED`` asks for something else.
     """
 
     LOST = "lost"
@@ -84,12 +85,12 @@ class Difference:
     @property
     def asks_otherwise(self) -> bool:
         """Whether the question is certainly another one, however alike the words: a number or a unit is not the same,
-        one that is asked about has two names, or nothing is asked to its end.
+        one that is asked about has two names, or something else is asked, or nothing to its end.
         """
         if self.part is Part.FORMULA:
             return self.change is Change.CHANGED and _has_other_numbers(self.before, self.after)
         if self.part is Part.QUESTION:
-            return self.change in (Change.LOST, Change.CUT_OFF)
+            return self.change in (Change.LOST, Change.CUT_OFF, Change.CHANGED)
         return self.part in CERTAIN or self.change is Change.INCONSISTENT
 
     def to_dict(self) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def readable(differences: Sequence[Difference]) -> str:
     """One line: "lost numbers: 15, 4; changed unit: miles -> km; the question is missing". Empty without any."""
     heads: dict[str, list[str]] = {}
     for one in differences:
-        if one.part is Part.QUESTION:
+        if one.part is Part.QUESTION and one.change in _QUESTIONS:
             heads[_QUESTIONS[one.change].format(one)] = []
         else:
             heads.setdefault(f"{one.change} {one.part}", []).append(_item(one))

@@ -7,37 +7,39 @@ that are the same but for their numbers, things that other numbers count, and wh
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
 
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.paraphrase.asked import beginning_in
+from tqnet.paraphrase.asked import beginning_in, words_of
 from tqnet.paraphrase.counted import counted_noun, packed_in
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.directions import directions
 from tqnet.paraphrase.entities import counted_things
 from tqnet.paraphrase.roles import LIGHT, Role, roles
 from tqnet.paraphrase.values import by_value, value_of, written
 from tqnet.text.numbers import Kind, Number
-from tqnet.text.replacements import OTHERS
 
-#: Word -> "up" or "down".
-_DIRECTIONS = {
-    word: direction
-    for senses, reason in zip(OTHERS.lines, OTHERS.reasons, strict=True)
-    if reason == "directions of a change"
-    for direction, words in zip(("up", "down"), senses, strict=True)
-    for word in words
-}
-_BEFORE = re.compile(r"\b([a-z]+)\s+(?:(?:by|of|at)\s+)?(?:an?\s+)?$", re.IGNORECASE)
-_BEHIND = re.compile(r"\s+([a-z]+)", re.IGNORECASE)
-_NEAR = 30
 #: Behind what an amount is sold or mixed at.
 _AT = re.compile(
-    r"[^\d.?!,;]{0,40}?\b(?:at|for|costing|worth|priced\s+at)\s+(?:a\s+price\s+of\s+)?[$£€]?\s*", re.IGNORECASE
+    r"[^\d.?!,;]{0,40}?\b(?:at|for|costing|worth|priced\s+at|of\s+an?|of)\s+(?:a\s+price\s+of\s+)?[$£€]?\s*",
+    re.IGNORECASE,
 )
+#: Before and behind a sum of money, what that is for.
+_COSTS = re.compile(r"\b(?P<thing>[a-z]+)\s+(?:each\s+)?(?:costs?|at|for|sells?\s+for)\s+$", re.IGNORECASE)
+_FOR = re.compile(r"\s+(?:for|per)\s+(?:an?\s+|each\s+|every\s+|one\s+)?(?P<thing>[a-z]+)\b", re.IGNORECASE)
+_MONEY = tuple("$£€")
+_FROM, _TO = re.compile(r"\bfrom\s+$", re.IGNORECASE), re.compile(r"\s+(?:[a-z]+\s+)?to\s+", re.IGNORECASE)
+_THEN = re.compile(
+    r"[^.?!;]{0,60}?\b(?:then|afterwards?|after\s+that|next)\b[^.?!;]{0,60}|"
+    r"[^.?!]{0,60}[.;]\s+(?:then|afterwards|after\s+that|next)\b[^.?!]{0,60}",
+    re.IGNORECASE,
+)
+#: Of characters before a number.
+_NEAR, _THING = 10, 40
 #: Verbs of which another one tells the same from its other side.
 _DEALS = frozenset(
     ("buy", "sell", "lend", "borrow", "win", "lose", "pay", "receive", "give", "get", "take", "earn", "owe", "cost")
@@ -52,9 +54,12 @@ def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference
     return (
         _within_sentences(original, paraphrase)
         or _among(_things(original), _things(paraphrase))
-        or _among(_directions(original), _directions(paraphrase))
+        or _among(directions(original), directions(paraphrase))
         or _exchanged_verbs(original, paraphrase)
         or _among(_prices(original), _prices(paraphrase))
+        or _among(_priced(original), _priced(paraphrase))
+        or _exchanged_subjects(original, paraphrase)
+        or _turned_rows(original, paraphrase)
     )
 
 
@@ -184,12 +189,52 @@ def _prices(problem: Problem) -> dict[Fraction, str]:
     }
 
 
-def _directions(problem: Problem) -> dict[Fraction, str]:
-    """Value -> whether something goes "up" or "down" by it: "increased by 5%", "a 5% loss"."""
-    found: dict[Fraction, set[str]] = defaultdict(set)
-    for number in problem.numbers:
-        start, end = number.outer
-        for match in (_BEFORE.search(problem.text, max(0, start - _NEAR), start), _BEHIND.match(problem.text, end)):
-            if match and (direction := _DIRECTIONS.get(match[1].lower())):
-                found[value_of(number)].add(direction)
-    return {value: directions.pop() for value, directions in found.items() if len(directions) == 1}
+def _priced(problem: Problem) -> dict[Fraction, str]:
+    """Value of which there is one sum of money -> what costs so much, or who pays it: "$10 for an adult"."""
+    text, found = problem.text, {}
+    for value, numbers in by_value(problem).items():
+        if len(numbers) > 1 or numbers[0].sign not in _MONEY:
+            continue
+        start, end = numbers[0].outer
+        match = _FOR.match(text, end) or _COSTS.search(text, max(0, start - _THING), start)
+        span = problem.doc.char_span(*match.span("thing")) if match else None
+        if span is not None:
+            found[value] = f"for {span.lemma_.lower()}"
+    return found
+
+
+def _exchanged_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """By who has them: "Iris put $4,000 and Jonas $10,000" for "Jonas $4,000 and Iris $10,000", where both texts ask
+    about one of them.
+    """
+    before, after = roles(original), roles(paraphrase)
+    told = [value for value in before if value in after and not _is_a_deal(before[value], after[value])]
+    subjects = [{value: of[value].subject for value in told if of[value].subject} for of in (before, after)]
+    found = _among(*subjects)
+    asked = set.intersection(
+        *({token.lemma_.lower() for token in words_of(problem, problem.question)} for problem in (original, paraphrase))
+    )
+    return found if asked & {who for value, who in subjects[0].items() if subjects[1].get(value) != who} else []
+
+
+def _turned_rows(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Both numbers of "from $80 to $92" and of "adds 6 and then doubles" that come the other way round."""
+    before, after = _rows(original), _rows(paraphrase)
+    return [
+        Difference(Part.NUMBER, Change.EXCHANGED, f"{said} {first}, {last}", f"{said} {last}, {first}")
+        for said, first, last in before
+        if (said, last, first) in after and (said, first, last) not in after and (said, last, first) not in before
+    ]
+
+
+def _rows(problem: Problem) -> set[tuple[str, Fraction, Fraction]]:
+    """Values of two numbers of which one comes first: what says so, and both."""
+    text = problem.text
+    found = set()
+    for one, other in pairwise(problem.numbers):
+        between = one.outer[1], other.outer[0]
+        if _TO.fullmatch(text, *between) and _FROM.search(text, max(0, one.outer[0] - _NEAR), one.outer[0]):
+            found.add(("from", value_of(one), value_of(other)))
+        elif _THEN.fullmatch(text, *between):
+            found.add(("first", value_of(one), value_of(other)))
+    return found

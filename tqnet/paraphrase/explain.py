@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.asked import question_differences
+from tqnet.paraphrase.asked_for import asks_for_another
 from tqnet.paraphrase.chinese import chinese_differences, is_chinese
 from tqnet.paraphrase.comparisons import lone_comparisons
 from tqnet.paraphrase.deleted import deleted_conditions
 from tqnet.paraphrase.difference import Change, Difference
+from tqnet.paraphrase.directions import other_directions
 from tqnet.paraphrase.entities import entity_differences
 from tqnet.paraphrase.exchanged import exchanged_numbers, other_kinds
 from tqnet.paraphrase.formulas import formula_differences
@@ -22,6 +24,7 @@ from tqnet.paraphrase.qualifiers import lost_qualifiers
 from tqnet.paraphrase.relations import other_relations
 from tqnet.paraphrase.roles import other_subjects
 from tqnet.paraphrase.senses import other_senses
+from tqnet.paraphrase.sides import turned_sides
 from tqnet.paraphrase.tidy import tidied
 from tqnet.paraphrase.turned import turned_ratios
 from tqnet.paraphrase.units import unit_differences
@@ -77,28 +80,42 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     exchanged = exchanged_numbers(original, paraphrase)
     words = [] if exchanged else [*exchanged_words(original, paraphrase), *turned_ratios(original, paraphrase)]
+    relations = [] if exchanged else _relations(original, paraphrase)
     deleted = deleted_conditions(original, paraphrase)
+    asked = asks_about_another(original, paraphrase)
     return [
         *number_differences(original, paraphrase),
         *exchanged,
         *other_kinds(original, paraphrase),
-        *other_relations(original, paraphrase),
+        *relations,
         *turned_multiples(original, paraphrase),
         *([] if exchanged or words else other_subjects(original, paraphrase)),
         *unit_differences(original, paraphrase),
         *entities,
         *formula_differences(original, paraphrase),
-        *(words or other_senses(original.text, paraphrase.text)),
-        *(
-            one
-            for one in lost_qualifiers(original.text, paraphrase.text)
-            if not any(one.before in row.before for row in deleted)
-        ),
-        *asks_about_another(original, paraphrase),
+        *_but_named(words, relations),
+        *([] if words else other_senses(original.text, paraphrase.text)),
+        *_but_named(lost_qualifiers(original.text, paraphrase.text), deleted),
+        *asked,
+        *([] if asked or words or deleted else asks_for_another(original, paraphrase)),
         *lone_comparisons(original.text, paraphrase.text),
         *deleted,
         *question_differences(original, paraphrase, renamed),
     ]
+
+
+def _relations(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """What numbers say where they stand: the first kind of difference that is found."""
+    return (
+        other_relations(original, paraphrase)
+        or other_directions(original, paraphrase)
+        or turned_sides(original, paraphrase)
+    )
+
+
+def _but_named(words: Sequence[Difference], others: Sequence[Difference]) -> list[Difference]:
+    """Without the words that stand in what others name."""
+    return [one for one in words if not any(one.before in row.before for row in others)]
 
 
 def _without_a_parse(original: str, paraphrase: str) -> list[Difference]:

@@ -28,6 +28,7 @@ _COMPARED = re.compile(
     rf"|(?:of\s+)?{_THE}(?P<plain>{_WHOM}))",
     re.IGNORECASE,
 )
+_AT_ANOTHER_TIME = re.compile(r"(?P<who>he|she|it|they)\s+(?P<when>will\s+be|was|were|is|are)\b", re.IGNORECASE)
 #: What "45 left" has not.
 _MULTIPLIES = re.compile(r"\b(?:twice|half|double|thrice|times|of)\b", re.IGNORECASE)
 #: Which of two is not told: "one number is twice another".
@@ -46,6 +47,7 @@ class _Multiple:
     Attributes:
         how: "old", "many pens" or but "many"; empty where a noun says it.
         said: As the text has it.
+        when: Of one who is compared with himself, at which other time: "will be" in "half as old as he will be".
     """
 
     value: Fraction
@@ -53,18 +55,26 @@ class _Multiple:
     whom: str
     before: str
     said: str
+    when: str = ""
 
     def turns(self, other: _Multiple) -> bool:
         """Whether both say the same from two sides."""
         if self.value * other.value != 1 or not (self.how.startswith(other.how) or other.how.startswith(self.how)):
             return False
+        if self.when or other.when:
+            return "" != self.when != other.when != ""
         if self.whom in _NAMELESS:
             return other.whom in _NAMELESS
         return self._is_between_the_same_two(other)
 
     def contradicts(self, other: _Multiple) -> bool:
         """Whether one says of the second of two what the other says of the first."""
-        return self.value != 1 and self.whom != other.whom and self._is_between_the_same_two(other)
+        return (
+            self.value != 1
+            and not (self.when or other.when)
+            and self.whom != other.whom
+            and self._is_between_the_same_two(other)
+        )
 
     def _is_between_the_same_two(self, other: _Multiple) -> bool:
         """Whether each has for its subject whom the other compares with."""
@@ -125,6 +135,10 @@ def _read(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
         return None
     whom = next(filter(None, (compared[name] for name in ("as", "of", "own", "what", "plain")))).lower()
     before = _subject(text[max(0, start - _BEFORE) : start].lower())
+    if when := _AT_ANOTHER_TIME.match(text, compared.start("as")) if compared["as"] else None:
+        return _Multiple(
+            value, compared["how"].lower(), when["who"].lower(), before, text[start : when.end()], when["when"].lower()
+        )
     if whom in PRONOUNS - _NAMELESS or _stands_in(whom, before):
         return None
     return _Multiple(value, (compared["how"] or "").lower(), whom, before, text[start : compared.end()])

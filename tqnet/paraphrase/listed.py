@@ -14,12 +14,31 @@ from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
 from tqnet.text.numbers import Kind, Number
 
 #: Taken whole or not at all: a long row has many readings as items and commas, and trying them all takes for ever.
-_ITEM = r"(?>[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
+_ITEM = r"(?>(?:Mrs?|Ms|Dr)\.\s[A-Z][\w'’]*|[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
 _ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
 #: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
 _LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
+_ONE_AND_ANOTHER = re.compile(r"\bone\s+([a-z]+)\b(?=[^.?!]{0,99}\b(?:another|the\s+other)\b)", re.IGNORECASE)
 #: What a row of names may be.
-_PEOPLE = frozenset(("friend", "person", "people", "child", "kid", "boy", "girl", "student", "man", "woman", "player"))
+_PEOPLE = frozenset(
+    (
+        "friend",
+        "person",
+        "people",
+        "child",
+        "kid",
+        "boy",
+        "girl",
+        "student",
+        "man",
+        "woman",
+        "player",
+        "partner",
+        "brother",
+        "sister",
+        "worker",
+    )
+)
 _GAP = re.compile(r"\s*[,:(–-]?\s*(?:(?:namely|called|named)\s+)?", re.IGNORECASE)
 
 
@@ -43,7 +62,7 @@ class Listed:
             return False
         if noun.lemma_ in _PEOPLE and any(number.value in of._lengths_of_names for of in both):
             return True
-        if number.value == 2 and noun.lemma_ in self._both:
+        if number.value == 2 and (noun.lemma_ in self._both or self._has_one_and_another(noun.lemma_)):
             return True
         return any(number.value in of._lengths_behind.get(noun.lemma_, ()) for of in both)
 
@@ -82,6 +101,10 @@ class Listed:
     def _both(self) -> set[str]:
         """Things of which there are two: "both numbers"."""
         return {token.lemma_ for before, token in pairwise(self._problem.doc) if before.lower_ == "both"}
+
+    def _has_one_and_another(self, noun: str) -> bool:
+        """Whether there is "one" of them, "and another"."""
+        return any(match[1].lower() == noun for match in _ONE_AND_ANOTHER.finditer(self._problem.text))
 
 
 def _are_numbers(row: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from tqnet.paraphrase.amounts import Measured
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.nouns import PRONOUNS
 from tqnet.paraphrase.values import value_of
+from tqnet.text.numbers import Kind
 
 #: Of each dimension what is more, and what is less.
 _DIMENSIONS = """
@@ -33,24 +34,29 @@ dearer costlier | cheaper
 快 | 慢
 贵 | 便宜
 """
-_SIDES = {
+#: Word -> its dimension, and which side of that it is.
+SIDES = {
     word: (dimension, side)
     for dimension, line in enumerate(_DIMENSIONS.strip().splitlines())
     for side, words in enumerate(line.split("|"))
     for word in words.split()
 }
-COMPARATIVE = "|".join(word for word in _SIDES if word.isascii())
-_COMPARES = "|".join(word for word in _SIDES if not word.isascii())
+COMPARATIVE = "|".join(word for word in SIDES if word.isascii())
+_COMPARES = "|".join(word for word in SIDES if not word.isascii())
+_AS = "many|much|old|long|tall|wide|high|heavy|fast|far|big|large|good"
 _PER_CENT = r"(?:\s*%|\s+per\s?cent)"
 
 _OF_WHAT = r"(?:of|on)\s+(?:the\s+|his\s+|her\s+|its\s+|their\s+)?"
 _REST = r"(?:remain(?:ing|der|ed|s)?|rest|left|left-?overs?|others?|balance)\b"
 
-#: Of each relation its two senses; # is the number.
+#: Of each relation its two senses; # is the number, #th one that is an ordinal.
 _SENSES = [
     [re.compile(sense, re.IGNORECASE) for sense in senses]
     for senses in (
-        (r"#[\s-]*(?:times|fold)\b", rf"#(?!\s*times)\s+(?:[a-z]+\s+){{0,2}}?(?:{COMPARATIVE})\b"),
+        (
+            rf"#[\s-]*(?:times|fold)\b|#\s+as\s+(?:{_AS})\b",
+            rf"#(?!\s*times|\s+of\b)\s+(?:[a-z]+\s+){{0,2}}?(?:{COMPARATIVE})\b",
+        ),
         (
             r"#\s+(?:years?|months?|weeks?|days?)\s+ago\b",
             r"\bin\s+#\s+(?:years?|months?)\b|#\s+(?:years?|months?|weeks?|days?)\s+(?:from\s+(?:now|today)|hence)\b",
@@ -65,9 +71,9 @@ _SENSES = [
             r"\bat\s+least\s+#|\b(?:no|not)\s+(?:less|fewer|smaller)\s+than\s+#|#\s+or\s+(?:more|over)\b",
         ),
         (
-            r"#\s+(?:is|are|was|were)\s+added\b|\badd(?:s|ing|ed)?\s+#",
+            r"#\s+(?:is|are|was|were)\s+added\b|\badd(?:s|ing|ed)?\s+#|\b(?:increased|raised)\s+by\s+#|\bplus\s+#",
             r"#\s+(?:is|are|was|were)\s+(?:taken\s+away|taken\s+from|subtracted|deducted|removed)\b|"
-            r"\b(?:subtract|deduct)(?:s|ing|ed)?\s+#",
+            r"\b(?:subtract|deduct)(?:s|ing|ed)?\s+#|\b(?:decreased|reduced|diminished|lessened|lowered)\s+by\s+#|\bminus\s+#",
         ),
         (
             r"\b(?:decreased|reduced|diminished|lessened)\s+by\s+#|\bminus\s+#|"
@@ -83,6 +89,25 @@ _SENSES = [
             rf"#(?:{_PER_CENT})?\s+of\s+(?:the\s+|his\s+|her\s+|its\s+|their\s+|what\s+)(?:[a-z]+\s+){{0,2}}?{_REST}",
             rf"#(?:{_PER_CENT})?\s+of\s+(?:the|his|her|its|their)\s+(?:original|total|whole|entire|initial|\d)",
         ),
+        (
+            r"(?<!no\s)(?<!not\s)\b(?:more|greater|larger|bigger|higher)\s+than\s+#|\b(?:above|over|exceed(?:s|ing|ed)?)\s+#",
+            r"(?<!no\s)(?<!not\s)\b(?:less|fewer|smaller|lower)\s+than\s+#|\b(?:below|under)\s+#",
+        ),
+        (
+            rf"#{_PER_CENT}\s+(?:off|discount|reduction)\b",
+            rf"\b(?:pays?|paid|paying|costs?|for|at)\s+#{_PER_CENT}\s+of\b",
+        ),
+        (rf"#{_PER_CENT}\s+(?:[a-z]+\s+){{0,2}}?(?:{COMPARATIVE})\b", rf"(?<!by\s)#{_PER_CENT}\s+of\b"),
+        (
+            r"\beach\s+(?:of\s+(?:which|whom|them)\s+)?(?:[a-z]+\s+){0,2}[$£€]?#|#\s+(?:(?:for|to)\s+)?(?:[a-z]+\s+){0,2}?(?:each|apiece)\b",
+            r"#\s+(?:[a-z]+\s+){0,2}?(?:in\s+total|in\s+all|altogether|together|between\s+them)\b|"
+            r"\b(?:total\s+of|(?:al)?together(?:\s+[a-z]+)?)\s+[$£€]?#",
+        ),
+        (
+            r"\b(?:average|mean)\b[^.?!]{0,40}?\b(?:is|was|of|are|were|be)\s+[$£€]?#",
+            r"\b(?:total|sum)\b[^.?!]{0,40}?\b(?:is|was|of|are|were|be)\s+[$£€]?#",
+        ),
+        (r"\bfirst\s+#", r"#th\b"),
         (r"#\s*倍", rf"比[^,，。；]{{1,10}}?(?:{_COMPARES})了?\s*#(?!\s*倍)"),
         (r"#\s*(?:年|天|个月)之?前", r"#\s*(?:年|天|个月)之?后"),
     )
@@ -97,7 +122,7 @@ _THAN = [
     )
 ]
 #: Characters before a number and behind it.
-_BEFORE, _BEHIND = 16, 48
+_BEFORE, _BEHIND = 60, 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +133,7 @@ class _Place:
     around: str
 
     def says(self, match: re.Match[str]) -> str:
-        return match[0].replace("#", self.number).strip()
+        return match[0].replace("#th", "#").replace("#", self.number).strip()
 
 
 def other_relations(original: Measured, paraphrase: Measured) -> list[Difference]:
@@ -128,7 +153,8 @@ def _places(measured: Measured) -> dict[Fraction, list[_Place]]:
     found: dict[Fraction, list[_Place]] = {}
     for number in measured.numbers:
         start, end = number.span
-        around = f"{text[max(0, start - _BEFORE) : start]}#{text[end : end + _BEHIND]}"
+        mark = "#th" if number.kind is Kind.ORDINAL else "#"
+        around = f"{text[max(0, start - _BEFORE) : start]}{mark}{text[end : end + _BEHIND]}"
         found.setdefault(value_of(number), []).append(_Place(text[start:end], around))
     return found
 
@@ -166,7 +192,7 @@ def _is_turned(own: re.Match[str], other: re.Match[str], texts: tuple[str, str])
     whom, instead = own["whom"].lower(), other["whom"].lower()
     if {whom, instead} & PRONOUNS:
         return False
-    (dimension, side), (other_dimension, other_side) = (_SIDES[match["how"].lower()] for match in (own, other))
+    (dimension, side), (other_dimension, other_side) = (SIDES[match["how"].lower()] for match in (own, other))
     if dimension != other_dimension:
         return False  # "3 minutes earlier" and "3 minutes faster"
     stays = side == other_side

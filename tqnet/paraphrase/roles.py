@@ -10,6 +10,7 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
+from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.values import by_value, written
 from tqnet.text.numbers import Number
@@ -38,9 +39,9 @@ def roles(problem: Problem) -> dict[Fraction, Role]:
     """Value of which there is one number -> where it stands."""
     found = {}
     for value, numbers in by_value(problem).items():
-        verb = _verb(problem, numbers[0]) if len(numbers) == 1 else None
+        verb = verb_of(problem, numbers[0]) if len(numbers) == 1 else None
         if verb is not None:
-            subject = _subject(verb)
+            subject = subject_of(verb)
             is_named = subject is not None and subject.pos_ in ("NOUN", "PROPN") and len(subject) > 1
             name = subject.lemma_.lower() if subject is not None and is_named else ""
             found[value] = Role(verb.lemma_.lower(), name, numbers[0])
@@ -58,11 +59,18 @@ def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
         subjects = {was.subject, became.subject}
         if was.verb != became.verb or was.verb not in _OF_THINGS or len(subjects) < 2 or not subjects <= known & told:
             continue
+        if {was.subject, became.subject} & {_counted(original, was), _counted(paraphrase, became)}:
+            continue  # "five notebooks cost as much as three folders"
         if was.subject in _before(paraphrase, became.number) or became.subject in _before(original, was.number):
             continue  # "a can of oil" for "an oil can"
         one, other = written(original, was.number), written(paraphrase, became.number)
         found.append(Difference(Part.NUMBER, Change.CHANGED, f"{was.subject} {one}", f"{became.subject} {other}"))
     return found
+
+
+def _counted(problem: Problem, role: Role) -> str | None:
+    noun = counted_noun(problem, role.number)
+    return noun.lemma_.lower() if noun is not None else None
 
 
 def _before(problem: Problem, number: Number) -> frozenset[str]:
@@ -74,7 +82,7 @@ def _before(problem: Problem, number: Number) -> frozenset[str]:
     )
 
 
-def _verb(problem: Problem, number: Number) -> Token | None:
+def verb_of(problem: Problem, number: Number) -> Token | None:
     """The nearest one above a number in the parse."""
     span = problem.doc.char_span(*number.span, alignment_mode="expand")
     token = span.root if span is not None else None
@@ -83,7 +91,7 @@ def _verb(problem: Problem, number: Number) -> Token | None:
     return token
 
 
-def _subject(verb: Token) -> Token | None:
+def subject_of(verb: Token) -> Token | None:
     """Of a verb, or of the one that it is joined to by "and"."""
     while True:
         for child in verb.children:

@@ -21,6 +21,7 @@ from tqnet.paraphrase.days import NamedDays
 from tqnet.paraphrase.dice import Dice
 from tqnet.paraphrase.difference import LATEX_FRACTION, latex_fraction
 from tqnet.paraphrase.even import Even
+from tqnet.paraphrase.figures import Figures
 from tqnet.paraphrase.inverses import Inverses
 from tqnet.paraphrase.listed import Listed
 from tqnet.paraphrase.negatives import Negatives
@@ -64,6 +65,7 @@ _READINGS: tuple[type[Reading], ...] = (
     Ratios,
     Inverses,
     Dice,
+    Figures,
     NamedDays,
     Coins,
     Even,

@@ -35,6 +35,7 @@ same direction | opposite direction, opposite directions, towards each other, to
 : how two move
 against the current, against a current, against the stream, against a stream, upstream | with the current, \
 with a current, with the stream, with a stream, downstream : with or against the current
+double, doubles, doubled, doubling | triple, triples, tripled, tripling | quadruple, quadruples, quadrupled : multiples
 equally, evenly, equal shares, equal parts | in proportion, proportional, proportionally : how something is shared
 单利 | 复利 : kinds of interest
 """)

@@ -240,7 +240,8 @@ class Phrases:
         longest_first = sorted(self._places, key=len, reverse=True)
         words = "|".join(re.escape(phrase) for phrase in longest_first if phrase.isascii())
         signs = "|".join(re.escape(phrase) for phrase in longest_first if not phrase.isascii())
-        self._pattern = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])|{signs}", re.IGNORECASE)
+        apart = rf"(?<![\w-])(?:{words})(?![\w-])" if words else ""
+        self._pattern = re.compile("|".join(filter(None, (apart, signs))), re.IGNORECASE)
 
     def find(self, text: str) -> list[Phrase]:
         """Those in the prose of ``text``, the longer of two that overlap."""
