@@ -124,7 +124,7 @@ if TYPE_CHECKING:
         # places of numbers
         (
             "Iris put $4,000 and Jonas put $10,000 into a truck. What is Iris's share of $21,000?",
-            "Jonas invested $4,000 in a truck and Iris invested $10,000. If $21,000 are shared, how much does Iris get?",
+            "Jonas invested $4,000 in a truck and Iris invested $10,000. If $21,000 are shared, what does Iris get?",
             "exchanged numbers: 4000 iris -> 4000 jonas, 10000 jonas -> 10000 iris",
         ),
         (
