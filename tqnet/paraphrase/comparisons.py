@@ -25,7 +25,7 @@ _COMPARES = re.compile(
     r"compar\w+|lead|ahead|behind|gap|beat\w*|by\s+how|margin|surplus|sav(?:e|ed|ing|ings)|above|below|over|under|"
     r"outnumber\w*|subtract\w*|deduct\w*|tak(?:e|es|ing|en)|away|minus|plus|sum|add(?:s|ed|ing)?|chang\w+|increas\w+|decreas\w+|"
     r"r[ai]is\w+|rose|f[ae]ll\w*|gr[eo]w\w*|drop\w*|reduc\w+|lower\w*|gain\w*|los\w+|profit|discount|double\w*|consecutive|"
-    r"apart|older|younger|beyond|half|twice|times|percent)\b|\s[-+]\s|%)",
+    r"apart|older|younger|senior|junior|beyond|half|twice|times|percent)\b|\s[-+]\s|%)",
     re.IGNORECASE,
 )
 
