@@ -180,6 +180,12 @@ def test_other_questions_are_named(original: str, paraphrase: str, named: str, e
             "A play cost $8 for adults and $5 for children. How many of 200 tickets were children's tickets?",
             "At $5 for children and $8 for adults, how many of 200 tickets to a play were for children?",
         ),
+        (
+            "Tim has not read 60 of 90 pages. How many has he not read?",
+            "How many of 90 pages, 60 left, must he still read?",
+        ),
+        ("A battery dropped 40% from 50. What has it?", "A phone used up 40% of its battery of 50. What has it?"),
+        ("A is 9, B is 3. How many times as big as B is A?", "By how many times does A, 9, exceed B, 3?"),
         # from the other side
         ("Ida has 18 more nuts than Tom. How many is that?", "Tom has 18 fewer nuts than Ida. How many is that?"),
         (

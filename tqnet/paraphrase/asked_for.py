@@ -1,4 +1,4 @@
-"""What a question asks for: "how many vans" for "how many cars", "how much has he spent" for "how much is left"."""
+"""What a question asks for: "how many vans" for "how many cars", "the area" for "the fence"."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ interest | be worth, total sum, total amount, amount due, pay back, paid back, p
 begin, begins, began, start, starts, started, leave, leaves, depart, departs, set out, sets out, at first, initially, \
 originally, in the beginning, at the beginning | end, ends, ended, finish, finishes, finished, arrive, arrives, \
 arrived, in the end, at the end : of what takes its time
-how many times as | by how many, by how much, how many more, how much more, how many fewer, difference : comparisons
+how many times as, by how many times | by how many, by how much, how many more, how much more, how many fewer, \
+difference : comparisons
 """)
 _CLAUSE = re.compile(
     r"\b(?:by\s+)?\b(?:how|what|which|who|where|find|calculate|determine|when\b(?![^.?!]*,))\b[^,;.?!]*?"
@@ -30,7 +31,8 @@ _CLAUSE = re.compile(
 _NEGATIONS = re.compile(r"\b(?:not|never|no|none|neither|nor|without)\b|n['’]t\b", re.IGNORECASE)
 #: What may deny something, too.
 _NEGATIVE = re.compile(
-    rf"{_NEGATIONS.pattern}|\b(?:un[a-z]+|fail\w*|miss\w*|except\w*|other|others|rest|left|remain\w*|lack\w*|avoid\w*|but|most|least)\b",
+    rf"{_NEGATIONS.pattern}|\b(?:un[a-z]+|fail\w*|miss\w*|except\w*|other|others|rest|left|remain\w*|lack\w*|avoid\w*|but|most|least|"
+    r"still|yet|must|needs?|ha(?:ve|s)\s+to)\b",
     re.IGNORECASE,
 )
 #: Of them those that deny the word behind: not the "no" of "no more than".

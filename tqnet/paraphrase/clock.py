@@ -55,17 +55,20 @@ class TimesOfDay:
         """Whether a time of day of another text stands here in another form."""
         if number.kind is Kind.CLOCK:
             told = self._open_hours if others._tells_half(number) else self._hours
-            return number.value % 12 in told or self._tells_by_another(number.value, others)
-        if number in others._later and any(others._tells_by_another(hour, self) for hour in self._clocks):
+            return number.value % 12 in told or any(
+                self._is_later(number.value, hours, others) for hours in self._later.values()
+            )
+        if number in others._later and any(
+            others._is_later(hour, others._later[number], self) for hour in self._clocks
+        ):
             return True
         if others._spoken_at.get(number.start) in self._clocks:
             return True
         return not number.sign and _may_be_an_hour(number) and number.value % 12 in self._clocks
 
-    def _tells_by_another(self, hour: Fraction, others: TimesOfDay) -> bool:
-        """Whether an hour is so much later here than one that both texts have."""
-        known = self._hours & others._hours
-        return any((hour - later) % 12 in known for later in self._later.values())
+    def _is_later(self, hour: Fraction, by: Fraction, others: TimesOfDay) -> bool:
+        """Whether an hour is so much later than one that both texts have."""
+        return by % 12 != 0 and (hour - by) % 12 in self._hours & others._hours
 
     def _tells_half(self, number: Number) -> bool:
         """Whether it is "3:30 pm"."""

@@ -15,11 +15,11 @@ from tqnet.text.replacements import OTHERS
 _FURTHER = {
     "up": """
     increases increased increasing raise raises raising rise rising rose risen grow grows growing grew grown growth
-    gains gained gaining up profits surcharge
+    gains gained gaining profits surcharge
     """,
     "down": """
     decreases decreased decreasing reduce reduces reducing reduction fall falling fell fallen drop drops dropping
-    dropped decline declines declined declining shrinks shrank shrinking lose loses losing lost losses down
+    dropped decline declines declined declining shrinks shrank shrinking lose loses losing lost losses
     discounts off
     """,
 }

@@ -31,10 +31,12 @@ _QUALIFIERS = {
         rf"equal\w*|same|even(?:ly)?|alike|(?:dai|hour|week|month|year)ly|annual(?:ly)?|of\s+{_SEVERAL}"
     ),
     r"without\s+(?:replacement|replacing|putting)": (
-        r"without|not|no|[a-z]+n['’]t|never|kept|keep\w*|aside|remov\w+|at once|together|simultaneous\w*|"
+        r"without|not|no|[a-z]{1,8}n['’]t|never|kept|keep\w*|aside|remov\w+|at once|together|simultaneous\w*|"
         r"at the same time|in one go"
     ),
-    r"all\s+but": r"but|except\w*|apart\s+from|other\s+than|besides|not|[a-z]+n['’]t|only|rest|surviv\w*|whole|intact",
+    r"all\s+but": (
+        r"but|except\w*|apart\s+from|other\s+than|besides|not|[a-z]{1,8}n['’]t|only|rest|surviv\w*|whole|intact"
+    ),
     r"with\s+replacement": r"replac\w+|back|return\w*",
     rf"(?P<even>even)\s+{_WHOLE_NUMBERS}": r"even|divisible|multiples?|double|by\s+(?:2|two)",
     rf"(?P<odd>odd)\s+{_WHOLE_NUMBERS}": r"odd|not\s+(?:even|divisible)",
