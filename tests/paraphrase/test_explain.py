@@ -76,6 +76,21 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "inconsistent entity: Nadia -> Fatima, but not everywhere",
         ),
         (
+            "A train leaves with 210 people. In Dijon 35 get off. How many are left on the train?",
+            "A ship leaves with 210 people. In Dijon 35 get off. How many are left on the train?",
+            "inconsistent entity: train -> ship, but not everywhere",
+        ),
+        (
+            "A bag has 8 red balls and 6 blue balls. How likely is a red ball?",
+            "A bag has 8 red hats and 6 blue balls. How likely is a red ball?",
+            "inconsistent entity: balls -> hats, but not everywhere",
+        ),
+        (
+            "A car drives 60 km in an hour. How far does the car drive in 3 hours?",
+            "A car drives 60 km in an hour. How far does the automobile drive in 3 hours?",
+            "",
+        ),
+        (
             "A bus takes 25% of 80 people. How many are they?",
             "A bus takes 25 of 80 people. How many are they?",
             "changed number: 25% -> 25",

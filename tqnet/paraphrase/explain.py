@@ -25,6 +25,7 @@ from tqnet.paraphrase.relations import other_relations
 from tqnet.paraphrase.roles import other_subjects
 from tqnet.paraphrase.senses import other_senses
 from tqnet.paraphrase.sides import turned_sides
+from tqnet.paraphrase.stand_ins import stand_ins
 from tqnet.paraphrase.tidy import tidied
 from tqnet.paraphrase.turned import turned_ratios
 from tqnet.paraphrase.units import unit_differences
@@ -92,6 +93,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
         *([] if exchanged or words else other_subjects(original, paraphrase)),
         *unit_differences(original, paraphrase),
         *entities,
+        *(one for one in stand_ins(original, paraphrase) if one not in entities),
         *formula_differences(original, paraphrase),
         *_but_named(words, relations),
         *([] if words else other_senses(original.text, paraphrase.text)),

@@ -1,0 +1,52 @@
+"""Things that have another name in one sentence only: "A train leaves Lyon. How many passengers stay on the ship?".
+
+Which nouns mean the same, only a list knows (`nouns`). So looked at are sentences that are the same but for one noun.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from spacy.tokens import Token
+
+from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.units.names import spellings
+from tqnet.paraphrase.alike import alike_sentences
+from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.nouns import may_be_the_same
+
+
+def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Nouns in whose place one stands of which nothing was told, while the paraphrase goes on to speak of them."""
+    before, after = _nouns(original), _nouns(paraphrase)
+    mentions, left = _mentions(original), _mentions(paraphrase)
+    told = {token.lower_ for token in original.doc} | set(mentions)
+    found = []
+    for sentence in alike_sentences(original, paraphrase):
+        if len(sentence.moved) != 1:
+            continue
+        (place,) = sentence.moved
+        old, new = before.get(sentence.before[place].lower()), after.get(sentence.after[place].lower())
+        if old is None or new is None or {new.lower_, _lemma(new)} & told:
+            continue
+        is_left = 0 < left[_lemma(old)] < mentions[_lemma(old)]
+        if is_left and not may_be_the_same(_lemma(old), _lemma(new)):
+            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, old.text, new.text))
+    return found
+
+
+def _nouns(problem: Problem) -> dict[str, Token]:
+    """By how they are written; what is a unit is left to the units."""
+    return {
+        token.lower_: token
+        for token in problem.doc
+        if token.pos_ == "NOUN" and token.is_alpha and token.lower_ not in spellings()
+    }
+
+
+def _mentions(problem: Problem) -> Counter[str]:
+    return Counter(map(_lemma, problem.doc))
+
+
+def _lemma(token: Token) -> str:
+    return token.lemma_.lower()
