@@ -152,6 +152,16 @@ if TYPE_CHECKING:
             "It was multiplied by 3, then 6 was added, which gave 51. What was it?",
             "exchanged number: first 6, 3 -> first 3, 6",
         ),
+        (
+            "Ann is twice as old as she was 10 years ago. How old is Ann?",
+            "10 years ago, Ann was twice as old as she is now. How old is Ann?",
+            "changed number: twice as old as she was -> twice as old as she is",
+        ),
+        (
+            "Tom has 5 keys and meets Ann at 8:00. When does he leave?",
+            "Tom has 5 keys and meets Ann 3 hours later. When does he leave?",
+            "changed number: 8:00 -> 3; new unit: hours",
+        ),
     ],
 )
 def test_other_questions_are_named(original: str, paraphrase: str, named: str, explainer: Explainer) -> None:
@@ -217,6 +227,54 @@ def test_other_questions_are_named(original: str, paraphrase: str, named: str, e
         (
             "Three partners, Ms. Lind, Mr. Tan and Mr. Abar, put in $6 each. What is that?",
             "Ms. Lind, Mr. Tan and Mr. Abar put in $6 each. What is that?",
+        ),
+        (
+            "A bag has 3 red and 5 blue balls. What is the probability of not drawing red?",
+            "A bag has 3 red and 5 blue balls. What is the chance that the drawn ball is blue?",
+        ),
+        (
+            "A garden is 5 m by 8 m. A fence runs around it. What is the area of the garden?",
+            "A garden is 5 m by 8 m. How much land does the fence around it enclose?",
+        ),
+        (
+            "A park is a square of side 50 m. Find its area.",
+            "A park is a square of side 50 m. How many square metres lie within its border?",
+        ),
+        (
+            "A shop sold 5 on Monday and 6 on Tuesday. How many had it sold by the end?",
+            "A shop sold 5 on Monday and 6 on Tuesday. How many has it sold since the start?",
+        ),
+        (
+            "$500 is put at 5% simple interest for 2 years. How much interest is earned?",
+            "$500 is put at 5% simple interest for 2 years. What is the total amount of money that it earns?",
+        ),
+        (
+            "A loan of $500 is at 5% simple interest for 2 years. How much interest is paid?",
+            "A loan of $500 is at 5% simple interest for 2 years. How much more than what was borrowed is paid back?",
+        ),
+        (
+            "Bob is 40. His son Tim is 30 years younger. How old is Tim?",
+            "Bob is 40. His son Tim is 30 years younger. How old is his son?",
+        ),
+        (
+            "Ann runs 3 km, then 5 km. How far does she run?",
+            "Ann runs 5 km next, after 3 km. How far does she run?",
+        ),
+        (
+            "Tom has 12 coins, then gets 5. How many has he?",
+            "Tom gets 5 coins, then adds them to the 12 that he has. How many has he?",
+        ),
+        (
+            "The sum of two consecutive numbers is 15. Find them.",
+            "The sum of a number and one more than it is 15. Find both.",
+        ),
+        (
+            "How many even numbers are below 20?",
+            "How many numbers below 20 can be halved without remainder?",
+        ),
+        (
+            "A film starts at 3 pm and ends at 5 pm. How long does it last?",
+            "A film starts at 3 pm and ends two hours later. How long does it last?",
         ),
         ("A film starts at 3:40 p.m. When is it over?", "When is a film over that begins at twenty to four?"),
     ],

@@ -15,12 +15,13 @@ from tqnet.text.replacements import Phrases
 
 #: Senses of which a question has but one: it asks for that.
 _SENSES = Phrases("""
-area, surface, cover, covers | perimeter, circumference, border, fence, fencing, enclose, surround | hypotenuse | \
-volume : of a figure
-interest | be worth, total sum, total amount, amount due, pay back, paid back, pays back, repay, owe in all : of a loan
+area, surface, cover, covers, land, ground, within, inside | perimeter, circumference, border, fence, fencing, \
+enclose, surround | hypotenuse | volume : of a figure
+interest, earn, earns, earned, earnings, how much more, more than, on top, extra | be worth, total sum, total amount, \
+amount due, pay back, paid back, pays back, repay, owe in all : of a loan
 begin, begins, began, start, starts, started, leave, leaves, depart, departs, set out, sets out, at first, initially, \
 originally, in the beginning, at the beginning | end, ends, ended, finish, finishes, finished, arrive, arrives, \
-arrived, in the end, at the end : of what takes its time
+arrived, in the end, at the end, since the start, from the start : of what takes its time
 how many times as, by how many times | by how many, by how much, how many more, how much more, how many fewer, \
 difference : comparisons
 """)
@@ -99,7 +100,17 @@ def _ages(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
     if not (asked <= _nouns(original) and instead <= _nouns(paraphrase)):
         return None
     (one,), (other,) = asked, instead
-    return None if one == other or may_be_the_same(one, other) else (f"the age of {one}", f"the age of {other}")
+    if one == other or may_be_the_same(one, other) or any(_names_one(one, other, of) for of in (original, paraphrase)):
+        return None
+    return f"the age of {one}", f"the age of {other}"
+
+
+def _names_one(one: str, other: str, problem: Problem) -> bool:
+    """Whether two words are of one person: "his son Tim", "Tim, his son"."""
+    return any(
+        re.search(rf"\b{first}\b(?:\s*,)?\s+{_THE}{second}\b", problem.text, re.IGNORECASE)
+        for first, second in ((one, other), (other, one))
+    )
 
 
 def _senses(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
@@ -116,27 +127,28 @@ def _senses(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
 
 
 def _negations(original: Problem, paraphrase: Problem) -> tuple[str, str] | None:
-    """A word that stands behind a negation in one question, and in the other one, which has no negation."""
+    """What stands behind a negation in one question, and in the other one, which has no negation."""
     for negated, plain in ((original, paraphrase), (paraphrase, original)):
         if _NEGATIVE.search(_question(plain)):
             continue
         words = {token.lemma_.lower() for token in words_of(plain, plain.question)}
-        if (found := _negated(negated)) & words:
-            both = f"not {min(found & words)}", min(found & words)
-            return both if negated is original else both[::-1]
+        for said in _negated(negated):
+            if words.issuperset(said):
+                both = f"not {said[0]}", said[0]
+                return both if negated is original else both[::-1]
     return None
 
 
-def _negated(problem: Problem) -> set[str]:
-    """Of a question, the lemmas of the first words that say something behind "not", "neither" or "without"."""
+def _negated(problem: Problem) -> Iterator[list[str]]:
+    """Of a question, the lemmas of the first words that say something behind each "not", "neither" or "without": of
+    "not drawing red", both.
+    """
     words = words_of(problem, problem.question)
-    found = set()
     for at, word in enumerate(words):
         if word.lower_ in _DENIES:
-            said = next((other for other in words[at + 1 : at + 5] if not other.is_stop), None)
-            if said is not None and said.is_alpha:
-                found.add(said.lemma_.lower())
-    return found
+            said = [other.lemma_.lower() for other in words[at + 1 : at + 5] if other.is_alpha and not other.is_stop]
+            if said:
+                yield said[:2]
 
 
 def _lemmas(problem: Problem) -> set[str]:

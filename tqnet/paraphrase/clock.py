@@ -24,6 +24,11 @@ _HALF_OF_DAY = re.compile(r"[ap]\s?\.?\s?m\b", re.IGNORECASE)
 _LATER = re.compile(
     r"\s*(?P<unit>hours?|minutes?)\s+(?:later|after\s+(?:that|this|him|her|it)|afterwards?)\b", re.IGNORECASE
 )
+#: Before a number that is an hour.
+_TIME_BEFORE = re.compile(
+    r"\b(?:at|from|until|till|to|by|since|between|and|before|after|around|about)\s+$", re.IGNORECASE
+)
+_NEAR = 10
 
 
 class TimesOfDay:
@@ -50,6 +55,8 @@ class TimesOfDay:
             if match
         }
         self._clocks = {number.value % 12 for number in problem.numbers if number.kind is Kind.CLOCK}
+        #: Hours from which one may be told as so much later.
+        self._starts = {*self._spoken_at.values(), *(one.value % 12 for one in numbers if self._is_told_as_a_time(one))}
 
     def has(self, number: Number, others: TimesOfDay) -> bool:
         """Whether a time of day of another text stands here in another form."""
@@ -58,17 +65,24 @@ class TimesOfDay:
             return number.value % 12 in told or any(
                 self._is_later(number.value, hours, others) for hours in self._later.values()
             )
-        if number in others._later and any(
-            others._is_later(hour, others._later[number], self) for hour in self._clocks
-        ):
+        if self.tells_later(number, others):
             return True
         if others._spoken_at.get(number.start) in self._clocks:
             return True
         return not number.sign and _may_be_an_hour(number) and number.value % 12 in self._clocks
 
+    def tells_later(self, number: Number, others: TimesOfDay) -> bool:
+        """Whether another text's "two hours later" is told here as a time of day."""
+        by = others._later.get(number)
+        return by is not None and any(others._is_later(hour, by, self) for hour in self._clocks)
+
     def _is_later(self, hour: Fraction, by: Fraction, others: TimesOfDay) -> bool:
         """Whether an hour is so much later than one that both texts have."""
-        return by % 12 != 0 and (hour - by) % 12 in self._hours & others._hours
+        return by % 12 != 0 and (hour - by) % 12 in self._starts & others._starts
+
+    def _is_told_as_a_time(self, number: Number) -> bool:
+        start = number.outer[0]
+        return number.kind is Kind.CLOCK or _TIME_BEFORE.search(self._text, max(0, start - _NEAR), start) is not None
 
     def _tells_half(self, number: Number) -> bool:
         """Whether it is "3:30 pm"."""

@@ -38,6 +38,8 @@ _THEN = re.compile(
     r"[^.?!]{0,60}[.;]\s+(?:then|afterwards|after\s+that|next)\b[^.?!]{0,60}",
     re.IGNORECASE,
 )
+#: Between them, what says that the second comes first, or is added to: "5 next, after 3", "5, then adds it to 12".
+_TURNS = re.compile(r"\b(?:after|before|first|having|to\s+(?:the|his|her|their|my|its))\b(?!\s+that\b)", re.IGNORECASE)
 #: Of characters before a number.
 _NEAR, _THING = 10, 40
 #: Verbs of which another one tells the same from its other side.
@@ -235,6 +237,6 @@ def _rows(problem: Problem) -> set[tuple[str, Fraction, Fraction]]:
         between = one.outer[1], other.outer[0]
         if _TO.fullmatch(text, *between) and _FROM.search(text, max(0, one.outer[0] - _NEAR), one.outer[0]):
             found.add(("from", value_of(one), value_of(other)))
-        elif _THEN.fullmatch(text, *between):
+        elif _THEN.fullmatch(text, *between) and not _TURNS.search(text, *between):
             found.add(("first", value_of(one), value_of(other)))
     return found

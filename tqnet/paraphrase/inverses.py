@@ -29,6 +29,7 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _AT_ANOTHER_TIME = re.compile(r"(?P<who>he|she|it|they)\s+(?P<when>will\s+be|was|were|is|are)\b", re.IGNORECASE)
+_TENSES = {"was": "past", "were": "past", "is": "present", "are": "present", "will be": "future"}
 #: What "45 left" has not.
 _MULTIPLIES = re.compile(r"\b(?:twice|half|double|thrice|times|of)\b", re.IGNORECASE)
 #: Which of two is not told: "one number is twice another".
@@ -68,13 +69,12 @@ class _Multiple:
         return self._is_between_the_same_two(other)
 
     def contradicts(self, other: _Multiple) -> bool:
-        """Whether one says of the second of two what the other says of the first."""
-        return (
-            self.value != 1
-            and not (self.when or other.when)
-            and self.whom != other.whom
-            and self._is_between_the_same_two(other)
-        )
+        """Whether one says of the second of two, or of the second of two times, what the other says of the first."""
+        if self.value == 1:
+            return False
+        if self.when or other.when:
+            return bool(self.when and other.when) and _TENSES[self.when] != _TENSES[other.when]
+        return self.whom != other.whom and self._is_between_the_same_two(other)
 
     def _is_between_the_same_two(self, other: _Multiple) -> bool:
         """Whether each has for its subject whom the other compares with."""
@@ -137,7 +137,12 @@ def _read(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
     before = _subject(text[max(0, start - _BEFORE) : start].lower())
     if when := _AT_ANOTHER_TIME.match(text, compared.start("as")) if compared["as"] else None:
         return _Multiple(
-            value, compared["how"].lower(), when["who"].lower(), before, text[start : when.end()], when["when"].lower()
+            value,
+            compared["how"].lower(),
+            when["who"].lower(),
+            before,
+            text[start : when.end()],
+            " ".join(when["when"].lower().split()),
         )
     if whom in PRONOUNS - _NAMELESS or _stands_in(whom, before):
         return None

@@ -13,11 +13,14 @@ from tqnet.augment.paraphrase.spans import Covered
 from tqnet.paraphrase.counted import DEFINITE_BEFORE, counted_noun
 from tqnet.text.numbers import Kind, Number
 
-#: Taken whole or not at all: a long row has many readings as items and commas, and trying them all takes for ever.
-_ITEM = r"(?>(?:Mrs?|Ms|Dr)\.\s[A-Z][\w'’]*|[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
-_ITEMS = re.compile(rf"(?<![\w$]){_ITEM}(?![\w$])")
-#: "A and B", "Tom, Ann and Eve", "15, 18 and 22".
-_LISTED = re.compile(rf"(?<![\w$]){_ITEM}(?:\s*,\s*{_ITEM})*\s*,?\s+(?:and|or|&)\s+{_ITEM}(?![\w$])")
+_ITEM = (
+    r"(?<![\w$])(?>(?:Mrs?|Ms|Dr)\.\s[A-Z][\w'’]*|[A-Z][\w'’]*|[a-zA-Z]|\$[^$\s]+\$|\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)"
+    r"(?![\w$])"
+)
+_ITEMS = re.compile(_ITEM)
+#: "A and B", "Tom, Ann and Eve", "15, 18 and 22"; also "A, B, C", without what joins the last one. Taken as far as it
+#: goes: a long row has many readings as items and commas, and trying them all takes for ever.
+_LISTED = re.compile(rf"{_ITEM}(?:\s*+,\s*+{_ITEM})*+(?P<last>(?:\s*+,)?\s++(?:and|or|&)\s++{_ITEM})?")
 _ONE_AND_ANOTHER = re.compile(r"\bone\s+([a-z]+)\b(?=[^.?!]{0,99}\b(?:another|the\s+other)\b)", re.IGNORECASE)
 #: What a row of names may be.
 _PEOPLE = frozenset(
@@ -69,7 +72,8 @@ class Listed:
     @cached_property
     def _rows(self) -> dict[tuple[int, int], list[str]]:
         """Where rows stand -> their items."""
-        return {match.span(): _ITEMS.findall(match[0]) for match in _LISTED.finditer(self._problem.text)}
+        rows = _LISTED.finditer(self._problem.text)
+        return {match.span(): _ITEMS.findall(match[0]) for match in rows if match["last"]}
 
     @cached_property
     def _lengths_of_numbers(self) -> set[int]:

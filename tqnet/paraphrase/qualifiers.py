@@ -19,7 +19,7 @@ _WHOLE_NUMBERS = r"(?:integers?|numbers?|factors?|divisors?|multiples?|digits?|r
 #: A word, and in what other words it may be told.
 _QUALIFIERS = {
     r"consecutive": r"successive|in a row|next to|side by side|adjacent|follow\w*|back[- ]to[- ]back|sequen\w+|"
-    r"one after|differ by|running|straight|neighbou?r\w*|previous|before it|next|by 1|by one",
+    r"one after|differ by|running|straight|neighbou?r\w*|previous|before it|next|by 1|by one|(?:one|1) (?:more|less)",
     r"isosceles": rf"{_EQUAL_SIDES}|both|two (?:sides|legs)",
     r"equilateral": rf"{_EQUAL_SIDES}|regular|all (?:three )?sides|each side",
     rf"{_SHARE}\s+of\s+(?:the|his|her|its|their)\s+(?P<rest>remaining|remainder|rest)": (
@@ -38,7 +38,7 @@ _QUALIFIERS = {
         r"but|except\w*|apart\s+from|other\s+than|besides|not|[a-z]{1,8}n['’]t|only|rest|surviv\w*|whole|intact"
     ),
     r"with\s+replacement": r"replac\w+|back|return\w*",
-    rf"(?P<even>even)\s+{_WHOLE_NUMBERS}": r"even|divisible|multiples?|double|by\s+(?:2|two)",
+    rf"(?P<even>even)\s+{_WHOLE_NUMBERS}": r"even|divisible|multiples?|double|halv\w+|by\s+(?:2|two)",
     rf"(?P<odd>odd)\s+{_WHOLE_NUMBERS}": r"odd|not\s+(?:even|divisible)",
     r"(?P<positive>positive)\s+(?:integers?|numbers?|roots?|solutions?)": (
         r"positive|natural|counting|whole|(?:greater|more|larger)\s+than\s+(?:0|zero)|above\s+zero|from\s+1|non-?zero"

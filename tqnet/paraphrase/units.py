@@ -10,6 +10,7 @@ from itertools import pairwise
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units import Form, Unit, in_words
 from tqnet.paraphrase.amounts import Amounts
+from tqnet.paraphrase.clock import TimesOfDay
 from tqnet.paraphrase.coins import COINS
 from tqnet.paraphrase.days import NAMED
 from tqnet.paraphrase.difference import Change, Difference, Part
@@ -92,7 +93,19 @@ def _not_otherwise(name: str, units: Sequence[Unit], own: Amounts, other: Proble
 
 
 def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    return _only_asked_for(problem, units, other) or _are_of_ages(problem, units, other)
+    return (
+        _only_asked_for(problem, units, other)
+        or _are_of_ages(problem, units, other)
+        or _are_of_times(problem, units, other)
+    )
+
+
+def _are_of_times(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
+    """Whether units are those of "two hours later", which the other text tells as a time of day."""
+    if any(unit.name not in ("hour", "minute") or unit.number is None for unit in units):
+        return False
+    own, others = TimesOfDay(problem), TimesOfDay(other)
+    return all(others.tells_later(unit.number, own) for unit in units if unit.number)
 
 
 def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
