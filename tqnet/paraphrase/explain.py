@@ -14,9 +14,10 @@ from tqnet.paraphrase.deleted import deleted_conditions
 from tqnet.paraphrase.difference import Change, Difference
 from tqnet.paraphrase.directions import other_directions
 from tqnet.paraphrase.entities import entity_differences
-from tqnet.paraphrase.exchanged import exchanged_numbers, other_kinds
+from tqnet.paraphrase.exchanged import exchanged_numbers
 from tqnet.paraphrase.formulas import formula_differences
 from tqnet.paraphrase.inverses import turned_multiples
+from tqnet.paraphrase.kinds import other_kinds
 from tqnet.paraphrase.language import digit_differences, is_english
 from tqnet.paraphrase.numbers import number_differences
 from tqnet.paraphrase.places import exchanged_words
