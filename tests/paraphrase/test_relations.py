@@ -185,6 +185,11 @@ Explain = Callable[[str, str], str]
             "Sara buys 5 pens at $3 and sells them at $4. What is her total",
             "the question breaks off: What is her total",
         ),
+        (
+            "A box is twice as long as it is wide. What is its area?",
+            "What is the area of a box twice as wide as it is long?",
+            "changed number: twice as long as it is wide -> twice as wide as it is long",
+        ),
     ],
 )
 def test_other_relations_are_named_whatever_the_words_around_them(

@@ -25,6 +25,8 @@ from tqnet.paraphrase.values import by_value
 _PLACES = frozenset(("GPE", "LOC", "FAC"))
 _TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
 
+#: So many letters at the beginning of a name that is written in two ways.
+_SAME = 3
 #: Before a name that is told besides, of somebody who had none.
 _INTRODUCES = r"\b(?:(?:[Hh]is|[Hh]er|[Tt]heir|['’]s)\s+[a-z]+,?|named|called)\s+"
 
@@ -85,14 +87,19 @@ def _names(problem: Problem) -> dict[str, str]:
 
 def _takes_a_place(other: str, name: str, original: str, paraphrase: str) -> bool:
     """Whether a new name stands where an old one stood: there are fewer of the old, and no fewer of both together, as
-    there would be if a pronoun had taken its place. "Sam" is but short for "Samantha", and "his friend Bo" is somebody
-    who had no name before.
+    there would be if a pronoun had taken its place. "His friend Bo" is somebody who had no name before.
     """
     left, had = _mentions(name, paraphrase), _mentions(name, original)
     if any(match[0] not in original for match in re.finditer(rf"{_INTRODUCES}(?={re.escape(other)}\b)", paraphrase)):
         return False
-    is_short = name.lower().startswith(other.lower()) or other.lower().startswith(name.lower())
-    return left < had <= left + _mentions(other, paraphrase) and not is_short
+    return left < had <= left + _mentions(other, paraphrase) and not _may_be_one_name(name.lower(), other.lower())
+
+
+def _may_be_one_name(name: str, other: str) -> bool:
+    """Whether one is short for the other, or written in another way: "Sam", "Samantha"; "Tanya", "Tanja"."""
+    if name.startswith(other) or other.startswith(name):
+        return True
+    return name[:_SAME] == other[:_SAME] and abs(len(name) - len(other)) <= 1
 
 
 def _mentions(name: str, text: str) -> int:

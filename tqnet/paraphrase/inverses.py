@@ -29,6 +29,9 @@ _COMPARED = re.compile(
     re.IGNORECASE,
 )
 _AT_ANOTHER_TIME = re.compile(r"(?P<who>he|she|it|they)\s+(?P<when>will\s+be|was|were|is|are)\b", re.IGNORECASE)
+#: "As long as it is wide" compares the length with the width.
+_SIDES = {"long": "length", "wide": "width", "broad": "breadth", "high": "height", "tall": "height", "deep": "depth"}
+_OF_ITSELF = re.compile(rf"(?:it|they)\s+(?:is|are)\s+(?P<side>{'|'.join(_SIDES)})\b", re.IGNORECASE)
 _TENSES = {"was": "past", "were": "past", "is": "present", "are": "present", "will be": "future"}
 #: What "45 left" has not.
 _MULTIPLIES = re.compile(r"\b(?:twice|half|double|thrice|times|of)\b", re.IGNORECASE)
@@ -135,6 +138,9 @@ def _read(text: str, start: int, end: int, value: Fraction) -> _Multiple | None:
         return None
     whom = next(filter(None, (compared[name] for name in ("as", "of", "own", "what", "plain")))).lower()
     before = _subject(text[max(0, start - _BEFORE) : start].lower())
+    side = _SIDES.get((compared["how"] or "").lower())
+    if side and (other := _OF_ITSELF.match(text, compared.start("as"))):
+        return _Multiple(value, "", _SIDES[other["side"].lower()], side, text[start : other.end()])
     if when := _AT_ANOTHER_TIME.match(text, compared.start("as")) if compared["as"] else None:
         return _Multiple(
             value,

@@ -137,7 +137,10 @@ garbage rubbish trash
 lift elevator
 petrol gasoline fuel gas
 note bill
-box carton pack packet package
+box carton pack packet package parcel
+stock share
+choice possibility option
+brick stone
 bag sack
 cent penny
 woman lady

@@ -99,11 +99,11 @@ def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others
 
 
 def _goes_back(number: Number, first: Number, things: Things) -> bool:
-    """Whether a number is mentioned again with an article: the second of "20 apples. The 20 apples"."""
+    """Whether a number is mentioned again with an article: the second of "20 apples. The 20 apples", or of "The 20"."""
     return (
         first is not number
         and DEFINITE_BEFORE.search(things.problem.text, max(0, number.start - 8), number.outer[0]) is not None
-        and things.of(first) == things.of(number)
+        and things.of(number) in (things.of(first), None)
     )
 
 

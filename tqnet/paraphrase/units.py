@@ -40,6 +40,11 @@ _ALSO = {
 }
 #: What stands for a unit behind a digit: 5'8", 50p.
 _MARKS = {"foot": "['′’]", "inch": "[\"″”]|['′’]{2}", "penny": r"p\b", "paisa": r"p\b"}
+#: What it is called where no number in digits stands behind: "$twenty", "per m²".
+_SIGNS = {"dollar": r"\$", "rupee": r"\bRs\b", "euro": "€", "pound sterling": "£"} | {
+    f"square {name}": rf"\b{short}(?:²|\^2)"
+    for name, short in {"metre": "m", "centimetre": "cm", "kilometre": "km", "foot": "ft", "inch": "in"}.items()
+}
 _RATE = re.compile(r"\s*(?:(?:for\s+)?(?:each|every)|per|an?|/)\s*", re.IGNORECASE)
 
 
@@ -203,7 +208,8 @@ def _reads(name: str, text: str) -> bool:
     words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
     words.update(_ALSO.get(name, ()))
     mark = rf"|\d\s?(?:{_MARKS[name]})" if name in _MARKS else ""
-    return re.search(rf"\b(?:{'|'.join(words)})\b{mark}", text, re.IGNORECASE) is not None
+    sign = f"|{_SIGNS[name]}" if name in _SIGNS else ""
+    return re.search(rf"(?<![^\W\d_])(?:{'|'.join(words)})\b{mark}{sign}", text, re.IGNORECASE) is not None
 
 
 def _head(unit: Unit) -> str:

@@ -1,0 +1,33 @@
+"""Numbers of which some digits are words, as careless programs replace them: "two00", "one/three", "fourteencm"."""
+
+from __future__ import annotations
+
+import re
+
+from tqnet.text.numbers import CARDINALS
+
+_BELOW_TWENTY, _TENS = CARDINALS[:20], CARDINALS[20:]
+_WRITTEN = {word: str(value) for value, word in enumerate(_BELOW_TWENTY)}
+_WRITTEN |= {word: str(10 * tens) for tens, word in enumerate(_TENS, 2)}
+_WRITTEN |= {
+    f"{word}-{one}": str(10 * tens + value)
+    for tens, word in enumerate(_TENS, 2)
+    for value, one in enumerate(_BELOW_TWENTY[1:10], 1)
+}
+_WORD = rf"(?:{'|'.join(sorted(_WRITTEN, key=len, reverse=True))})"
+_ABBREVIATED = r"(?:km|cm|mm|kg|mg|ml|mph|kmph|m|g)"
+_HALF_IN_WORDS = re.compile(
+    rf"(?<![\w-])(?:\d++{_WORD}|{_WORD}(?=\d))(?:\d++|{_WORD})*(?!\w)"
+    rf"|(?<![\w/.-]){_WORD}(?:/|\.(?-i:(?=[a-z]))){_WORD}(?![\w/])"
+    rf"|(?<![\w-]){_WORD}(?={_ABBREVIATED}\b)",
+    re.IGNORECASE,
+)
+_PIECE = re.compile(_WORD, re.IGNORECASE)
+#: "$twenty" opens no formula.
+_DOLLARS = re.compile(rf"\$(?={_WORD}\b(?!\$))", re.IGNORECASE)
+
+
+def in_digits(text: str) -> str:
+    """``text`` with such numbers as "200", "1/3" and "14cm", and "$twenty" as "dollars twenty"."""
+    text = _DOLLARS.sub("dollars ", text)
+    return _HALF_IN_WORDS.sub(lambda match: _PIECE.sub(lambda word: _WRITTEN[word[0].lower()], match[0]), text)
