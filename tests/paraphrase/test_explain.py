@@ -86,6 +86,21 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "inconsistent entity: balls -> hats, but not everywhere",
         ),
         (
+            "A rope is 2 feet long. How many inches is that?",
+            "A rope is 2 xyz long. How many inches is that?",
+            "changed unit: feet -> xyz",
+        ),
+        (
+            "A ship leaves a port at a speed of 9 miles per hour. How far does it sail in 5 hours?",
+            "A ship leaves a at a speed of 9 miles per hour. How far does it sail in 5 hours?",
+            "lost word: the noun of 'a at'",
+        ),
+        (
+            "Kirk sells cars. Kirk sold 9 cars, and Kirk now sells 4 more. How many is that?",
+            "Kirk sells cars. Ivor sold 9 cars, and Omar now sells 4 more. How many is that?",
+            "inconsistent entity: Kirk -> Ivor, but not everywhere",
+        ),
+        (
             "A car drives 60 km in an hour. How far does the car drive in 3 hours?",
             "A car drives 60 km in an hour. How far does the automobile drive in 3 hours?",
             "",

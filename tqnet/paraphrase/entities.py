@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 from spacy.tokens import Token
@@ -49,10 +49,10 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
             fresh.remove(other)
     settled = {one.before for one in found} | set(gone)
     for name in (name for name in before if name not in settled):
-        other = next((own for own in fresh if _kind(after[own]) == _kind(before[name])), None)
-        if other is not None and _takes_a_place(other, name, original.text, paraphrase.text):
-            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, other))
-            fresh.remove(other)
+        others = [own for own in fresh if _kind(after[own]) == _kind(before[name])]
+        if others and _take_places(others, name, original.text, paraphrase.text):
+            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, others[0]))
+            fresh = [own for own in fresh if own not in others]
     for stranger in (name for name in fresh if not gone and _is_only_asked_about(name, paraphrase)):
         known = next((name for name in before if "PERSON" == before[name] == after[stranger]), None)
         if known is not None and known in after:
@@ -85,14 +85,17 @@ def _names(problem: Problem) -> dict[str, str]:
     }
 
 
-def _takes_a_place(other: str, name: str, original: str, paraphrase: str) -> bool:
-    """Whether a new name stands where an old one stood: there are fewer of the old, and no fewer of both together, as
+def _take_places(others: Sequence[str], name: str, original: str, paraphrase: str) -> bool:
+    """Whether new names stand where an old one stood: there are fewer of the old, and no fewer of all together, as
     there would be if a pronoun had taken its place. "His friend Bo" is somebody who had no name before.
     """
     left, had = _mentions(name, paraphrase), _mentions(name, original)
-    if any(match[0] not in original for match in re.finditer(rf"{_INTRODUCES}(?={re.escape(other)}\b)", paraphrase)):
+    introduced = (rf"{_INTRODUCES}(?={re.escape(other)}\b)" for other in others)
+    if any(match[0] not in original for each in introduced for match in re.finditer(each, paraphrase)):
         return False
-    return left < had <= left + _mentions(other, paraphrase) and not _may_be_one_name(name.lower(), other.lower())
+    if any(_may_be_one_name(name.lower(), other.lower()) for other in others):
+        return False
+    return left < had <= left + sum(_mentions(other, paraphrase) for other in others)
 
 
 def _may_be_one_name(name: str, other: str) -> bool:

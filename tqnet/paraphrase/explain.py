@@ -16,6 +16,7 @@ from tqnet.paraphrase.directions import other_directions
 from tqnet.paraphrase.entities import entity_differences
 from tqnet.paraphrase.exchanged import exchanged_numbers
 from tqnet.paraphrase.formulas import formula_differences
+from tqnet.paraphrase.gaps import missing_nouns
 from tqnet.paraphrase.inverses import turned_multiples
 from tqnet.paraphrase.kinds import other_kinds
 from tqnet.paraphrase.language import digit_differences, is_english
@@ -26,7 +27,7 @@ from tqnet.paraphrase.relations import other_relations
 from tqnet.paraphrase.roles import other_subjects
 from tqnet.paraphrase.senses import other_senses
 from tqnet.paraphrase.sides import turned_sides
-from tqnet.paraphrase.stand_ins import stand_ins
+from tqnet.paraphrase.stand_ins import replaced_units, stand_ins
 from tqnet.paraphrase.tidy import tidied
 from tqnet.paraphrase.turned import turned_ratios
 from tqnet.paraphrase.units import unit_differences
@@ -79,6 +80,7 @@ class Explainer:
 def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     """What became of numbers, units, entities, formulas, words, sentences and the question."""
     entities = entity_differences(original, paraphrase)
+    replaced = replaced_units(original, paraphrase)
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     exchanged = exchanged_numbers(original, paraphrase)
     words = [] if exchanged else [*exchanged_words(original, paraphrase), *turned_ratios(original, paraphrase)]
@@ -92,7 +94,8 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
         *relations,
         *turned_multiples(original, paraphrase),
         *([] if exchanged or words else other_subjects(original, paraphrase)),
-        *unit_differences(original, paraphrase),
+        *_but_named(unit_differences(original, paraphrase), replaced),
+        *replaced,
         *entities,
         *(one for one in stand_ins(original, paraphrase) if one not in entities),
         *formula_differences(original, paraphrase),
@@ -103,6 +106,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
         *([] if asked or words or deleted else asks_for_another(original, paraphrase)),
         *lone_comparisons(original.text, paraphrase.text),
         *deleted,
+        *missing_nouns(original.text, paraphrase.text),
         *question_differences(original, paraphrase, renamed),
     ]
 

@@ -1,6 +1,6 @@
-"""Things that have another name in one sentence only: "A train leaves Lyon. How many passengers stay on the ship?".
+"""Words that stand for things and units of the original: "A train leaves Lyon. How many stay on the ship?", "5 xyz".
 
-Which nouns mean the same, only a list knows (`nouns`). So looked at are sentences that are the same but for one noun.
+Which nouns mean the same, only a list knows (`nouns`). So looked at are sentences that are the same but for a word.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.alike import alike_sentences
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.nouns import may_be_the_same
+from tqnet.paraphrase.units import reads
+
+#: So many letters at the beginning of a word that is misspelt.
+_SAME = 3
 
 
 def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -33,6 +37,26 @@ def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
         if is_left and not may_be_the_same(_lemma(old), _lemma(new)):
             found.append(Difference(Part.ENTITY, Change.INCONSISTENT, old.text, new.text))
     return found
+
+
+def replaced_units(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Units of numbers in whose place stands what is no unit, and whose numbers stay: "a decade" is 10 years."""
+    units = {original.text[unit.start : unit.end].strip().lower(): unit.name for unit in original.units if unit.number}
+    return [
+        Difference(Part.UNIT, Change.CHANGED, old, new)
+        for sentence in alike_sentences(original, paraphrase)
+        for old, new in (
+            (sentence.before[place], sentence.after[place])
+            for place in sentence.moved
+            if not {place - 1, place + 1} & set(sentence.moved)
+        )
+        if old.isalpha() and new.isalpha() and _is_no_longer_a_unit(units.get(old.lower()), old.lower(), new.lower())
+    ]
+
+
+def _is_no_longer_a_unit(name: str | None, old: str, new: str) -> bool:
+    """Whether a word stands for a unit that is not but misspelt, as "quartz" is."""
+    return name is not None and new not in spellings() and not reads(name, new) and old[:_SAME] != new[:_SAME]
 
 
 def _nouns(problem: Problem) -> dict[str, Token]:

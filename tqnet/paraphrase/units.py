@@ -32,7 +32,10 @@ _ALSO = {
     "week": ("weekly",),
     "month": ("monthly",),
     "year": ("yearly", "annual", "annually", "annum"),
-    "dollar": ("buck", "bucks"),
+    "dollar": ("buck", "bucks", "usd"),
+    "rupee": ("inr",),
+    "euro": ("eur",),
+    "pound sterling": ("gbp", "quid"),
     "pound": ("quid",),
     "kilogram": ("kilo", "kilos"),
     "penny": ("pence",),
@@ -94,7 +97,7 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
 
 def _not_otherwise(name: str, units: Sequence[Unit], own: Amounts, other: Problem, others: Amounts) -> list[Unit]:
     """Those of the units of one name that the other text has in no other way."""
-    return [] if _reads(name, other.text) else [unit for unit in units if not others.has(unit, own)]
+    return [] if reads(name, other.text) else [unit for unit in units if not others.has(unit, own)]
 
 
 def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
@@ -203,8 +206,8 @@ def _measures(problem: Problem, unit: Unit) -> bool:
     return unit.number is not None or _PER_BEFORE.search(text, max(0, unit.start - 16), unit.start) is not None
 
 
-def _reads(name: str, text: str) -> bool:
-    """Whether a text has a unit in words where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
+def reads(name: str, text: str) -> bool:
+    """Whether a text names a unit, also where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
     words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
     words.update(_ALSO.get(name, ()))
     mark = rf"|\d\s?(?:{_MARKS[name]})" if name in _MARKS else ""
