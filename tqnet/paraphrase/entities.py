@@ -55,7 +55,7 @@ def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
             fresh = [own for own in fresh if own not in others]
     for stranger in (name for name in fresh if not gone and _is_only_asked_about(name, paraphrase)):
         known = next((name for name in before if "PERSON" == before[name] == after[stranger]), None)
-        if known is not None and known in after:
+        if known is not None and known in after and not _may_be_one_name(known.lower(), stranger.lower()):
             found.append(Difference(Part.ENTITY, Change.INCONSISTENT, known, stranger))
     fresh = [name for name in fresh if name not in {one.after for one in found}]
     return [

@@ -13,6 +13,7 @@ _SPACED_POWER = re.compile(r"(?<!\s)\s*\^\s*")
 _RUPEES_BEHIND = re.compile(
     r"(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?(?!\s*\d)", re.IGNORECASE
 )
+_GLUED = re.compile(r"(Rs\. [\d.,/ ]*\d)(?=[a-z]{2})")
 _DOLLARS = re.compile(r"\$\d|(?<=\d) ?\$(?!\d)")
 _DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?) ?\$(?!\d)")
 _WORD = re.compile(r"[A-Za-z]{2}")
@@ -32,6 +33,7 @@ def tidied(text: str) -> str:
     if "£" in text:
         text = _PENCE.sub(lambda match: f"£{int(match[1]) / 100:.2f}", text)
     text = _RUPEES_BEHIND.sub(r"Rs. \1", _SPACED_POWER.sub("^", _NO_SPACE.sub(lambda match: f"{match[0]} ", text)))
+    text = _GLUED.sub(r"\1 ", text)
     if _is_all_money(text):
         text = _DOLLARS_BEHIND.sub(r"$\1", text)
     return _FRACTION_SIGN.sub(

@@ -51,7 +51,10 @@ def _any_of(words: Iterable[str]) -> str:
 
 
 _WORD = rf"(?:{_any_of(_VALUES)})(?![a-z])"
-_CARDINAL = rf"{_WORD}(?:(?:\s?-\s?|\s+and\s+|\s+){_WORD})*"
+#: "One thousand, two hundred" is one number; "3.5 million, two hundred" are two.
+_BEHIND_SCALE = "|".join(rf"(?<=[a-z]\s{scale})" for scale in ("thousand", "million", "billion", "trillion"))
+_GROUP = rf"(?:{_BEHIND_SCALE}),\s+(?=(?:{_any_of(CARDINALS[1:10])})\s+hundred(?![a-z]))"
+_CARDINAL = rf"{_WORD}(?:(?:\s?-\s?|\s+and\s+|\s+|{_GROUP}){_WORD})*"
 _DENOMINATOR = rf"(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_DENOMINATORS)})s?|halves"
 _ORDINAL = (
     rf"(?:{_WORD}\s+(?:hundred|million)th|{_WORD}\s+thousandth"
@@ -76,7 +79,7 @@ _SPELLED = re.compile(
     r")(?!\w)",
     re.IGNORECASE,
 )
-_NEXT_WORD = re.compile(rf"(?P<joint>\s+and\s+|\s?-\s?|\s+|)(?P<word>{_WORD})", re.IGNORECASE)
+_NEXT_WORD = re.compile(rf"(?P<joint>\s+and\s+|\s?-\s?|\s+|{_GROUP}|)(?P<word>{_WORD})", re.IGNORECASE)
 _MINUS = re.compile(
     r"(?:^|[.,:;(]\s*|\b(?:is|are|was|be|of|to|at|from|and|or|by|than|equals?|between|reads|below)\s+)"
     r"(?P<minus>(?:minus|negative)\s+)$",
