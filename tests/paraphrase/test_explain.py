@@ -93,7 +93,12 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
         (
             "A ship leaves a port at a speed of 9 miles per hour. How far does it sail in 5 hours?",
             "A ship leaves a at a speed of 9 miles per hour. How far does it sail in 5 hours?",
-            "lost word: the noun of 'a at'",
+            "lost word: port",
+        ),
+        (
+            "In a mix of salt and water, the salt is 3 kg. How many kg of salt are there in 5 such?",
+            "In a mix of and water, 3 kg are salt. How many kg of salt are there in 5 such?",
+            "lost word: the noun of 'of and'",
         ),
         (
             "Kirk sells cars. Kirk sold 9 cars, and Kirk now sells 4 more. How many is that?",

@@ -1,4 +1,4 @@
-"""Words without which a text says another thing: "at least", "not", a clause with "if".
+"""Words without which a text says another thing, or nothing: "at least", "not", a clause with "if", the noun of "a".
 
 Who rewords a question may say them otherwise, so they are looked for only where a paraphrase is the original with words
 left out, and nothing else was done.
@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.asked import left_out, words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
 
@@ -21,16 +22,43 @@ _CONDITIONS = frozenset(("if", "only", "provided", "given", "remaining", "rest")
 #: So does a question, but not a story: "she went out when it rained".
 _CONDITIONS_OF_QUESTIONS = frozenset(("when", "so", "such", "all"))
 _WORDS = 2
+_ARTICLES = frozenset(("a", "an", "the", "every", "their", "its", "my", "our", "your"))
+_OF_NOUNS = frozenset(("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON", "SYM"))
 
 
 def deleted_conditions(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Each row of words that was left out and bounds what is told, where nothing else was done to the text."""
+    """Each row of words that was left out and bounds what is told, or leaves words without their noun, where nothing
+    else was done to the text.
+    """
     start, end = original.question or (0, 0)
+    rows = left_out(words_of(original, None), words_of(paraphrase, None))
+    gone = {token for row in rows for token in row}
+    left = {token.lemma_.lower() for token in paraphrase.doc} if rows else set()
     return [
         Difference(Part.WORD, Change.LOST, " ".join(token.text for token in row))
-        for row in left_out(words_of(original, None), words_of(paraphrase, None))
-        if _bounds(row, is_asked=start <= row[0].idx < end)
+        for row in rows
+        if _bounds(row, is_asked=start <= row[0].idx < end) or any(_is_missing(token, gone, left) for token in row)
     ]
+
+
+def _is_missing(noun: Token, gone: set[Token], left: set[str]) -> bool:
+    """Whether a noun has left words behind that need it: the "a" of "a state", the "5" of "5 pens", the "of" of "of
+    salt and water".
+
+    The word before it may have taken its place, "the average" of "the average score", and so may what comes next.
+    """
+    if noun.pos_ not in ("NOUN", "PROPN") or noun.lower_ in spellings():
+        return False
+    kept = [child for child in noun.children if child not in gone]
+    if any(child.dep_ in ("amod", "compound", "nmod") for child in kept):
+        return False
+    is_new = noun.lemma_.lower() not in left
+    if any(child.lower_ in _ARTICLES or (child.dep_ == "nummod" and is_new) for child in kept):
+        return True
+    behind = next((token for token in noun.doc[noun.i + 1 :] if token not in gone), None)
+    if behind is None or behind.i == len(noun.doc) - 1:  # a text that breaks off
+        return False
+    return noun.dep_ == "pobj" and noun.head not in gone and behind.pos_ not in _OF_NOUNS
 
 
 def _bounds(row: Sequence[Token], is_asked: bool) -> bool:

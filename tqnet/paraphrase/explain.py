@@ -106,7 +106,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
         *([] if asked or words or deleted else asks_for_another(original, paraphrase)),
         *lone_comparisons(original.text, paraphrase.text),
         *deleted,
-        *missing_nouns(original.text, paraphrase.text),
+        *([] if deleted else missing_nouns(original.text, paraphrase.text)),
         *question_differences(original, paraphrase, renamed),
     ]
 
