@@ -58,7 +58,6 @@ Explain = Callable[[str, str], str]
         ("It costs Rs. 60 for 250 m. Why?", "It costs Rs. sixty for two50 metres. Why?"),
         ("1/3 of 12.8 kg are 14 cm long. Why?", "One/three of twelve.eight kg are fourteencm long. Why?"),
         ("A km is 0.6 miles, so how many are 5 km?", "A km is 0,6 miles, so how many are 5 km?"),
-        ("Milk is £1.20 and bread £0.95. Why?", "Bread is 95p and milk £1.20. Why?"),
         ("Turf is $4 per square metre. Why?", "A square metre of turf is $4. Why?"),
         (
             "The sum of three numbers is 78. What is the largest of the three?",

@@ -73,10 +73,9 @@ def alike_sentences(original: Problem, paraphrase: Problem) -> Iterator[AlikeSen
     changed = [words for words in others if tuple(map(str.lower, words)) not in told]
     kept = {tuple(map(str.lower, words)) for words in others}
     for before in own:
-        found = [AlikeSentences(before, after) for after in changed if len(after) == len(before)]
+        candidates = [before] if tuple(map(str.lower, before)) in kept else changed
+        found = [AlikeSentences(before, after) for after in candidates if len(after) == len(before)]
         best = min(found, key=lambda one: len(one.moved), default=None)
-        if tuple(map(str.lower, before)) in kept:
-            best = AlikeSentences(before, before)
         if best is not None and len(best.moved) <= min(_MOVED, len(before) // (_SAME + 1)):
             yield best
 

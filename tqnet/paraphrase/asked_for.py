@@ -15,8 +15,8 @@ from tqnet.text.replacements import Phrases
 
 #: Senses of which a question has but one: it asks for that.
 _SENSES = Phrases("""
-area, surface, cover, covers, land, ground, within, inside | perimeter, circumference, border, fence, fencing, \
-enclose, surround | hypotenuse | volume : of a figure
+area, surface, cover, covers, how much land, how much ground, lie within, lies within | perimeter, circumference, \
+border, fence, fencing, enclose, surround | hypotenuse | volume : of a figure
 interest, earn, earns, earned, earnings, how much more, more than, on top, extra | be worth, total sum, total amount, \
 amount due, pay back, paid back, pays back, repay, owe in all : of a loan
 begin, begins, began, start, starts, started, leave, leaves, depart, departs, set out, sets out, at first, initially, \
@@ -38,6 +38,8 @@ _NEGATIVE = re.compile(
 )
 #: Of them those that deny the word behind: not the "no" of "no more than".
 _DENIES = frozenset(("not", "n't", "n’t", "never", "neither", "nor", "without"))
+#: Verbs that say nothing without what is drawn.
+_DRAWS = frozenset(("draw", "pick", "choose", "select", "get", "take", "roll", "pull"))
 _THE = r"(?:(?:the|his|her|their|my)\s+)?"
 _AGES = re.compile(
     rf"\bhow\s+old\s+(?:is|was|are|were|will|would)\s+{_THE}(?P<who>[a-z]+)(?!['’])"
@@ -140,15 +142,15 @@ def _negations(original: Problem, paraphrase: Problem) -> tuple[str, str] | None
 
 
 def _negated(problem: Problem) -> Iterator[list[str]]:
-    """Of a question, the lemmas of the first words that say something behind each "not", "neither" or "without": of
-    "not drawing red", both.
+    """Of a question, the lemma of the first word that says something behind each "not", "neither" or "without"; of "not
+    drawing red", two.
     """
     words = words_of(problem, problem.question)
     for at, word in enumerate(words):
         if word.lower_ in _DENIES:
             said = [other.lemma_.lower() for other in words[at + 1 : at + 5] if other.is_alpha and not other.is_stop]
             if said:
-                yield said[:2]
+                yield said[: 2 if said[0] in _DRAWS else 1]
 
 
 def _lemmas(problem: Problem) -> set[str]:

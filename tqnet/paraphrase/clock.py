@@ -28,6 +28,8 @@ _LATER = re.compile(
 _TIME_BEFORE = re.compile(
     r"\b(?:at|from|until|till|to|by|since|between|and|before|after|around|about)\s+$", re.IGNORECASE
 )
+#: Behind it, where it counts nothing.
+_TIME_ENDS = re.compile(r"\s*(?:[.,;:?!)]|$|[ap]\.?m\b|o['’]clock|(?:and|to|until|till|in|for|on|at)\b)", re.IGNORECASE)
 _NEAR = 10
 
 
@@ -74,15 +76,16 @@ class TimesOfDay:
     def tells_later(self, number: Number, others: TimesOfDay) -> bool:
         """Whether another text's "two hours later" is told here as a time of day."""
         by = others._later.get(number)
-        return by is not None and any(others._is_later(hour, by, self) for hour in self._clocks)
+        return by is not None and any(others._is_later(hour, by, self) for hour in self._clocks - others._clocks)
 
     def _is_later(self, hour: Fraction, by: Fraction, others: TimesOfDay) -> bool:
         """Whether an hour is so much later than one that both texts have."""
         return by % 12 != 0 and (hour - by) % 12 in self._starts & others._starts
 
     def _is_told_as_a_time(self, number: Number) -> bool:
-        start = number.outer[0]
-        return number.kind is Kind.CLOCK or _TIME_BEFORE.search(self._text, max(0, start - _NEAR), start) is not None
+        start, end = number.outer
+        is_told = _TIME_BEFORE.search(self._text, max(0, start - _NEAR), start) and _TIME_ENDS.match(self._text, end)
+        return number.kind is Kind.CLOCK or is_told is not None
 
     def _tells_half(self, number: Number) -> bool:
         """Whether it is "3:30 pm"."""

@@ -23,6 +23,8 @@ _CONDITIONS = frozenset(("if", "only", "provided", "given", "remaining", "rest")
 _CONDITIONS_OF_QUESTIONS = frozenset(("when", "so", "such", "all"))
 _WORDS = 2
 _ARTICLES = frozenset(("a", "an", "the", "every", "their", "its", "my", "our", "your"))
+#: What a sign or nothing may stand for: "20%", "at 5".
+_SIGNS = ("percent", "percents", "o'clock", "o’clock")
 _OF_NOUNS = frozenset(("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON", "SYM"))
 
 
@@ -47,13 +49,13 @@ def _is_missing(noun: Token, gone: set[Token], left: set[str]) -> bool:
 
     The word before it may have taken its place, "the average" of "the average score", and so may what comes next.
     """
-    if noun.pos_ not in ("NOUN", "PROPN") or noun.lower_ in spellings():
+    if noun.pos_ not in ("NOUN", "PROPN") or noun.lower_ in spellings() or noun.lower_ in _SIGNS:
         return False
     kept = [child for child in noun.children if child not in gone]
     if any(child.dep_ in ("amod", "compound", "nmod") for child in kept):
         return False
-    is_new = noun.lemma_.lower() not in left
-    if any(child.lower_ in _ARTICLES or (child.dep_ == "nummod" and is_new) for child in kept):
+    counts = noun.dep_ in ("pobj", "dobj") and noun.lemma_.lower() not in left
+    if any(child.lower_ in _ARTICLES or (child.dep_ == "nummod" and counts) for child in kept):
         return True
     behind = next((token for token in noun.doc[noun.i + 1 :] if token not in gone), None)
     if behind is None or behind.i == len(noun.doc) - 1:  # a text that breaks off

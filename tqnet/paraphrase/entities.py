@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 from spacy.tokens import Token
@@ -18,6 +18,7 @@ from tqnet.augment.paraphrase.spans import Covered
 from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma, lemmas
 from tqnet.paraphrase.nouns import may_be_the_same
 from tqnet.paraphrase.values import by_value
 
@@ -25,8 +26,8 @@ from tqnet.paraphrase.values import by_value
 _PLACES = frozenset(("GPE", "LOC", "FAC"))
 _TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
 
-#: So many letters at the beginning of a name that is written in two ways.
-_SAME = 3
+#: Letters that stand for each other in names: "Tanya", "Tanja"; "Erik", "Eric".
+_SPELLINGS = (("ph", "f"), ("ie", "i"), ("ck", "k"), ("y", "i"), ("j", "i"), ("c", "k"), ("z", "s"))
 #: Before a name that is told besides, of somebody who had none.
 _INTRODUCES = r"\b(?:(?:[Hh]is|[Hh]er|[Tt]heir|['’]s)\s+[a-z]+,?|named|called)\s+"
 
@@ -87,7 +88,8 @@ def _names(problem: Problem) -> dict[str, str]:
 
 def _take_places(others: Sequence[str], name: str, original: str, paraphrase: str) -> bool:
     """Whether new names stand where an old one stood: there are fewer of the old, and no fewer of all together, as
-    there would be if a pronoun had taken its place. "His friend Bo" is somebody who had no name before.
+    there would be if a pronoun had taken its place. "His friend Bo" is somebody who had no name before, and "Tanja" is
+    but "Tanya".
     """
     left, had = _mentions(name, paraphrase), _mentions(name, original)
     introduced = (rf"{_INTRODUCES}(?={re.escape(other)}\b)" for other in others)
@@ -100,9 +102,13 @@ def _take_places(others: Sequence[str], name: str, original: str, paraphrase: st
 
 def _may_be_one_name(name: str, other: str) -> bool:
     """Whether one is short for the other, or written in another way: "Sam", "Samantha"; "Tanya", "Tanja"."""
-    if name.startswith(other) or other.startswith(name):
-        return True
-    return name[:_SAME] == other[:_SAME] and abs(len(name) - len(other)) <= 1
+    return name.startswith(other) or other.startswith(name) or _sound(name) == _sound(other)
+
+
+def _sound(name: str) -> str:
+    for written, instead in _SPELLINGS:
+        name = name.replace(written, instead)
+    return re.sub(r"(.)\1+", r"\1", name)
 
 
 def _mentions(name: str, text: str) -> int:
@@ -118,7 +124,7 @@ def _kind(label: str) -> str:
 def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Nouns that one number counts in the original and another one counts in the paraphrase."""
     before, after = counted_things(original), counted_things(paraphrase)
-    lemmas, others = Counter(_lemmas(original.doc)), Counter(_lemmas(paraphrase.doc))
+    mentions, others = Counter(lemmas(original.doc)), Counter(lemmas(paraphrase.doc))
     found: dict[tuple[str, str], Difference] = {}
     for value in (value for value in before if value in after):
         old = [noun for lemma, noun in before[value].items() if lemma not in after[value]]
@@ -128,14 +134,14 @@ def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
         (one,), (other,) = old, new
         if one.lower_ == other.lower_:
             continue
-        left, had = others[_lemma(one)], lemmas[_lemma(one)]
+        left, had = others[lemma(one)], mentions[lemma(one)]
         # "15 pieces of chalk" and "15 chalks", "5 red pens and 2 blue ones"
-        known = _lemma(other) in lemmas or may_be_the_same(_lemma(one), _lemma(other))
-        if known or (left and _lemma(one) in _lemmas(other.subtree)):
+        known = lemma(other) in mentions or may_be_the_same(lemma(one), lemma(other))
+        if known or (left and lemma(one) in lemmas(other.subtree)):
             continue
         if left < had:
             change = Change.INCONSISTENT if left else Change.RENAMED
-            found[_lemma(one), _lemma(other)] = Difference(Part.ENTITY, change, one.text, other.text)
+            found[lemma(one), lemma(other)] = Difference(Part.ENTITY, change, one.text, other.text)
     return list(found.values())
 
 
@@ -147,13 +153,5 @@ def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
         counting = (number for number in numbers if number not in measured and number.sign != "%")
         nouns = filter(None, (counted_noun(problem, number) for number in counting))
         words = (noun for noun in nouns if noun.pos_ == "NOUN" and noun.text[0].isalpha())  # no "°"
-        found[value] = {_lemma(noun): noun for noun in words}
+        found[value] = {lemma(noun): noun for noun in words}
     return found
-
-
-def _lemma(token: Token) -> str:
-    return token.lemma_.lower()
-
-
-def _lemmas(tokens: Iterable[Token]) -> Iterator[str]:
-    return map(_lemma, tokens)

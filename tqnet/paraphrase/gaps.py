@@ -6,15 +6,19 @@ import re
 
 from tqnet.paraphrase.difference import Change, Difference, Part
 
-_VERBS = "is|are|was|were|has|have|had|will|would|could|costs|weighs"
-_NO_NOUN = rf"{_VERBS}|of|in|on|at|to|from|by|for|with|into|per|and|or|that|which|who|if"
+_PREPOSITIONS = "of|in|on|at|to|from|by|for|with|into|per"
+_NO_NOUN = rf"is|are|was|were|has|have|had|would|could|costs|weighs|{_PREPOSITIONS}|and|or|that|which|who|if"
 _GAPS = re.compile(
-    rf"\b(?:(?P<a>(?-i:(?<!\.)(?<!\.\s)a))|an|the|their|its|my|our|your|every)\s*(?:[.,;:?!](?!m\b)|\b(?:{_NO_NOUN})\b)"
-    rf"|\bof\s*(?:[,;]|\b(?:and|or|in|from|to|for|{_VERBS})\b)",
+    rf"\b(?:(?P<a>(?-i:(?<!\.)(?<!\.\s)a))|(?-i:an)|the|their|its|my|our|your|every)\s*"
+    rf"(?:[.,;:?!](?!m\b|\d)|\b(?:{_NO_NOUN})\b(?!-))"
+    r"|\bof\s+(?:and|or|from|to|for)\b",
     re.IGNORECASE,
 )
-#: Where there is a "b", "a" is a name.
-_NAMES = re.compile(r"\bb\b", re.IGNORECASE)
+#: Where there is a "b", or a sum with it, "a" is a name.
+_NAMES = re.compile(
+    r"\b[bc]\b|\ba\s*[-+*/=<>^]|[-+*/=<>^\d]\s*a\b(?=\s*[.,:;?!)=+*/-])"
+    r"|\b(?i:let|find|if)\s+a(?=\s*(?:[.,:;?!]|(?:be|and|when|if)\b))"
+)
 
 
 def missing_nouns(original: str, paraphrase: str) -> list[Difference]:

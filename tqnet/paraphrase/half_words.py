@@ -1,4 +1,4 @@
-"""Numbers of which some digits are words, as careless programs replace them: "two00", "one/three", "fourteencm"."""
+"""Numbers in digits of which a careless program has made words: "two00", "one/three", "fourteencm", "$twenty"."""
 
 from __future__ import annotations
 
@@ -18,16 +18,27 @@ _WORD = rf"(?:{'|'.join(sorted(_WRITTEN, key=len, reverse=True))})"
 _ABBREVIATED = r"(?:km|cm|mm|kg|mg|ml|mph|kmph|m|g)"
 _HALF_IN_WORDS = re.compile(
     rf"(?<![\w-])(?:\d++{_WORD}|{_WORD}(?=\d))(?:\d++|{_WORD})*(?!\w)"
-    rf"|(?<![\w/.-]){_WORD}(?:/|\.(?-i:(?=[a-z]))){_WORD}(?![\w/])"
+    rf"|(?<![\w/.-]){_WORD}/{_WORD}(?![\w/-])|(?<![\w/.(-]){_WORD}\.(?-i:(?=[a-z])){_WORD}(?![\w/-])"
     rf"|(?<![\w-]){_WORD}(?={_ABBREVIATED}\b)",
     re.IGNORECASE,
 )
 _PIECE = re.compile(_WORD, re.IGNORECASE)
-#: "$twenty" opens no formula.
-_DOLLARS = re.compile(rf"\$(?={_WORD}\b(?!\$))", re.IGNORECASE)
+#: "$twenty" opens no formula, where each sign is one of money.
+_DOLLARS = re.compile(rf"\$(?={_WORD}\b(?!\$|\\))", re.IGNORECASE)
+_MONEY = re.compile(rf"\$\s?(?:\d|{_WORD}\b)|(?:\d|\b(?:{_WORD}|hundred|thousand))\s?\$", re.IGNORECASE)
+#: "Twenty one/two-bed rooms": the number ends behind what would be a fraction.
+_NUMBER_BEFORE = re.compile(rf"\b{_WORD}\s+$", re.IGNORECASE)
+_LONGEST = 12
 
 
 def in_digits(text: str) -> str:
     """``text`` with such numbers as "200", "1/3" and "14cm", and "$twenty" as "dollars twenty"."""
-    text = _DOLLARS.sub("dollars ", text)
-    return _HALF_IN_WORDS.sub(lambda match: _PIECE.sub(lambda word: _WRITTEN[word[0].lower()], match[0]), text)
+    if text.count("$") == len(_MONEY.findall(text)):
+        text = _DOLLARS.sub("dollars ", text)
+    return _HALF_IN_WORDS.sub(_as_digits, text)
+
+
+def _as_digits(match: re.Match[str]) -> str:
+    if _NUMBER_BEFORE.search(match.string, max(0, match.start() - _LONGEST), match.start()):
+        return match[0]
+    return _PIECE.sub(lambda word: _WRITTEN[word[0].lower()], match[0])

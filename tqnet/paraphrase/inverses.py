@@ -76,7 +76,8 @@ class _Multiple:
         if self.value == 1:
             return False
         if self.when or other.when:
-            return bool(self.when and other.when) and _TENSES[self.when] != _TENSES[other.when]
+            both = bool(self.when and other.when) and (self.how, self.whom) == (other.how, other.whom)
+            return both and _TENSES[self.when] != _TENSES[other.when]
         return self.whom != other.whom and self._is_between_the_same_two(other)
 
     def _is_between_the_same_two(self, other: _Multiple) -> bool:

@@ -7,9 +7,15 @@ from tqnet.text.replacements import WORDINGS
 #: What may be said of many a thing or of anybody, as often as its name: "12 nurses work here. 5 of these 12 people".
 _ANYTHING = """
 one thing item object piece part unit element person people member individual human participant player guest worker
-animal bird pet plant tree flower fruit vegetable vehicle toy coin copy group team set total article good
-drink beverage snack food meal dessert sweet treat tool instrument device machine container place shape body
-liquid gas metal material substance blend amount quantity value result answer money rest remainder other
+animal bird pet plant tree flower fruit vegetable vehicle toy coin copy
+"""
+#: What something may be called once, in a sentence that is the same but for that.
+_KINDS = """
+man woman boy girl lady figure shape body building structure room hall place machine computer device tool instrument
+creature insect fish reptile mammal group team set family panel total article product good food meal snack drink
+dessert material substance metal liquid gas water mixture blend amount quantity value result answer money rest
+remainder other garment top container event race contest race musician artist athlete reader rider driver runner cook
+specialist professional expert owner winner writer table row line section portion share slot jewel bloom
 """
 #: Other names for what word problems count, by the line.
 _ALIKE = """
@@ -74,7 +80,7 @@ pail bucket
 jar pot jug pitcher
 bottle flask
 basket hamper
-case crate chest
+case crate
 flat apartment
 house home
 shed hut
@@ -90,9 +96,9 @@ town city
 factory plant works
 office company firm business
 school college academy
-lesson class course
+lesson class
 test exam examination quiz
-mark score point grade
+mark score point
 book novel
 notebook exercise pad
 page sheet
@@ -110,14 +116,20 @@ corner vertex
 line segment
 bookshelf bookcase
 carpenter joiner craftsman
-recipe batch
-pie cake tart
+lawyer attorney
+chef cook
+laptop computer
+sector section
+cyclist rider
+bath tub bathtub
+pole mast
+lake pond
+desk table
+shirt top
 bun roll
 loaf bread
-lizard reptile
 chip crisp fry
 soda pop cola
-tin can
 price cost charge rate fee amount
 wage salary pay income earnings
 profit gain
@@ -132,15 +144,13 @@ holiday vacation
 autumn fall
 job task work
 prize award
-seat chair place
 garbage rubbish trash
 lift elevator
-petrol gasoline fuel gas
+petrol gasoline fuel
 note bill
 box carton pack packet package parcel
 stock share
 choice possibility option
-brick stone
 bag sack
 cent penny
 woman lady
@@ -149,7 +159,19 @@ digit figure
 question problem
 """
 _GENERAL = frozenset(_ANYTHING.split())
-_LINES = [set(line.split()) for line in _ALIKE.splitlines()]
+_GENERAL_KINDS = frozenset(_KINDS.split())
+
+
+def _lines() -> dict[str, set[int]]:
+    """Noun -> the lines it is on."""
+    found: dict[str, set[int]] = {}
+    for line, nouns in enumerate(_ALIKE.splitlines()):
+        for noun in nouns.split():
+            found.setdefault(noun, set()).add(line)
+    return found
+
+
+_LINES = _lines()
 
 #: These may be anybody.
 PRONOUNS = frozenset(
@@ -161,7 +183,12 @@ def may_be_the_same(noun: str, other: str) -> bool:
     """Whether two nouns, as lemmas, may stand for the same."""
     if noun in _GENERAL or other in _GENERAL:
         return True
-    if any({noun, other} <= line for line in _LINES):
+    if _LINES.get(noun, set()) & _LINES.get(other, set()):
         return True
     one, two = WORDINGS.find(noun), WORDINGS.find(other)
     return bool(one and two) and one[0].line == two[0].line
+
+
+def may_be_called(noun: str, other: str) -> bool:
+    """Whether a noun may be told by another one: "the hotel" as "the building"."""
+    return may_be_the_same(noun, other) or other in _GENERAL_KINDS

@@ -1,4 +1,4 @@
-"""Words that stand for things and units of the original: "A train leaves Lyon. How many stay on the ship?", "5 xyz".
+"""Words that stand in the place of a thing or a unit: "A train leaves Lyon. How many stay on the ship?", "5 xyz".
 
 Which nouns mean the same, only a list knows (`nouns`). So looked at are sentences that are the same but for a word.
 """
@@ -13,17 +13,18 @@ from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.alike import alike_sentences
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.nouns import may_be_the_same
+from tqnet.paraphrase.lemmas import lemma, lemmas
+from tqnet.paraphrase.nouns import may_be_called
 from tqnet.paraphrase.units import reads
 
 #: So many letters at the beginning of a word that is misspelt.
-_SAME = 3
+_LETTERS = 3
 
 
 def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Nouns in whose place one stands of which nothing was told, while the paraphrase goes on to speak of them."""
     before, after = _nouns(original), _nouns(paraphrase)
-    mentions, left = _mentions(original), _mentions(paraphrase)
+    mentions, left = _lemma_counts(original), _lemma_counts(paraphrase)
     told = {token.lower_ for token in original.doc} | set(mentions)
     found = []
     for sentence in alike_sentences(original, paraphrase):
@@ -31,16 +32,16 @@ def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
             continue
         (place,) = sentence.moved
         old, new = before.get(sentence.before[place].lower()), after.get(sentence.after[place].lower())
-        if old is None or new is None or {new.lower_, _lemma(new)} & told:
+        if old is None or new is None or {new.lower_, lemma(new)} & told:
             continue
-        is_left = 0 < left[_lemma(old)] < mentions[_lemma(old)]
-        if is_left and not may_be_the_same(_lemma(old), _lemma(new)):
+        is_left = 0 < left[lemma(old)] < mentions[lemma(old)]
+        if is_left and not may_be_called(lemma(old), lemma(new)):
             found.append(Difference(Part.ENTITY, Change.INCONSISTENT, old.text, new.text))
     return found
 
 
 def replaced_units(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Units of numbers in whose place stands what is no unit, and whose numbers stay: "a decade" is 10 years."""
+    """Units of numbers in whose place stands what is no unit, in a sentence that is the same around it."""
     units = {original.text[unit.start : unit.end].strip().lower(): unit.name for unit in original.units if unit.number}
     return [
         Difference(Part.UNIT, Change.CHANGED, old, new)
@@ -56,7 +57,9 @@ def replaced_units(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 def _is_no_longer_a_unit(name: str | None, old: str, new: str) -> bool:
     """Whether a word stands for a unit that is not but misspelt, as "quartz" is."""
-    return name is not None and new not in spellings() and not reads(name, new) and old[:_SAME] != new[:_SAME]
+    if name is None or new in spellings() or reads(name, new) or old[:_LETTERS] == new[:_LETTERS]:
+        return False
+    return not may_be_called(old.removesuffix("s"), new.removesuffix("s"))  # cups and mugs
 
 
 def _nouns(problem: Problem) -> dict[str, Token]:
@@ -68,9 +71,5 @@ def _nouns(problem: Problem) -> dict[str, Token]:
     }
 
 
-def _mentions(problem: Problem) -> Counter[str]:
-    return Counter(map(_lemma, problem.doc))
-
-
-def _lemma(token: Token) -> str:
-    return token.lemma_.lower()
+def _lemma_counts(problem: Problem) -> Counter[str]:
+    return Counter(lemmas(problem.doc))

@@ -15,6 +15,7 @@ from tqnet.paraphrase.coins import COINS
 from tqnet.paraphrase.days import NAMED
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.values import by_value
+from tqnet.text.numbers import CARDINALS
 
 _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECASE)
 #: A unit behind it is what the answer is in, or the answer's name: "how long" asks for it as well.
@@ -43,8 +44,15 @@ _ALSO = {
 }
 #: What stands for a unit behind a digit: 5'8", 50p.
 _MARKS = {"foot": "['′’]", "inch": "[\"″”]|['′’]{2}", "penny": r"p\b", "paisa": r"p\b"}
-#: What it is called where no number in digits stands behind: "$twenty", "per m²".
-_SIGNS = {"dollar": r"\$", "rupee": r"\bRs\b", "euro": "€", "pound sterling": "£"} | {
+#: Signs and abbreviations that no number in digits stands at: "Rs. twenty", "per m²".
+_CARDINAL = rf"(?:{'|'.join(CARDINALS)}|hundred|thousand|half)"
+_IN_WORDS = rf"\.?\s?{_CARDINAL}\b"
+_SIGNS = {
+    "dollar": rf"\${_IN_WORDS}",
+    "rupee": rf"\bRs{_IN_WORDS}|\b{_CARDINAL}\s+Rs\b",
+    "euro": f"€{_IN_WORDS}",
+    "pound sterling": f"£{_IN_WORDS}",
+} | {
     f"square {name}": rf"\b{short}(?:²|\^2)"
     for name, short in {"metre": "m", "centimetre": "cm", "kilometre": "km", "foot": "ft", "inch": "in"}.items()
 }

@@ -53,7 +53,9 @@ def _any_of(words: Iterable[str]) -> str:
 _WORD = rf"(?:{_any_of(_VALUES)})(?![a-z])"
 #: "One thousand, two hundred" is one number; "3.5 million, two hundred" are two.
 _BEHIND_SCALE = "|".join(rf"(?<=[a-z]\s{scale})" for scale in ("thousand", "million", "billion", "trillion"))
-_GROUP = rf"(?:{_BEHIND_SCALE}),\s+(?=(?:{_any_of(CARDINALS[1:10])})\s+hundred(?![a-z]))"
+_GROUP = rf"(?:{_BEHIND_SCALE}),\s+(?=(?:{_any_of(CARDINALS[1:10])})\s+hundred(?![a-z])(?!\s+of\b))"
+#: "Of the one thousand, two hundred stayed" has two.
+_OF_BEFORE = re.compile(r"(?:\bof\s+(?:the|these|those)|(?:^|[.?!]\s+)of)\s+$", re.IGNORECASE)
 _CARDINAL = rf"{_WORD}(?:(?:\s?-\s?|\s+and\s+|\s+|{_GROUP}){_WORD})*"
 _DENOMINATOR = rf"(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_DENOMINATORS)})s?|halves"
 _ORDINAL = (
@@ -201,10 +203,11 @@ def _cardinals(text: str, start: int, end: int) -> list[Number]:
         if last is not None:
             found.append(Number(start, place, Fraction(total + current), Kind.WHOLE, True))
 
+    of_several = _OF_BEFORE.search(text, max(0, start - 12), start) is not None
     while match := _NEXT_WORD.match(text, place, end):
         word, joint = match["word"].casefold(), match["joint"]
         value = _VALUES[word]
-        if not _goes_on(last, word, joint, current, smallest):
+        if (of_several and "," in joint) or not _goes_on(last, word, joint, current, smallest):
             close()
             start, total, current, smallest, last = match.start("word"), 0, 0, 10**15, None
         if word not in SCALES:
