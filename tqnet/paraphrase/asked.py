@@ -11,6 +11,7 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma
 from tqnet.paraphrase.values import value_of
 from tqnet.text.spans import Span
 
@@ -135,9 +136,7 @@ def words_of(problem: Problem, span: Span | None) -> list[Token]:
 
 def _contents(problem: Problem, span: Span | None) -> set[tuple[str, object]]:
     """Words and numbers that say something."""
-    words = {
-        ("word", token.lemma_.lower()) for token in words_of(problem, span) if token.is_alpha and not token.is_stop
-    }
+    words = {("word", lemma(token)) for token in words_of(problem, span) if token.is_alpha and not token.is_stop}
     numbers = beginning_in(span, problem.numbers, lambda number: number.start) if span else problem.numbers
     return words | {("number", value_of(number)) for number in numbers}
 

@@ -10,6 +10,7 @@ from spacy.tokens import Token
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma, lemmas
 from tqnet.paraphrase.nouns import PRONOUNS, may_be_the_same
 from tqnet.text.replacements import Phrases
 
@@ -79,11 +80,11 @@ def _counted(problem: Problem) -> Iterator[str]:
     for word in words_of(problem, problem.question):
         if word.lower_ == "many" and word.i and word.nbor(-1).lower_ == "how":
             noun = word.head if word.dep_ in ("amod", "nummod") else _after_of(word)
-            if noun is not None and noun.pos_ == "NOUN" and noun.lemma_.lower() not in _NO_THINGS:
-                yield noun.lemma_.lower()
+            if noun is not None and noun.pos_ == "NOUN" and lemma(noun) not in _NO_THINGS:
+                yield lemma(noun)
                 verb = (word if noun.dep_ == "pobj" else noun).head
                 if verb.lemma_ == "be":
-                    yield from (child.lemma_.lower() for child in verb.children if child.dep_ in _SAID_TO_BE)
+                    yield from (lemma(child) for child in verb.children if child.dep_ in _SAID_TO_BE)
 
 
 def _after_of(word: Token) -> Token | None:
@@ -133,7 +134,7 @@ def _negations(original: Problem, paraphrase: Problem) -> tuple[str, str] | None
     for negated, plain in ((original, paraphrase), (paraphrase, original)):
         if _NEGATIVE.search(_question(plain)):
             continue
-        words = {token.lemma_.lower() for token in words_of(plain, plain.question)}
+        words = set(lemmas(words_of(plain, plain.question)))
         for said in _negated(negated):
             if words.issuperset(said):
                 both = f"not {said[0]}", said[0]
@@ -148,19 +149,19 @@ def _negated(problem: Problem) -> Iterator[list[str]]:
     words = words_of(problem, problem.question)
     for at, word in enumerate(words):
         if word.lower_ in _DENIES:
-            said = [other.lemma_.lower() for other in words[at + 1 : at + 5] if other.is_alpha and not other.is_stop]
+            said = [lemma(other) for other in words[at + 1 : at + 5] if other.is_alpha and not other.is_stop]
             if said:
                 yield said[: 2 if said[0] in _DRAWS else 1]
 
 
 def _lemmas(problem: Problem) -> set[str]:
-    return {token.lemma_.lower() for token in problem.doc}
+    return set(lemmas(problem.doc))
 
 
 def _nouns(problem: Problem) -> set[str]:
     """Lemmas of a question's nouns but of those that stand before another one: "car" in "car park"."""
     return {
-        token.lemma_.lower()
+        lemma(token)
         for token in words_of(problem, problem.question)
         if token.pos_ in ("NOUN", "PROPN") and token.dep_ != "compound"
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.lemmas import lemma
 from tqnet.text.numbers import Number
 
 #: Name -> its cents.
@@ -24,4 +25,4 @@ class Coins:
 
     @cached_property
     def _worth(self) -> set[int]:
-        return {COINS[word] for token in self._doc if (word := token.lemma_.lower()) in COINS}
+        return {COINS[word] for token in self._doc if (word := lemma(token)) in COINS}

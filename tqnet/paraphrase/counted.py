@@ -8,6 +8,7 @@ from itertools import pairwise
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
+from tqnet.paraphrase.lemmas import lemma
 from tqnet.text.numbers import Number
 
 #: Words that go back to something, before a number: "the 20 apples".
@@ -61,4 +62,4 @@ class Things:
         if number in self._units:
             return self._units[number]
         noun = counted_noun(self.problem, number)
-        return noun.lemma_.lower() if noun is not None else None
+        return lemma(noun) if noun is not None else None

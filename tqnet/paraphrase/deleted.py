@@ -14,6 +14,7 @@ from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.asked import left_out, words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma, lemmas
 
 #: Without one of them, a text says another thing.
 _BOUNDS = frozenset(("not", "never", "no", "without", "except", "unless", "least", "most", "each", "every"))
@@ -35,7 +36,7 @@ def deleted_conditions(original: Problem, paraphrase: Problem) -> list[Differenc
     start, end = original.question or (0, 0)
     rows = left_out(words_of(original, None), words_of(paraphrase, None))
     gone = {token for row in rows for token in row}
-    left = {token.lemma_.lower() for token in paraphrase.doc} if rows else set()
+    left = set(lemmas(paraphrase.doc)) if rows else set()
     return [
         Difference(Part.WORD, Change.LOST, " ".join(token.text for token in row))
         for row in rows
@@ -54,7 +55,7 @@ def _is_missing(noun: Token, gone: set[Token], left: set[str]) -> bool:
     kept = [child for child in noun.children if child not in gone]
     if any(child.dep_ in ("amod", "compound", "nmod") for child in kept):
         return False
-    counts = noun.dep_ in ("pobj", "dobj") and noun.lemma_.lower() not in left
+    counts = noun.dep_ in ("pobj", "dobj") and lemma(noun) not in left
     if any(child.lower_ in _ARTICLES or (child.dep_ == "nummod" and counts) for child in kept):
         return True
     behind = next((token for token in noun.doc[noun.i + 1 :] if token not in gone), None)

@@ -14,6 +14,7 @@ from tqnet.paraphrase.asked import beginning_in, words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.directions import directions
 from tqnet.paraphrase.entities import counted_things
+from tqnet.paraphrase.lemmas import lemmas
 from tqnet.paraphrase.order import turned_rows
 from tqnet.paraphrase.prices import prices, rates_of
 from tqnet.paraphrase.roles import LIGHT, Role, roles
@@ -106,7 +107,5 @@ def _exchanged_subjects(original: Problem, paraphrase: Problem) -> list[Differen
     told = [value for value in before if value in after and not _is_a_deal(before[value], after[value])]
     subjects = [{value: of[value].subject for value in told if of[value].subject} for of in (before, after)]
     found = _among(*subjects)
-    asked = set.intersection(
-        *({token.lemma_.lower() for token in words_of(problem, problem.question)} for problem in (original, paraphrase))
-    )
+    asked = set.intersection(*(set(lemmas(words_of(problem, problem.question))) for problem in (original, paraphrase)))
     return found if asked & {who for value, who in subjects[0].items() if subjects[1].get(value) != who} else []

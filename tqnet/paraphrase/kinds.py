@@ -9,6 +9,7 @@ from spacy.tokens import Token
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.counted import counted_noun, packed_in
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma, lemmas
 from tqnet.paraphrase.values import by_value
 from tqnet.text.numbers import Kind, Number
 
@@ -18,10 +19,7 @@ def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
     texts know days and men; or how many boxes there are, and how many things a box has: "6 boxes" for "boxes of 6".
     """
     before, after = _kinds(original), _kinds(paraphrase)
-    known, told = (
-        {*(unit.name for unit in problem.units), *(token.lemma_.lower() for token in problem.doc)}
-        for problem in (original, paraphrase)
-    )
+    known, told = ({*(unit.name for unit in problem.units), *lemmas(problem.doc)} for problem in (original, paraphrase))
     found = []
     for value in (value for value in before if value in after):
         (was, measured), (became, measures) = before[value], after[value]
@@ -47,9 +45,9 @@ def _packing(problem: Problem) -> dict[Fraction, tuple[str, bool, str]]:
         if len(numbers) > 1:
             continue
         if box := packed_in(problem, numbers[0]):
-            found[value] = box.lemma_.lower(), True, f"{box.lower_} of {value}"
+            found[value] = lemma(box), True, f"{box.lower_} of {value}"
         elif (noun := _several(problem, numbers[0])) is not None:
-            found[value] = noun.lemma_.lower(), False, f"{value} {noun.lower_}"
+            found[value] = lemma(noun), False, f"{value} {noun.lower_}"
     return found
 
 
@@ -70,5 +68,5 @@ def _kinds(problem: Problem) -> dict[Fraction, tuple[str, bool]]:
             if numbers[0] in units:
                 found[value] = units[numbers[0]], True
             elif noun is not None and noun.tag_ == "NNS":
-                found[value] = noun.lemma_.lower(), False
+                found[value] = lemma(noun), False
     return found

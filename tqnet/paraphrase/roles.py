@@ -12,6 +12,7 @@ from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.counted import counted_noun
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma, lemmas
 from tqnet.paraphrase.values import by_value, written
 from tqnet.text.numbers import Number
 
@@ -43,14 +44,14 @@ def roles(problem: Problem) -> dict[Fraction, Role]:
         if verb is not None:
             subject = subject_of(verb)
             is_named = subject is not None and subject.pos_ in ("NOUN", "PROPN") and len(subject) > 1
-            name = subject.lemma_.lower() if subject is not None and is_named else ""
-            found[value] = Role(verb.lemma_.lower(), name, numbers[0])
+            name = lemma(subject) if subject is not None and is_named else ""
+            found[value] = Role(lemma(verb), name, numbers[0])
     return found
 
 
 def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Each number that a verb tells of another one of the problem: "a banana costs 30 cents", "an apple costs 30"."""
-    known, told = ({token.lemma_.lower() for token in problem.doc} for problem in (original, paraphrase))
+    known, told = (set(lemmas(problem.doc)) for problem in (original, paraphrase))
     if _OF_THINGS.isdisjoint(known & told):
         return []
     before, after = roles(original), roles(paraphrase)
@@ -70,7 +71,7 @@ def other_subjects(original: Problem, paraphrase: Problem) -> list[Difference]:
 
 def _counted(problem: Problem, role: Role) -> str | None:
     noun = counted_noun(problem, role.number)
-    return noun.lemma_.lower() if noun is not None else None
+    return lemma(noun) if noun is not None else None
 
 
 def _before(problem: Problem, number: Number) -> frozenset[str]:
@@ -78,7 +79,7 @@ def _before(problem: Problem, number: Number) -> frozenset[str]:
     at = bisect_right(problem.sentences, number.start, key=lambda span: span[0]) - 1
     start = problem.sentences[at][0] if at >= 0 else 0
     return frozenset(
-        token.lemma_.lower() for token in beginning_in((start, number.start), problem.doc, lambda token: token.idx)
+        lemma(token) for token in beginning_in((start, number.start), problem.doc, lambda token: token.idx)
     )
 
 

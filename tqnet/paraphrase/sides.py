@@ -12,6 +12,7 @@ from spacy.tokens import Token
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemma
 from tqnet.paraphrase.relations import COMPARATIVE, SIDES
 from tqnet.paraphrase.roles import subject_of, verb_of
 from tqnet.paraphrase.values import by_value
@@ -80,4 +81,4 @@ def _comparisons(problem: Problem) -> dict[Fraction, _Comparison]:
 
 def _names(tokens: Iterable[Token]) -> frozenset[str]:
     """Nouns, and what tells two of a kind apart: a "local" train."""
-    return frozenset(token.lemma_.lower() for token in tokens if token.pos_ in ("NOUN", "PROPN", "ADJ"))
+    return frozenset(lemma(token) for token in tokens if token.pos_ in ("NOUN", "PROPN", "ADJ"))

@@ -7,6 +7,7 @@ import re
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.lemmas import lemmas
 
 #: Somebody or something that has a letter for its name; "I" is who tells, and "x = B" no name.
 _LETTER = re.compile(r"\b[A-HJ-Z]\b(?!['’]?\s*[=<>+*/^])")
@@ -29,10 +30,7 @@ def asks_about_another(original: Problem, paraphrase: Problem) -> list[Differenc
 
 def _from_the_other_side(original: Problem, paraphrase: Problem) -> bool:
     """Whether one question is about who gives, and the other one about who receives."""
-    one, other = (
-        {token.lemma_.lower() for token in words_of(problem, problem.question)} & _DEALS
-        for problem in (original, paraphrase)
-    )
+    one, other = (set(lemmas(words_of(problem, problem.question))) & _DEALS for problem in (original, paraphrase))
     return one != other
 
 
