@@ -381,6 +381,7 @@ def test_other_questions_are_named(original: str, paraphrase: str, named: str, e
             "He buys 3 Rs. 10 notes. What are they worth?",
             "He buys three Rs. 10 notes. What are they worth?",
         ),
+        ("In a class of 30 pupils 12 swim. How many do not?", "In a class of 30, 12 swim. How many do not?"),
         ("A film starts at 3:40 p.m. When is it over?", "When is a film over that begins at twenty to four?"),
     ],
 )

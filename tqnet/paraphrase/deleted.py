@@ -14,7 +14,6 @@ from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units.names import spellings
 from tqnet.paraphrase.asked import left_out, words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.lemmas import lemma, lemmas
 
 #: Without one of them, a text says another thing.
 _BOUNDS = frozenset(("not", "never", "no", "without", "except", "unless", "least", "most", "each", "every"))
@@ -24,8 +23,6 @@ _CONDITIONS = frozenset(("if", "only", "provided", "given", "remaining", "rest")
 _CONDITIONS_OF_QUESTIONS = frozenset(("when", "so", "such", "all"))
 _WORDS = 2
 _ARTICLES = frozenset(("a", "an", "the", "every", "their", "its", "my", "our", "your"))
-#: What a sign or nothing may stand for: "20%", "at 5".
-_SIGNS = ("percent", "percents", "o'clock", "o’clock")
 _OF_NOUNS = frozenset(("DET", "ADJ", "NOUN", "PROPN", "NUM", "PRON", "SYM"))
 
 
@@ -36,27 +33,25 @@ def deleted_conditions(original: Problem, paraphrase: Problem) -> list[Differenc
     start, end = original.question or (0, 0)
     rows = left_out(words_of(original, None), words_of(paraphrase, None))
     gone = {token for row in rows for token in row}
-    left = set(lemmas(paraphrase.doc)) if rows else set()
     return [
         Difference(Part.WORD, Change.LOST, " ".join(token.text for token in row))
         for row in rows
-        if _bounds(row, is_asked=start <= row[0].idx < end) or any(_is_missing(token, gone, left) for token in row)
+        if _bounds(row, is_asked=start <= row[0].idx < end) or any(_is_missing(token, gone) for token in row)
     ]
 
 
-def _is_missing(noun: Token, gone: set[Token], left: set[str]) -> bool:
-    """Whether a noun has left words behind that need it: the "a" of "a state", the "5" of "5 pens", the "of" of "of
-    salt and water".
+def _is_missing(noun: Token, gone: set[Token]) -> bool:
+    """Whether a noun has left words behind that need it: the "a" of "a state", the "of" of "of salt and water".
 
-    The word before it may have taken its place, "the average" of "the average score", and so may what comes next.
+    A number needs none, "a class of 30". The word before it may have taken its place, "the average" of "the average
+    score", and so may what comes next.
     """
-    if noun.pos_ not in ("NOUN", "PROPN") or noun.lower_ in spellings() or noun.lower_ in _SIGNS:
+    if noun.pos_ not in ("NOUN", "PROPN") or noun.lower_ in spellings():
         return False
     kept = [child for child in noun.children if child not in gone]
     if any(child.dep_ in ("amod", "compound", "nmod") for child in kept):
         return False
-    counts = noun.dep_ in ("pobj", "dobj") and lemma(noun) not in left
-    if any(child.lower_ in _ARTICLES or (child.dep_ == "nummod" and counts) for child in kept):
+    if any(child.lower_ in _ARTICLES for child in kept):
         return True
     behind = next((token for token in noun.doc[noun.i + 1 :] if token not in gone), None)
     if behind is None or behind.i == len(noun.doc) - 1:  # a text that breaks off
