@@ -207,6 +207,11 @@ if TYPE_CHECKING:
             "Draw numbers 0.6 then sum them. What is the sum of 0 and 6?",
             "new number: 0.6",
         ),
+        (
+            "Paul has 12 pens. Paul gives 3 away. How many has Paul left?",
+            "Paul has 12 pens. Paula gives 3 away. How many has Paul left?",
+            "inconsistent entity: Paul -> Paula, but not everywhere",
+        ),
     ],
 )
 def test_other_questions_are_named(original: str, paraphrase: str, named: str, explainer: Explainer) -> None:

@@ -101,8 +101,11 @@ def _take_places(others: Sequence[str], name: str, original: str, paraphrase: st
 
 
 def _may_be_one_name(name: str, other: str) -> bool:
-    """Whether one is short for the other, or written in another way: "Sam", "Samantha"; "Tanya", "Tanja"."""
-    return name.startswith(other) or other.startswith(name) or _sound(name) == _sound(other)
+    """Whether one is short for the other, or written in another way: "Sam", "Samantha"; "Tanya", "Tanja"; not "Paula",
+    who is not Paul.
+    """
+    short, long = sorted((name, other), key=len)
+    return (long.startswith(short) and len(long) > len(short) + 1) or _sound(name) == _sound(other)
 
 
 def _sound(name: str) -> str:
