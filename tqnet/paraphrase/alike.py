@@ -7,7 +7,7 @@ of the sentence can say what it says.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -63,10 +63,11 @@ class AlikeSentences:
         )
 
 
-def alike_sentences(original: Problem, paraphrase: Problem) -> Iterator[AlikeSentences]:
+def alike_sentences(original: Problem, paraphrase: Problem) -> list[AlikeSentences]:
     """Each sentence of the original with the one of the paraphrase that is most like it, if it is much like it."""
     if max(len(original.sentences), len(paraphrase.sentences)) > _SENTENCES:
-        return
+        return []
+    found = []
     own = [words_of(original.text, span) for span in original.sentences]
     told = {tuple(map(str.lower, words)) for words in own}
     others = [words_of(paraphrase.text, span) for span in paraphrase.sentences]
@@ -74,10 +75,11 @@ def alike_sentences(original: Problem, paraphrase: Problem) -> Iterator[AlikeSen
     kept = {tuple(map(str.lower, words)) for words in others}
     for before in own:
         candidates = [before] if tuple(map(str.lower, before)) in kept else changed
-        found = [AlikeSentences(before, after) for after in candidates if len(after) == len(before)]
-        best = min(found, key=lambda one: len(one.moved), default=None)
+        pairs = [AlikeSentences(before, after) for after in candidates if len(after) == len(before)]
+        best = min(pairs, key=lambda one: len(one.moved), default=None)
         if best is not None and len(best.moved) <= min(_MOVED, len(before) // (_SAME + 1)):
-            yield best
+            found.append(best)
+    return found
 
 
 def words_of(text: str, span: Span) -> list[str]:

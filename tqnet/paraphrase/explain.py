@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
+from tqnet.paraphrase.alike import alike_sentences
 from tqnet.paraphrase.asked import question_differences
 from tqnet.paraphrase.asked_for import asks_for_another
 from tqnet.paraphrase.chinese import chinese_differences, is_chinese
@@ -79,11 +80,12 @@ class Explainer:
 
 def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     """What became of numbers, units, entities, formulas, words, sentences and the question."""
+    alike = alike_sentences(original, paraphrase)
     entities = entity_differences(original, paraphrase)
-    replaced = replaced_units(original, paraphrase)
+    replaced = replaced_units(original, alike)
     renamed = {one.before: one.after for one in entities if one.change is Change.RENAMED}
     exchanged = exchanged_numbers(original, paraphrase)
-    words = [] if exchanged else [*exchanged_words(original, paraphrase), *turned_ratios(original, paraphrase)]
+    words = [] if exchanged else [*exchanged_words(original, paraphrase, alike), *turned_ratios(original, paraphrase)]
     relations = [] if exchanged else _relations(original, paraphrase)
     deleted = deleted_conditions(original, paraphrase)
     asked = asks_about_another(original, paraphrase)
@@ -97,7 +99,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
         *_but_named(unit_differences(original, paraphrase), replaced),
         *replaced,
         *entities,
-        *(one for one in stand_ins(original, paraphrase) if one not in entities),
+        *(one for one in stand_ins(original, paraphrase, alike) if one not in entities),
         *formula_differences(original, paraphrase),
         *_but_named(words, relations),
         *([] if words else other_senses(original.text, paraphrase.text)),

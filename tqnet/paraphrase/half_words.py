@@ -28,7 +28,8 @@ _DOLLARS = re.compile(rf"\$(?={_WORD}\b(?!\$|\\))", re.IGNORECASE)
 _MONEY = re.compile(rf"\$\s?(?:\d|{_WORD}\b)|(?:\d|\b(?:{_WORD}|hundred|thousand))\s?\$", re.IGNORECASE)
 #: "Twenty one/two-bed rooms": the number ends behind what would be a fraction.
 _NUMBER_BEFORE = re.compile(rf"\b{_WORD}\s+$", re.IGNORECASE)
-_LONGEST = 12
+#: Of characters before it, in which a number word ends.
+_NEAR = 12
 
 
 def in_digits(text: str) -> str:
@@ -39,6 +40,6 @@ def in_digits(text: str) -> str:
 
 
 def _as_digits(match: re.Match[str]) -> str:
-    if _NUMBER_BEFORE.search(match.string, max(0, match.start() - _LONGEST), match.start()):
+    if _NUMBER_BEFORE.search(match.string, max(0, match.start() - _NEAR), match.start()):
         return match[0]
     return _PIECE.sub(lambda word: _WRITTEN[word[0].lower()], match[0])

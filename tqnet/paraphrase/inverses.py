@@ -10,7 +10,8 @@ from fractions import Fraction
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from tqnet.augment.paraphrase.problem import Problem
-from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.contradictions import contradictions
+from tqnet.paraphrase.difference import Difference
 from tqnet.paraphrase.nouns import PRONOUNS
 from tqnet.paraphrase.shares import parts
 from tqnet.text.numbers import Number
@@ -117,12 +118,7 @@ def turned_multiples(original: Problem, paraphrase: Problem) -> list[Difference]
     """Each multiple of two whose places are exchanged: "Ann has 3 times as many as Tom", "Tom has 3 times as many as
     Ann".
     """
-    before, after = _single(original), _single(paraphrase)
-    return [
-        Difference(Part.NUMBER, Change.CHANGED, before[value].said, after[value].said)
-        for value in before
-        if value in after and before[value].contradicts(after[value])
-    ]
+    return contradictions(_single(original), _single(paraphrase))
 
 
 def _single(problem: Problem) -> dict[Fraction, _Multiple]:

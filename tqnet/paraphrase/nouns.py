@@ -14,7 +14,7 @@ _KINDS = """
 man woman boy girl lady figure shape body building structure room hall place machine computer device tool instrument
 creature insect fish reptile mammal group team set family panel total article product good food meal snack drink
 dessert material substance metal liquid gas water mixture blend amount quantity value result answer money rest
-remainder other garment top container event race contest race musician artist athlete reader rider driver runner cook
+remainder other garment top container event race contest musician artist athlete reader rider driver runner cook
 specialist professional expert owner winner writer table row line section portion share slot jewel bloom
 """
 #: Other names for what word problems count, by the line.

@@ -6,25 +6,26 @@ or two words, and only these are named: a word of the original where another one
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from spacy.lang.en.stop_words import STOP_WORDS
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units.names import spellings
-from tqnet.paraphrase.alike import alike_sentences, words_of
+from tqnet.paraphrase.alike import AlikeSentences, words_of
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.opposites import are_opposites
 
 
-def exchanged_words(original: Problem, paraphrase: Problem) -> list[Difference]:
+def exchanged_words(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
     """Each word with the one in its place.
 
     Names that changed places in all sentences are the same question: a word must also stand where it stood.
     """
-    sentences = list(alike_sentences(original, paraphrase))
     in_both = _vocabulary(original) & _vocabulary(paraphrase)
-    stayed = {word for sentence in sentences for word in sentence.stayed}
+    stayed = {word for sentence in alike for word in sentence.stayed}
     found = []
-    for sentence in sentences:
+    for sentence in alike:
         pairs = [(sentence.before[place], sentence.after[place]) for place in sentence.moved]
         if sentence.is_turned_round:
             continue

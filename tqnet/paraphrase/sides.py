@@ -11,7 +11,8 @@ from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.paraphrase.asked import beginning_in
-from tqnet.paraphrase.difference import Change, Difference, Part
+from tqnet.paraphrase.contradictions import contradictions
+from tqnet.paraphrase.difference import Difference
 from tqnet.paraphrase.lemmas import lemma
 from tqnet.paraphrase.relations import COMPARATIVE, SIDES
 from tqnet.paraphrase.roles import subject_of, verb_of
@@ -56,12 +57,7 @@ def turned_sides(original: Problem, paraphrase: Problem) -> list[Difference]:
 
     Where the side is another one and they changed places as well, that is the same.
     """
-    before, after = _comparisons(original), _comparisons(paraphrase)
-    return [
-        Difference(Part.NUMBER, Change.CHANGED, before[value].said, after[value].said)
-        for value in before
-        if value in after and before[value].contradicts(after[value])
-    ]
+    return contradictions(_comparisons(original), _comparisons(paraphrase))
 
 
 def _comparisons(problem: Problem) -> dict[Fraction, _Comparison]:

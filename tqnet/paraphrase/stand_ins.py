@@ -6,12 +6,13 @@ Which nouns mean the same, only a list knows (`nouns`). So looked at are sentenc
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from spacy.tokens import Token
 
 from tqnet.augment.paraphrase.problem import Problem
 from tqnet.augment.paraphrase.units.names import spellings
-from tqnet.paraphrase.alike import alike_sentences
+from tqnet.paraphrase.alike import AlikeSentences
 from tqnet.paraphrase.difference import Change, Difference, Part
 from tqnet.paraphrase.lemmas import lemma, lemmas
 from tqnet.paraphrase.nouns import may_be_called
@@ -21,13 +22,13 @@ from tqnet.paraphrase.units import reads
 _LETTERS = 3
 
 
-def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
+def stand_ins(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
     """Nouns in whose place one stands of which nothing was told, while the paraphrase goes on to speak of them."""
     before, after = _nouns(original), _nouns(paraphrase)
     mentions, left = _lemma_counts(original), _lemma_counts(paraphrase)
     told = {token.lower_ for token in original.doc} | set(mentions)
     found = []
-    for sentence in alike_sentences(original, paraphrase):
+    for sentence in alike:
         if len(sentence.moved) != 1:
             continue
         (place,) = sentence.moved
@@ -40,12 +41,12 @@ def stand_ins(original: Problem, paraphrase: Problem) -> list[Difference]:
     return found
 
 
-def replaced_units(original: Problem, paraphrase: Problem) -> list[Difference]:
+def replaced_units(original: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
     """Units of numbers in whose place stands what is no unit, in a sentence that is the same around it."""
     units = {original.text[unit.start : unit.end].strip().lower(): unit.name for unit in original.units if unit.number}
     return [
         Difference(Part.UNIT, Change.CHANGED, old, new)
-        for sentence in alike_sentences(original, paraphrase)
+        for sentence in alike
         for old, new in (
             (sentence.before[place], sentence.after[place])
             for place in sentence.moved
