@@ -163,11 +163,6 @@ if TYPE_CHECKING:
             "changed number: 8:00 -> 3; new unit: hours",
         ),
         (
-            "Mark has 12 coins. Mark gives 3 away. How many has Mark left?",
-            "Mark has 12 coins. Mary gives 3 away. How many has Mark left?",
-            "inconsistent entity: Mark -> Mary, but not everywhere",
-        ),
-        (
             "How many students did not pass the exam if 20 of 50 passed?",
             "How many students passed if 20 of 50 passed?",
             "changed question: not pass -> pass",
@@ -186,31 +181,6 @@ if TYPE_CHECKING:
             "A ship has about 3 men aboard and leaves at 6:00. Two hours later it lands. When?",
             "A ship has about 3 men aboard and leaves at 6:00. At 5:00 it lands. When?",
             "changed number: Two -> 5:00; lost unit: hours",
-        ),
-        (
-            "A pen costs 5 dollars. If $x$ pens cost 40 dollars, what is $x$?",
-            "A pen costs 5. If $x$ pens cost 40, what is $x$?",
-            "lost unit: dollars",
-        ),
-        (
-            "A farm has 12 hens. 5 hens die. How many hens are left?",
-            "A farm has 12 hens. 5 drinks die. How many hens are left?",
-            "inconsistent entity: hens -> drinks, but not everywhere",
-        ),
-        (
-            "Twenty one/two-bed rooms and 5 others. How many in total?",
-            "Twenty 1/2-bed rooms and 5 others. How many in total?",
-            "changed numbers: two -> 1/2, Twenty one -> Twenty",
-        ),
-        (
-            "Draw numbers 0,6 then sum them. What is the sum of 0 and 6?",
-            "Draw numbers 0.6 then sum them. What is the sum of 0 and 6?",
-            "new number: 0.6",
-        ),
-        (
-            "Paul has 12 pens. Paul gives 3 away. How many has Paul left?",
-            "Paul has 12 pens. Paula gives 3 away. How many has Paul left?",
-            "inconsistent entity: Paul -> Paula, but not everywhere",
         ),
     ],
 )
@@ -327,66 +297,9 @@ def test_other_questions_are_named(original: str, paraphrase: str, named: str, e
             "A film starts at 3 pm and ends two hours later. How long does it last?",
         ),
         (
-            "How many 5p coins make £2?",
-            "How many 5p coins are worth two pounds?",
-        ),
-        (
-            "Tom thinks of a number. He doubles it and gets 24. What is the number?",
-            "If the number Tom is thinking of is doubled, the result is 24. What is it?",
-        ),
-        (
-            "Let a be a number such that 3a + 5 = 20. What is the value of a?",
-            "If 3a + 5 = 20, find the number a.",
-        ),
-        (
-            "If a + c = 10 and a - c = 2, what is a?",
-            "Find the value of a, if a and c sum to 10 and a exceeds c by 2.",
-        ),
-        (
-            "Let a be the side of a square. What is a if the area is 25?",
-            "The side of a square is a. Find a when the area is 25.",
-        ),
-        (
-            "Each unit costs $5 to make. What do 20 units cost?",
-            "The per-unit cost is $5. What do 20 units cost?",
-        ),
-        (
-            "An bought 5 pens and Binh 3 pens. How many pens did they buy together?",
-            "An has bought 5 pens, and Binh has bought 3. How many pens have they bought together?",
-        ),
-        (
-            "What is 20 percent of 50?",
-            "What is 20% of 50?",
-        ),
-        (
-            "A hotel has 120 rooms. 45 rooms are taken. How many rooms in the hotel are free?",
-            "A hotel has 120 rooms. 45 rooms are taken. How many rooms in the building are free?",
-        ),
-        (
-            "A nurse works 8 hours a day. How long does the nurse work in 5 days?",
-            "A nurse works 8 hours a day. How long does the woman work in 5 days?",
-        ),
-        (
-            "Of the five thousand, two hundred stayed. How many left?",
-            "Two hundred of the five thousand stayed. How many left?",
-        ),
-        (
             "What is the volume of a box of 2 cm by 3 cm by 4 cm?",
             "A box measures 2 cm by 3 cm by 4 cm. How much space is inside the box?",
         ),
-        (
-            "A pot holds 3 cups of tea. How many cups do 4 pots hold?",
-            "A pot holds 3 mugs of tea. How many cups do 4 pots hold?",
-        ),
-        (
-            "A code uses only the digits 0,1 with length 5. How many codes are there?",
-            "A code of length 5 uses only the digits 0 and 1. How many codes are there?",
-        ),
-        (
-            "He buys 3 Rs. 10 notes. What are they worth?",
-            "He buys three Rs. 10 notes. What are they worth?",
-        ),
-        ("In a class of 30 pupils 12 swim. How many do not?", "In a class of 30, 12 swim. How many do not?"),
         ("A film starts at 3:40 p.m. When is it over?", "When is a film over that begins at twenty to four?"),
     ],
 )

@@ -71,46 +71,6 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
             "inconsistent entity: oranges -> lemons, but not everywhere",
         ),
         (
-            "Nadia has 3 cats. Each cat of Nadia eats 2 fish. How many fish does Nadia buy?",
-            "Nadia has 3 cats. Each cat of Fatima eats 2 fish. How many fish does Nadia buy?",
-            "inconsistent entity: Nadia -> Fatima, but not everywhere",
-        ),
-        (
-            "A train leaves with 210 people. In Dijon 35 get off. How many are left on the train?",
-            "A ship leaves with 210 people. In Dijon 35 get off. How many are left on the train?",
-            "inconsistent entity: train -> ship, but not everywhere",
-        ),
-        (
-            "A bag has 8 red balls and 6 blue balls. How likely is a red ball?",
-            "A bag has 8 red hats and 6 blue balls. How likely is a red ball?",
-            "inconsistent entity: balls -> hats, but not everywhere",
-        ),
-        (
-            "A rope is 2 feet long. How many inches is that?",
-            "A rope is 2 xyz long. How many inches is that?",
-            "changed unit: feet -> xyz",
-        ),
-        (
-            "A ship leaves a port at a speed of 9 miles per hour. How far does it sail in 5 hours?",
-            "A ship leaves a at a speed of 9 miles per hour. How far does it sail in 5 hours?",
-            "lost word: port",
-        ),
-        (
-            "In a mix of salt and water, the salt is 3 kg. How many kg of salt are there in 5 such?",
-            "In a mix of and water, 3 kg are salt. How many kg of salt are there in 5 such?",
-            "lost word: the noun of 'of and'",
-        ),
-        (
-            "Kirk sells cars. Kirk sold 9 cars, and Kirk now sells 4 more. How many is that?",
-            "Kirk sells cars. Ivor sold 9 cars, and Omar now sells 4 more. How many is that?",
-            "inconsistent entity: Kirk -> Ivor, but not everywhere",
-        ),
-        (
-            "A car drives 60 km in an hour. How far does the car drive in 3 hours?",
-            "A car drives 60 km in an hour. How far does the automobile drive in 3 hours?",
-            "",
-        ),
-        (
             "A bus takes 25% of 80 people. How many are they?",
             "A bus takes 25 of 80 people. How many are they?",
             "changed number: 25% -> 25",
@@ -237,11 +197,6 @@ CRATE = "A crate of 40 oranges is shared by 8 teachers. How many oranges does ea
         ),
         ("Ann has 5 figs. How many more are hers?", "Ann has 5. What is the", "the question breaks off: What is the"),
         # somebody of whom nothing is told
-        (
-            "Ken has 9 pens. He loses 4. How many pens does he have?",
-            "Ken has 9 pens. He loses 4. How many pens does Mike have?",
-            "inconsistent entity: Ken -> Mike, but not everywhere",
-        ),
     ],
 )
 def test_what_is_lost_or_changed_is_named(original: str, paraphrase: str, named: str, explain: Explain) -> None:

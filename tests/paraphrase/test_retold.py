@@ -50,20 +50,10 @@ Explain = Callable[[str, str], str]
             "One class has 24 pupils, one 16. Who?",
             "16 pupils are in one class, 24 pupils in one. Who are the forty pupils?",
         ),
-        # numbers and signs as programs and other languages write them
-        (
-            "A ticket is $24. Ann has $323. Why?",
-            "A ticket is $twenty-four. Ann has $three hundred and twenty-three. Why?",
-        ),
-        ("It costs Rs. 60 for 250 m. Why?", "It costs Rs. sixty for two50 metres. Why?"),
-        ("1/3 of 12.8 kg are 14 cm long. Why?", "One/three of twelve.eight kg are fourteencm long. Why?"),
-        ("A km is 0.6 miles, so how many are 5 km?", "A km is 0,6 miles, so how many are 5 km?"),
-        ("Turf is $4 per square metre. Why?", "A square metre of turf is $4. Why?"),
         (
             "The sum of three numbers is 78. What is the largest of the three?",
             "Three numbers add up to 78. Which is largest?",
         ),
-        ("Tanya is 5. How old is Tanya in 2 years?", "Tanya is 5. How old is Tanja in 2 years?"),
         # the same amounts, days and things
         ("It took 20 years. How many months is that?", "It took two decades. How many months is that?"),
         ("Pipes fill it in 20 and 30 minutes. When?", "Pipes fill it in a third of an hour and in half an hour. When?"),

@@ -42,6 +42,18 @@ class AlikeSentences:
         return [place for place, (old, new) in both if old.lower() != new.lower()]
 
     @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Words that are not the same, with those in their places."""
+        return [(self.before[place], self.after[place]) for place in self.moved]
+
+    @property
+    def lone_pairs(self) -> list[tuple[str, str]]:
+        """Those with the same words on both sides."""
+        moved = set(self.moved)
+        lone = (place for place in self.moved if not {place - 1, place + 1} & moved)
+        return [(self.before[place], self.after[place]) for place in lone]
+
+    @property
     def stayed(self) -> set[str]:
         return {word.lower() for place, word in enumerate(self.before) if place not in self.moved}
 

@@ -26,7 +26,7 @@ def exchanged_words(original: Problem, paraphrase: Problem, alike: Sequence[Alik
     stayed = {word for sentence in alike for word in sentence.stayed}
     found = []
     for sentence in alike:
-        pairs = [(sentence.before[place], sentence.after[place]) for place in sentence.moved]
+        pairs = sentence.pairs
         if sentence.is_turned_round:
             continue
         if all(are_opposites(*pair) for pair in pairs):

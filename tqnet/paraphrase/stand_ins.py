@@ -24,15 +24,15 @@ _LETTERS = 3
 
 def stand_ins(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
     """Nouns in whose place one stands of which nothing was told, while the paraphrase goes on to speak of them."""
+    words = [pair for sentence in alike if len(sentence.moved) == 1 for pair in sentence.pairs]
+    if not words:
+        return []
     before, after = _nouns(original), _nouns(paraphrase)
-    mentions, left = _lemma_counts(original), _lemma_counts(paraphrase)
+    mentions, left = Counter(lemmas(original.doc)), Counter(lemmas(paraphrase.doc))
     told = {token.lower_ for token in original.doc} | set(mentions)
     found = []
-    for sentence in alike:
-        if len(sentence.moved) != 1:
-            continue
-        (place,) = sentence.moved
-        old, new = before.get(sentence.before[place].lower()), after.get(sentence.after[place].lower())
+    for was, became in words:
+        old, new = before.get(was.lower()), after.get(became.lower())
         if old is None or new is None or {new.lower_, lemma(new)} & told:
             continue
         is_left = 0 < left[lemma(old)] < mentions[lemma(old)]
@@ -44,14 +44,10 @@ def stand_ins(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSente
 def replaced_units(original: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
     """Units of numbers in whose place stands what is no unit, in a sentence that is the same around it."""
     units = {original.text[unit.start : unit.end].strip().lower(): unit.name for unit in original.units if unit.number}
+    words = (pair for sentence in alike for pair in sentence.lone_pairs)
     return [
         Difference(Part.UNIT, Change.CHANGED, old, new)
-        for sentence in alike
-        for old, new in (
-            (sentence.before[place], sentence.after[place])
-            for place in sentence.moved
-            if not {place - 1, place + 1} & set(sentence.moved)
-        )
+        for old, new in words
         if old.isalpha() and new.isalpha() and _is_no_longer_a_unit(units.get(old.lower()), old.lower(), new.lower())
     ]
 
@@ -70,7 +66,3 @@ def _nouns(problem: Problem) -> dict[str, Token]:
         for token in problem.doc
         if token.pos_ == "NOUN" and token.is_alpha and token.lower_ not in spellings()
     }
-
-
-def _lemma_counts(problem: Problem) -> Counter[str]:
-    return Counter(lemmas(problem.doc))
