@@ -126,6 +126,10 @@ def test_another_noun_in_one_place_is_named(original: str, paraphrase: str, name
             "A car drives 60 km in an hour. How far does the car drive in 3 hours?",
             "A car drives 60 km in an hour. How far does the automobile drive in 3 hours?",
         ),
+        (
+            "Carl must pay 20% of a $900 bill. How much is that?",
+            "Of the costs of $900 Carl must pay 20%. How much is that?",
+        ),
     ],
 )
 def test_other_names_of_the_same_are_none(original: str, paraphrase: str, explainer: Explainer) -> None:

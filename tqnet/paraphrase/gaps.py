@@ -7,7 +7,7 @@ import re
 from tqnet.paraphrase.difference import Change, Difference, Part
 
 _PREPOSITIONS = "of|in|on|at|to|from|by|for|with|into|per"
-_NO_NOUN = rf"is|are|was|were|has|have|had|would|could|costs|weighs|{_PREPOSITIONS}|and|or|that|which|who|if"
+_NO_NOUN = rf"is|are|was|were|has|have|had|would|could|weighs|{_PREPOSITIONS}|and|or|that|which|who|if"
 _GAPS = re.compile(
     rf"\b(?:(?P<a>(?-i:(?<!\.)(?<!\.\s)a))|(?-i:an)|the|their|its|my|our|your|every)\s*"
     rf"(?:[.,;:?!](?!m\b|\d)|\b(?:{_NO_NOUN})\b(?!-))"
