@@ -20,14 +20,14 @@ from tqnet.augment.view import AugmentConfig
 from tqnet.evaluation.linear_probe import decide, probabilities
 from tqnet.evaluation.metrics import micro_f1
 from tqnet.libraries import precision
+from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.objectives import concept_classification
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.concepts import ConceptLabels, concept_head
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
-from tqnet.training.distributed import weight_of_mean
+from tqnet.training.labels import ConceptLabels, concept_head
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)

@@ -19,17 +19,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.files import atomic
+from tqnet.losses.contrastive import multiple_negatives_ranking
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.objectives import multiple_negatives_ranking
+from tqnet.paraphrase.settings import PSEUDO_LABELS, TRIPLETS, ParaphraseConfig, check_installed
+from tqnet.paraphrase.training import PseudoLabels, ValidationSeparation, english_questions
 from tqnet.training import session
 from tqnet.training.config import parse_config
-from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.paraphrases import PSEUDO_LABELS, check_installed
-from tqnet.training.paraphrases.config import TRIPLETS, ParaphraseConfig
-from tqnet.training.paraphrases.pseudo import PseudoLabels
-from tqnet.training.paraphrases.questions import english_questions
-from tqnet.training.paraphrases.validation import ValidationSeparation
+from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
@@ -94,9 +91,8 @@ def another(same: Tensor) -> Tensor:
 
 def main(config: ParaphraseConfig) -> Path:
     check_installed(config.parser)  # before anything that takes long
-    from tqnet.training.paraphrases.draws import Draws
-    from tqnet.training.paraphrases.operators import operators_of, parse
-    from tqnet.training.paraphrases.views import ParaphraseViews
+    from tqnet.paraphrase.precompute import operators_of, parse
+    from tqnet.paraphrase.training import Draws, ParaphraseViews
 
     accelerator = session.start(config.run)
     bank = english_questions(session.training_questions(config.data, pretraining=False), config)

@@ -12,10 +12,10 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tqnet.cards import write_probe_card
 from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
 from tqnet.evaluation.stages import Tasks
 from tqnet.files import atomic
+from tqnet.hub.folder import write_probe_card
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
 from tqnet.questions import KnowledgeHierarchy

@@ -27,22 +27,28 @@ from tqnet.evaluation.metrics import mean_average_precision
 from tqnet.evaluation.sources import source_digest
 from tqnet.files import atomic
 from tqnet.libraries import precision
-from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.multitask_ranker import MultiTaskRanker
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
 from tqnet.search.index import Manifest
+from tqnet.search.ranker import CrossEncoder, MultiTaskRanker
+from tqnet.search.ranker_data import (
+    TASKS,
+    ExercisePairs,
+    PairViews,
+    Sources,
+    SourcesOfBanks,
+    check_installed,
+    confident,
+    made_pairs,
+    vectors_of_index,
+)
 from tqnet.training import session
-from tqnet.training.confident import check_installed, confident
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.exercise_pairs import ExercisePairs, made_pairs
-from tqnet.training.exercise_views import TASKS, PairViews
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.sources import Sources, SourcesOfBanks, vectors_of_index
 from tqnet.training.validation import similar_questions
 
 log = logging.getLogger(__name__)

@@ -19,15 +19,16 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.losses.classification import draw_pairs, even_odds, pair_logistic
+from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import Projector
-from tqnet.objectives import draw_pairs, even_odds, pair_logistic, supervised_contrastive
 from tqnet.training import session
-from tqnet.training.concepts import ConceptLabels
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.distributed import gather_with_own_gradient
-from tqnet.training.gradient_cache import embed_in_chunks
+from tqnet.training.contrast import embed_in_chunks
+from tqnet.training.labels import ConceptLabels
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import GroupBatches
 from tqnet.training.validation import ValidationPrecision, similar_questions
 

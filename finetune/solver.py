@@ -19,19 +19,19 @@ import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.equations.triples import NEGATIVES, POSITIVES, Triples
 from tqnet.libraries import precision
+from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.build import set_dropout
-from tqnet.modeling.solver.solver import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
-from tqnet.modeling.solver.trees import TreeBatch
-from tqnet.objectives import cosine_triplet
 from tqnet.questions import QuestionBank
+from tqnet.solver.data import ValidationAnswers, WordProblems, learn_alphabet, solvable
+from tqnet.solver.decoder import TreeBatch
+from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
+from tqnet.solver.triples import NEGATIVES, POSITIVES, Triples
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.data import Batch
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.word_problems import ValidationAnswers, WordProblems, learn_alphabet, solvable
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ class SolverConfig(RecipeConfig):
         ramp: Share of the steps in which ``alpha`` rises from zero; a random decoder has no patterns yet.
         margin: eta of Eq. 1.
         contrast_at: Whose embeddings are contrasted: of a node's ``goal``, or of the ``subtree`` below it.
-        positives: ``subtree``, ``either`` or ``same`` (`tqnet.equations.triples.Triples`).
+        positives: ``subtree``, ``either`` or ``same`` (`tqnet.solver.triples.Triples`).
         negatives: ``hard`` or ``random``.
         multilingual: Positives come from another language of the bank, negatives from the same.
         pairs: Triples of a problem in an epoch.

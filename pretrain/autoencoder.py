@@ -16,14 +16,13 @@ import numpy as np
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.losses.baselines import figure_reconstruction
 from tqnet.modeling.heads import FigureDecoder
-from tqnet.modeling.images import TQNetImageProcessor
-from tqnet.modeling.visual import VisualStream
-from tqnet.objectives import figure_reconstruction
+from tqnet.modeling.visual import TQNetImageProcessor, VisualStream
 from tqnet.training import session
 from tqnet.training.config import ConfigError, RecipeConfig, at_least, parse_config
-from tqnet.training.distributed import weight_of_mean
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 
 

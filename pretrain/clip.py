@@ -17,14 +17,14 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.losses.contrastive import cross_modal_infonce
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
-from tqnet.objectives import cross_modal_infonce
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.contrast import same
-from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 

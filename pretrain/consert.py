@@ -16,15 +16,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.modeling.embedding_augmentation import KINDS, EmbeddingAugmentation
+from tqnet.losses.contrastive import nt_xent
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.heads import KINDS, EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
-from tqnet.objectives import nt_xent
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
 from tqnet.training.contrast import same
-from tqnet.training.distributed import gather_with_own_gradient
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 

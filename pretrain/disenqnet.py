@@ -25,14 +25,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.parametrizations import spectral_norm
 
+from tqnet.losses.baselines import dependence, mutual_information
+from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.objectives import concept_classification, dependence, mutual_information
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.concepts import ConceptLabels, concept_head, training_knowledge
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.distributed import weight_of_mean
+from tqnet.training.labels import ConceptLabels, concept_head, training_knowledge
 from tqnet.training.loop import TrainingLoop
+from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 

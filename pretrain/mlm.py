@@ -13,15 +13,15 @@ from pathlib import Path
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from tqnet.losses.classification import masked_token_prediction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
-from tqnet.objectives import masked_token_prediction
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
-from tqnet.training.distributed import weight_of_mean
+from tqnet.training.data import IGNORED, MaskTokens
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.masking import IGNORED, MaskTokens
+from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 
 

@@ -16,10 +16,10 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.losses.contrastive import infonce
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
-from tqnet.modeling.normalization import split_batchnorm
-from tqnet.objectives import infonce
+from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
 from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues

@@ -11,7 +11,7 @@ in ALBERT they share a pass. All vectors are of the question as it is, in a seco
 third is the solution's, of two tokens where there is none. What no task asks for does not pass.
 
 Eq. 1, e = Norm(sum of token states), is the direction of their mean, which the encoder gives. Eq. 2 is
-`tqnet.objectives.in_batch_infonce`: NOTE, the paper's lacks the exponentials. Its negatives are drawn from the bank;
+`tqnet.losses.contrastive.in_batch_infonce`: NOTE, the paper's lacks the exponentials. Its negatives are drawn from the bank;
 here they are the other questions of the batch, of all processes.
 
 NOTE: a figure is found by the vector of the text alone (Eq. 3). The fused one has seen it, and need only hand it on.
@@ -27,23 +27,27 @@ from pathlib import Path
 import torch
 
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.multitask import MultiTaskModel
 from tqnet.questions import KnowledgeHierarchy, QuestionBank
 from tqnet.text.sentences import halves
 from tqnet.training import session
-from tqnet.training.concepts import ConceptLabels, training_knowledge
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.labels import ClassLabels, difficulty_labels, label_head, type_labels
+from tqnet.training.data import IGNORED, MaskTokens
+from tqnet.training.labels import (
+    ClassLabels,
+    ConceptLabels,
+    difficulty_labels,
+    label_head,
+    training_knowledge,
+    type_labels,
+)
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.masking import IGNORED, MaskTokens
+from tqnet.training.multitask import MultiTaskModel, Solutions, TaskLosses, TaskViews
 from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.task_losses import TaskLosses
-from tqnet.training.task_views import Solutions, TaskViews
 from tqnet.training.validation import ValidationPrecision
 
 log = logging.getLogger(__name__)
 
-#: View of a question -> the tasks that it is passed for (`tqnet.training.task_views`).
+#: View of a question -> the tasks that it is passed for (`tqnet.training.multitask`).
 VIEWS = {
     "content": {"solution", "type", "difficulty", "knowledge", "figures"},
     "segments": {"words", "order"},

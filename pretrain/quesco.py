@@ -16,15 +16,14 @@ import torch
 from torch import Tensor
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.losses.ranking import FORMS, rince, temperatures_for
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
-from tqnet.modeling.normalization import split_batchnorm
-from tqnet.objectives.rince import FORMS, rince, temperatures_for
+from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, fill_queues
+from tqnet.training.contrast import KeyRanks, Keys, ShuffledKeys, check_queue, fill_queues
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.ranks import KeyRanks
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
@@ -37,7 +36,7 @@ class QuesCoConfig(RecipeConfig):
         hierarchy: Whether questions are ranked by their concepts; without, the augmented question stands against
             all others ("w/o KHAR").
         leaves: Of the hierarchy, the finest concepts alone: questions share one, or none.
-        form: Of the loss, see `tqnet.objectives.rince`.
+        form: Of the loss, see `tqnet.losses.ranking`.
         temperatures: Of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing; by default
             the paper's, interpolated where the hierarchy has not three levels.
         queue: Keys that are kept; at most half the training questions.

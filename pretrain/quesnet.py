@@ -21,11 +21,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.losses.baselines import figure_reconstruction, skip_gram
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import MaskedTokenHead, VectorDecoder
-from tqnet.modeling.quesnet.layers import hole_contexts, one_sequence
-from tqnet.modeling.quesnet.model import QuesNetModel
-from tqnet.objectives import figure_reconstruction, skip_gram
+from tqnet.modeling.quesnet import QuesNetModel, hole_contexts, one_sequence
 from tqnet.training import session
 from tqnet.training.config import ConfigError, RecipeConfig, at_least, parse_config, within
 from tqnet.training.loop import TrainingLoop

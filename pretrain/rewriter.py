@@ -14,15 +14,15 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
+from tqnet.losses.classification import masked_token_prediction
 from tqnet.modeling.build import build_text_encoder
-from tqnet.modeling.rewriter import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
-from tqnet.objectives import masked_token_prediction
+from tqnet.paraphrase.restoration import Restorations, ValidationAccuracy, check_installed
+from tqnet.paraphrase.seq2seq import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
 from tqnet.questions import QuestionBank
 from tqnet.training import session
 from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
-from tqnet.training.distributed import weight_of_mean
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.restoration import Restorations, ValidationAccuracy, check_installed
+from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from tqnet.search.engine import EngineError
-from tqnet.search.milvus_server import MilvusServer
+from tqnet.search.milvus import MilvusServer
 
 #: Seconds within which it must answer, on a machine that is busy.
 _PATIENCE = 120

@@ -15,7 +15,7 @@ import torch
 from tqnet import errors
 from tqnet.libraries import precision
 from tqnet.questions import BankError
-from tqnet.questions.faults import Fault
+from tqnet.questions.question import Fault
 from tqnet.training.loop import NonFiniteLossError
 
 

@@ -10,7 +10,7 @@ FIRST_IMPORTS = (
     "from tqnet import TQNetProcessor",
     "import tqnet.training.data",
     "from tqnet import QuesNetModel",
-    "import tqnet.modeling.quesnet.configuration",
+    "import tqnet.modeling.configuration",
     "import tqnet; from transformers import AutoConfig; AutoConfig.for_model('quesnet')",
     "import tqnet; from transformers import AutoConfig; AutoConfig.for_model('tqnet')",
     "import tqnet; from transformers import AutoModel, AutoProcessor",

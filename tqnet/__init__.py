@@ -15,17 +15,16 @@ import wrapt
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
-    from tqnet.modeling.configuration import TQNetConfig
+    from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
     from tqnet.modeling.model import TQNetModel
     from tqnet.modeling.processor import TQNetProcessor
-    from tqnet.modeling.quesnet.configuration import QuesNetConfig
-    from tqnet.modeling.quesnet.model import QuesNetModel
+    from tqnet.modeling.quesnet import QuesNetModel
 
 __all__ = ["QuesNetConfig", "QuesNetModel", "TQNetConfig", "TQNetModel", "TQNetProcessor", "__version__"]
 
 _MODULES = {
-    "QuesNetConfig": "tqnet.modeling.quesnet.configuration",
-    "QuesNetModel": "tqnet.modeling.quesnet.model",
+    "QuesNetConfig": "tqnet.modeling.configuration",
+    "QuesNetModel": "tqnet.modeling.quesnet",
     "TQNetConfig": "tqnet.modeling.configuration",
     "TQNetModel": "tqnet.modeling.model",
     "TQNetProcessor": "tqnet.modeling.processor",
@@ -41,13 +40,13 @@ def __getattr__(name: str) -> Any:
 @wrapt.when_imported("transformers.models.auto.configuration_auto")
 def _register_config(_: ModuleType) -> None:
     importlib.import_module("tqnet.modeling.configuration")
-    importlib.import_module("tqnet.modeling.quesnet.configuration")
+    importlib.import_module("tqnet.modeling.configuration")
 
 
 @wrapt.when_imported("transformers.models.auto.modeling_auto")
 def _register_model(_: ModuleType) -> None:
     importlib.import_module("tqnet.modeling.model")
-    importlib.import_module("tqnet.modeling.quesnet.model")
+    importlib.import_module("tqnet.modeling.quesnet")
 
 
 @wrapt.when_imported("transformers.models.auto.processing_auto")

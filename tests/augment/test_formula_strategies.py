@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tqnet.augment.numbers import replace_number
-from tqnet.augment.operators import SYNONYMS, replace_operator
+from tqnet.augment.formulas import SYNONYMS, replace_number, replace_operator
 from tqnet.augment.variables import rename_variable, scale_variable
 from tqnet.questions import Question
 from tqnet.text.latex import Role, parse_formulas

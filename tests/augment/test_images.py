@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from tqnet.augment.images import KINDS, FigureAugmentation
-from tqnet.modeling.images import fit_square
+from tqnet.augment.view import KINDS, FigureAugmentation
+from tqnet.modeling.visual import fit_square
 
 SIZE = 64
 

@@ -8,8 +8,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tqnet.augment.numbers import replace_prose_number
-from tqnet.augment.pairs import PairMaker, make_other, make_similar
+from tqnet.augment.formulas import replace_prose_number
+from tqnet.augment.pairs import (
+    PairMaker,
+    ask_otherwise,
+    change_degree,
+    change_operator,
+    drop_condition,
+    make_other,
+    make_similar,
+    make_variant,
+    swap_known_and_asked,
+)
 from tqnet.augment.surface import (
     SURFACE_CHANGES,
     change_surface,
@@ -18,14 +28,6 @@ from tqnet.augment.surface import (
     reword,
     say_aside,
     say_time,
-)
-from tqnet.augment.variants import (
-    ask_otherwise,
-    change_degree,
-    change_operator,
-    drop_condition,
-    make_variant,
-    swap_known_and_asked,
 )
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS, LabelledPair

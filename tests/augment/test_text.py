@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tqnet.augment.text import clip_window, mask_words
+from tqnet.augment.view import clip_window, mask_words
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.formulas import segments, units

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.images import open_figure
+from tqnet.modeling.visual import open_figure
 from tqnet.questions import Question, QuestionBank
 
 

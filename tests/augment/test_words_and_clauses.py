@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tqnet.augment.clauses import conditions, repeat_clause, shuffle_clauses
-from tqnet.augment.words import delete_word, movable_words, swap_words
+from tqnet.augment.strategies import delete_word, movable_words, swap_words
 from tqnet.questions import Question
 
 

@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 
 from tqnet.libraries import machine
-from tqnet.modeling.attention import attention
+from tqnet.modeling.fusion import attention
 
 WAYS = {"bf16": F.scaled_dot_product_attention, "fp32 inside": attention}
 

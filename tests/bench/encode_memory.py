@@ -2,7 +2,7 @@
 
     python -m tests.bench.encode_memory --bank BANK --questions 4096 16384
 
-Questions are sorted by length in windows (`tqnet.modeling.batches.WINDOW`), so numbers above one window tell whether
+Questions are sorted by length in windows (`tqnet.modeling.encode.WINDOW`), so numbers above one window tell whether
 memory grows with the bank. ``start`` is the peak with the model and the bank in memory, before the first question.
 """
 
@@ -15,7 +15,7 @@ import multiprocessing
 from tqnet.libraries import quiet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.questions import QuestionBank
-from tqnet.training.pace import peak_memory
+from tqnet.training.logging import peak_memory
 
 
 def measure(bank: str, questions: int, visual: str | None) -> dict[str, float]:

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from tqnet.export.calibration import sample
 from tqnet.export.encoder import ExportedEncoder
 from tqnet.export.make import export
+from tqnet.export.writing import sample
 from tqnet.libraries import machine, quiet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.encoder import QuestionEncoder

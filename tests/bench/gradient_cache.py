@@ -20,8 +20,8 @@ import torch
 
 from finetune.similar import SimilarConfig, SimilarityModel
 from tqnet.libraries import quiet
+from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.build import ModelConfig, build_model
-from tqnet.objectives import supervised_contrastive
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.data import QuestionViews
 

@@ -18,11 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from tqnet.augment.paraphrase.deletion import without_phrases
-from tqnet.augment.paraphrase.operators import Operator, evaluation_operators, select, training_operators
-from tqnet.augment.paraphrase.problem import NotApplicable, Parser, Problem
-from tqnet.augment.paraphrase.triplets import Triplet, draw_triplet
-from tqnet.augment.paraphrase.weights import WordWeights
+from tqnet.paraphrase.negatives import without_phrases
+from tqnet.paraphrase.operators import Operator, Triplet, draw_triplet, evaluation_operators, select, training_operators
+from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
+from tqnet.paraphrase.test_operators import WordWeights
 from tqnet.questions import QuestionBank
 
 #: Questions, and triplets of each: one for every epoch of the paper's.

@@ -22,12 +22,11 @@ from pretrain import quesco
 from tests.bench.recipe import open_recipe
 from tests.bench.shares import shares
 from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
+from tqnet.losses.ranking import rince, temperatures_for
 from tqnet.modeling.momentum import KeyQueue
-from tqnet.objectives.rince import rince, temperatures_for
 from tqnet.questions import QuestionBank
 from tqnet.training import session
-from tqnet.training.contrast import Keys
-from tqnet.training.ranks import KeyRanks
+from tqnet.training.contrast import KeyRanks, Keys
 
 #: Questions that are augmented.
 QUESTIONS = 2000

@@ -32,13 +32,12 @@ from tqdm import tqdm
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engines import Place
-from tqnet.search.filters import Filter
+from tqnet.search.engine import Place
 from tqnet.search.index import Index
 from tqnet.search.lance import LanceEngine
-from tqnet.search.rank import Rank
-from tqnet.search.recall import Candidate, Recall
-from tqnet.search.records import question_of, schema, unit
+from tqnet.search.ranking import Rank
+from tqnet.search.records import Filter, question_of, schema, unit
+from tqnet.search.retrieval import Candidate, Recall
 from tqnet.search.searcher import Searcher
 
 #: Share of the questions that a filter keeps, by their difficulty in per cent.
@@ -144,7 +143,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
         hits = [len(set(one) & all_) / _K for one, all_ in zip(nearest[queries:], exact, strict=True)]
         found[f"recall@10 of vectors, {kept} %"] = round(float(np.mean(hits)), 4)
     found["MiB of memory"] = round(psutil.Process().memory_info().rss / 2**20)
-    import bm25s  # only now: what the index itself takes was measured without a model
+    import bm25s
 
     from tqnet.commands.search import open_searcher
     from tqnet.libraries import machine
@@ -171,7 +170,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
 def clock_ranker(folder: Path, source: pa.Table, rng: np.random.Generator) -> dict[str, dict[str, float]]:
     """Of 20 candidates, each with the query as one text of 160 tokens; without figures, and where all have some."""
     from tqnet.libraries import precision
-    from tqnet.modeling.cross_encoder import CrossEncoder
+    from tqnet.search.ranker import CrossEncoder
 
     cross = CrossEncoder.from_pretrained(folder)
     cross.length = 160

@@ -21,17 +21,14 @@ import torch
 from torch import Tensor
 
 from tests.bench import stacks
-from tqnet.equations.banks import told_equations
-from tqnet.equations.problems import Alphabet, WordProblem, read_problem
-from tqnet.equations.tree import EquationError
 from tqnet.libraries import machine
 from tqnet.modeling.build import ModelConfig, build_model
-from tqnet.modeling.solver import WordProblemSolver
-from tqnet.modeling.solver.decoder import Source
-from tqnet.modeling.solver.search import beam_search
-from tqnet.modeling.solver.solver import BEAMS, MOST_TOKENS
-from tqnet.modeling.solver.trees import TreeBatch
 from tqnet.questions import load_bank
+from tqnet.solver.beams import beam_search
+from tqnet.solver.decoder import Source, TreeBatch
+from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver
+from tqnet.solver.problems import Alphabet, WordProblem, read_problem, told_equations
+from tqnet.text.equations import EquationError
 
 #: Tokens of a text, [CLS] and [SEP] counted.
 LENGTHS = range(30, 61)

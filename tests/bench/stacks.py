@@ -14,9 +14,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from tqnet.equations.tree import OPERATORS, Prefix, ends
-from tqnet.modeling.solver.decoder import TreeDecoder
-from tqnet.modeling.solver.gates import Gate
+from tqnet.solver.decoder import Gate, TreeDecoder
+from tqnet.text.equations import OPERATORS, Prefix, ends
 
 
 class Text(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tqnet.cli import main
-from tqnet.export import check
+from tqnet.export import make as check
 from tqnet.files import content_digest
 
 

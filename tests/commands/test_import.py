@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from openpyxl import Workbook
 
-from tests.questions.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
+from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
 from tqnet.cli import main
 from tqnet.commands.import_bank import FORMATS
+from tqnet.importers import formats, writing
 from tqnet.questions import QuestionBank
-from tqnet.questions.importers import formats, writing
 
 ROOT = Path(__file__).parents[2]
 
@@ -160,7 +160,7 @@ def test_a_missing_package_is_named(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for name in [name for name in sys.modules if name.startswith((f"{package}.", "tqnet.questions.importers."))]:
+    for name in [name for name in sys.modules if name.startswith((f"{package}.", "tqnet.importers."))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
     assert main(["import", str(table), "--out", str(tmp_path / "bank"), "--format", format]) == 2

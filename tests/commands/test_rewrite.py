@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from tests import tiny_seq2seq
-from tqnet.augment.paraphrase.rewrites import Rewrites
 from tqnet.cli import main
+from tqnet.paraphrase.rewrites import Rewrites
 from tqnet.questions import Question, QuestionBank
 
 #: Tiny models know no number but 5 and 7.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tqnet.cli import main
-from tqnet.evaluation.paraphrase import THRESHOLD
+from tqnet.paraphrase.evaluation import THRESHOLD
 
 FAST = ["--device", "cpu", "--precision", "fp32"]
 ORIGINAL = "Tom ran 15 miles in 2 hours. How fast was he?"
@@ -49,7 +49,7 @@ def test_the_threshold_is_that_of_the_evaluation(
     call = ["score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--no-explain"]
     assert main(call) == 0
     assert capsys.readouterr().out == f"1.000 (valid, above {THRESHOLD:g})\n"
-    monkeypatch.setattr("tqnet.evaluation.paraphrase.THRESHOLD", 1.0)
+    monkeypatch.setattr("tqnet.paraphrase.evaluation.THRESHOLD", 1.0)
     assert main(call) == 0
     assert capsys.readouterr().out == "1.000 (invalid, not above 1)\n"
 

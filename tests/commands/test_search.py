@@ -18,10 +18,10 @@ import numpy as np
 import pytest
 
 from tqnet.cli import main
-from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.search.index import Index
+from tqnet.search.ranker import CrossEncoder
 
 ROOT = Path(__file__).parents[2]
 FAST = ["--device", "cpu", "--precision", "fp32"]

@@ -11,9 +11,9 @@ import torch
 
 from tqnet import libraries
 from tqnet.cli import main
-from tqnet.equations import Alphabet
 from tqnet.modeling.build import ModelConfig, build_model
-from tqnet.modeling.solver import WordProblemSolver
+from tqnet.solver.model import WordProblemSolver
+from tqnet.solver.problems import Alphabet
 
 TEXT = "Tom has 3 pens and buys 5 more. How many has he?"
 
@@ -108,7 +108,7 @@ def _always(monkeypatch: pytest.MonkeyPatch, equation: str) -> None:
             torch.zeros(problems, 1),
         )
 
-    monkeypatch.setattr("tqnet.modeling.solver.solver.beam_search", found)
+    monkeypatch.setattr("tqnet.solver.model.beam_search", found)
 
 
 def test_a_model_that_is_no_solver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

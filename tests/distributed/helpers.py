@@ -26,32 +26,33 @@ from finetune.similar import SimilarConfig, SimilarityModel  # noqa: E402
 from finetune.solver import SolverConfig, loss_of, triples_of  # noqa: E402
 from pretrain.clip import CrossModalEncoder  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
+from tqnet.losses.classification import concept_classification, draw_pairs, pair_logistic
+from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive
 from tqnet.modeling.build import ModelConfig, build_model, load_model  # noqa: E402
 from tqnet.modeling.encoder import QuestionEncoder  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
 from tqnet.modeling.model import TQNetModel  # noqa: E402
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
-from tqnet.modeling.multitask import MultiTaskModel  # noqa: E402
-from tqnet.modeling.solver.solver import MOST_TOKENS, WordProblemSolver  # noqa: E402
-from tqnet.objectives import (  # noqa: E402
-    concept_classification,
-    cross_modal_infonce,
-    draw_pairs,
-    pair_logistic,
-    supervised_contrastive,
-)
 from tqnet.questions import Question, QuestionBank, Similarity  # noqa: E402
-from tqnet.training.concepts import ConceptLabels  # noqa: E402
+from tqnet.solver.data import WordProblems, learn_alphabet, solvable  # noqa: E402
+from tqnet.solver.model import MOST_TOKENS, WordProblemSolver  # noqa: E402
 from tqnet.training.contrast import ShuffledKeys, same  # noqa: E402
-from tqnet.training.data import Batch, QuestionViews  # noqa: E402
-from tqnet.training.distributed import any_process, gather_with_own_gradient, weight_of_mean  # noqa: E402
-from tqnet.training.labels import ClassLabels, label_head, type_labels  # noqa: E402
-from tqnet.training.masking import IGNORED, MaskTokens  # noqa: E402
+from tqnet.training.data import IGNORED, Batch, MaskTokens, QuestionViews  # noqa: E402  # noqa: E402
+from tqnet.training.labels import (  # noqa: E402
+    ClassLabels,
+    ConceptLabels,
+    label_head,
+    type_labels,
+)
+from tqnet.training.multitask import (  # noqa: E402
+    MultiTaskModel,
+    Solutions,
+    TaskLosses,
+    TaskViews,
+)
+from tqnet.training.processes import any_process, gather_with_own_gradient, weight_of_mean  # noqa: E402
 from tqnet.training.sampler import LocalBatches  # noqa: E402
 from tqnet.training.session import content_hashes  # noqa: E402
-from tqnet.training.task_losses import TaskLosses  # noqa: E402
-from tqnet.training.task_views import Solutions, TaskViews  # noqa: E402
-from tqnet.training.word_problems import WordProblems, learn_alphabet, solvable  # noqa: E402
 
 
 @dataclass

@@ -16,7 +16,7 @@ import torch
 
 from tests.word_problems import write_problems
 from tqnet.modeling.build import load_model
-from tqnet.modeling.solver import load_solver
+from tqnet.solver.model import load_solver
 
 Launch = Callable[..., subprocess.Popen[str]]
 Finish = Callable[[subprocess.Popen[str]], str]

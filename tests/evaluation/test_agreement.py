@@ -7,7 +7,7 @@ import pytest
 
 from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement, judged_pairs
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.questions.distance import KnowledgeDistance
+from tqnet.questions.hierarchy import KnowledgeDistance
 from tqnet.questions.pairs import ScoredPairs
 
 

@@ -9,8 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tqnet.evaluation import LinearProbe, evaluate_probe, probe_splits
-from tqnet.evaluation.linear_probe import decide, indicators
-from tqnet.evaluation.probe_fit import L2_STRENGTHS, STEPS, _path
+from tqnet.evaluation.linear_probe import L2_STRENGTHS, STEPS, _path, decide, indicators
 from tqnet.questions import KnowledgeHierarchy, Question, QuestionBank
 
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tqnet.evaluation import ranking
-from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker, lexical_tokens
-from tqnet.evaluation.ranking import NOBODY, VectorRanker, top_columns
+from tqnet.evaluation.ranking import NOBODY, Bm25Ranker, TfidfRanker, VectorRanker, lexical_tokens, top_columns
 
 
 @given(arrays(np.float32, st.tuples(st.integers(1, 6), st.integers(1, 12)), elements=st.sampled_from([0, 1, 2, 3])))

@@ -29,13 +29,11 @@ from tqnet.evaluation import (
     write_report,
 )
 from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
-from tqnet.evaluation.curves import running_mean
-from tqnet.evaluation.plots import DARK, PALETTE, similarity_by_rank
-from tqnet.evaluation.report import _table_html
-from tqnet.evaluation.report_examples import draw_case
+from tqnet.evaluation.plots import DARK, PALETTE, running_mean, similarity_by_rank
+from tqnet.evaluation.report import _table_html, draw_case
 from tqnet.evaluation.table import Table
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.text.markup import figure_html, formula_html, text_html
+from tqnet.questions.markup import figure_html, formula_html, text_html
 
 ATTACK = "<script>alert('x')</script>"
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tqnet.export.calibration import Calibration
 from tqnet.export.encoder import ExportedEncoder
-from tqnet.export.writing import write
+from tqnet.export.writing import Calibration, write
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 

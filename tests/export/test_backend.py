@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tqnet.export.backend import open_encoder
-from tqnet.export.encoder import ExportedEncoder
+from tqnet.export.encoder import ExportedEncoder, open_encoder
 from tqnet.export.manifest import ExportError, Manifest
 from tqnet.modeling.model import TQNetModel
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tqnet.export.calibration import QUESTIONS, beside
 from tqnet.export.graphs import graphs
 from tqnet.export.make import export
+from tqnet.export.writing import QUESTIONS, beside
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 

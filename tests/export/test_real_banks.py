@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tqnet.export.check import LEAST_COSINE
-from tqnet.export.make import export
+from tqnet.export.make import LEAST_COSINE, export
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank

@@ -7,8 +7,7 @@ import pytest
 import torch
 
 from tqnet.export.encoder import jobs
-from tqnet.modeling.batches import batches
-from tqnet.modeling.encode import CellCache
+from tqnet.modeling.encode import CellCache, batches
 from tqnet.questions import Question
 
 KINDS = [

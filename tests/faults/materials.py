@@ -15,12 +15,12 @@ import torch
 from finetune.heads import HeadsConfig
 from finetune.heads import main as heads
 from tests import tiny_seq2seq
-from tqnet.equations import Alphabet
 from tqnet.modeling.build import ModelConfig, build_model
-from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.pairs import PairClassifier
-from tqnet.modeling.solver import WordProblemSolver
 from tqnet.questions import QuestionBank
+from tqnet.search.ranker import CrossEncoder
+from tqnet.solver.model import WordProblemSolver
+from tqnet.solver.problems import Alphabet
 from tqnet.training.config import DataConfig
 
 ROOT = Path(__file__).parents[2]

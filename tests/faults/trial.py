@@ -27,8 +27,15 @@ import transformers.models.auto  # noqa: F401
 from tests.faults import materials
 from tests.faults.table import Case, cases
 from tqnet.evaluation import stages  # noqa: F401
-from tqnet.modeling import cross_encoder, pairs, solver  # noqa: F401
-from tqnet.training import loop, session  # noqa: F401
+from tqnet.modeling import (
+    pairs,  # noqa: F401
+    solver,  # noqa: F401
+)
+from tqnet.search import ranker as cross_encoder  # noqa: F401
+from tqnet.training import (
+    loop,  # noqa: F401
+    session,  # noqa: F401
+)
 
 #: Seconds after which a case hangs.
 PATIENCE = 120

@@ -10,7 +10,7 @@ import torch
 from torch.nn import functional as F
 from transformers import BertConfig, BertModel
 
-from tqnet.modeling.attention import SDPA, attention
+from tqnet.modeling.fusion import SDPA, attention
 from tqnet.modeling.model import TQNetModel
 
 

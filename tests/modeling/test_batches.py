@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tqnet.modeling.batches import ahead
+from tqnet.modeling.encode import ahead
 
 
 def test_items_come_in_order_and_from_another_thread() -> None:

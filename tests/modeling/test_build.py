@@ -12,7 +12,7 @@ import torch
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
-from tqnet.text.spelling import CAPITALS
+from tqnet.text.vocabulary import CAPITALS
 
 SCRATCH = {
     "text": "scratch",

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from tqnet.modeling.build import ModelConfig, build_model
-from tqnet.modeling.embedding_augmentation import EmbeddingAugmentation
+from tqnet.modeling.heads import EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 
 TEXTS = ["Find x if two x is four.", "Prove it."]

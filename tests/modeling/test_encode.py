@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from tqnet.modeling import batches as batching
+from tqnet.modeling import encode as batching
 from tqnet.modeling import encode as encoding
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank

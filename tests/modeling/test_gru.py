@@ -10,8 +10,8 @@ import torch
 
 from tests.word_problems import train, write_problems
 from tqnet.modeling.build import ModelConfig, build_model, load_model
-from tqnet.modeling.embedding_augmentation import EmbeddingAugmentation
 from tqnet.modeling.gru import GRUConfig, GRUEncoder
+from tqnet.modeling.heads import EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 
 TEXTS = ["Tom has 3 pens and buys 5 more pens.", "Ann eats 2 cakes."]

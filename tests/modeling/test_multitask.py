@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.multitask import MultiTaskModel
 from tqnet.questions import QuestionBank
 from tqnet.training.data import QuestionViews
+from tqnet.training.multitask import MultiTaskModel
 
 Inputs = dict[str, Tensor]
 

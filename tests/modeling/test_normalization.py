@@ -14,7 +14,7 @@ from timm.layers import BatchNormAct2d
 from torch import nn
 
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.normalization import (
+from tqnet.modeling.visual import (
     FrozenBatchNorm2d,
     SplitBatchNorm2d,
     convert_batchnorm,

@@ -13,8 +13,8 @@ from PIL import Image
 from sklearn.datasets import load_sample_image
 
 from tqnet.modeling.build import ModelConfig, build_model, load_model
-from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.pretrained import image_statistics, image_weights
+from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question
 
 SHAPE = {"text": "scratch", "scratch_hidden": 48, "scratch_layers": 1, "visual": "lite0", "image_size": 64}

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.projection import fit_projection
+from tqnet.modeling.model import TQNetModel, fit_projection
 from tqnet.questions import QuestionBank
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.normalization import split_batchnorm
+from tqnet.modeling.visual import split_batchnorm
 
 
 def figures_at_a_time(visual: nn.Module) -> list[int]:

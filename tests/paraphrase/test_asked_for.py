@@ -11,7 +11,7 @@ pytest.importorskip("spacy")
 from tqnet.paraphrase import readable
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
 
 
 @pytest.mark.parametrize(

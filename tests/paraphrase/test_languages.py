@@ -10,10 +10,10 @@ import pytest
 pytest.importorskip("spacy")
 
 from tqnet.paraphrase import readable
-from tqnet.paraphrase.language import is_english
+from tqnet.paraphrase.check.language import is_english
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
 
 Explain = Callable[[str, str], str]
 
@@ -72,8 +72,8 @@ def test_chinese_is_compared_by_values_and_units(original: str, paraphrase: str,
 
 
 def test_every_unit_in_chinese_has_a_size() -> None:
-    from tqnet.augment.paraphrase.units import size
-    from tqnet.paraphrase.chinese import _UNITS
+    from tqnet.paraphrase.check.chinese import _UNITS
+    from tqnet.paraphrase.units import size
 
     assert all(size(name)[1] > 0 for name in _UNITS)
 

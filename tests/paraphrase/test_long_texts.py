@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("spacy")
 
 from tqnet.paraphrase import readable
-from tqnet.paraphrase.explain import compare
+from tqnet.paraphrase.check.explain import compare
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
 
 Explain = Callable[[str, str], str]
 

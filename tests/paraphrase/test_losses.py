@@ -12,7 +12,7 @@ from tqnet.paraphrase import Part
 from tqnet.paraphrase.losses import losses
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
 
 TEXT = "Alice drove 100 km to London in 2 hours. How fast did Alice drive?"
 

@@ -12,7 +12,7 @@ pytest.importorskip("spacy")
 from tqnet.paraphrase import readable
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
 
 Explain = Callable[[str, str], str]
 

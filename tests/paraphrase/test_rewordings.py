@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tqnet.paraphrase.language import is_english
+from tqnet.paraphrase.check.language import is_english
 from tqnet.questions.paraphrase_pairs import read_pairs
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
 
 PAIRS = Path(__file__).parents[2] / "assets" / "paraphrase_rewordings.jsonl"
 

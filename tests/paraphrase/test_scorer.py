@@ -92,7 +92,7 @@ def test_without_the_extra_scores_come_alone(
     missing: str, tiny_model: TQNetModel, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     for name in list(sys.modules):
-        if name.startswith(("tqnet.augment.paraphrase", "tqnet.paraphrase.")) and name != "tqnet.paraphrase.scorer":
+        if name.startswith(("tqnet.paraphrase.settings", "tqnet.paraphrase.")) and name != "tqnet.paraphrase.scorer":
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
     caplog.set_level("INFO", "tqnet.paraphrase.scorer")  # whatever ran before in this process

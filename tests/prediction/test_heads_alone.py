@@ -11,9 +11,8 @@ import pytest
 
 from tqnet.prediction.calibration import LevelCalibration, calibrate_level
 from tqnet.prediction.difficulty import DifficultyHead, RatedQuestions, fit_difficulty_head
-from tqnet.prediction.heads import Heads, HeadsError
+from tqnet.prediction.heads import Heads, HeadsError, predict
 from tqnet.prediction.knowledge import KnowledgeHead, LabelledQuestions, fit_knowledge_head
-from tqnet.prediction.predictions import predict
 from tqnet.prediction.tree import STOP, ConceptTree
 
 PATHS = [("A", "x", "1"), ("A", "x", "2"), ("A", "y"), ("B", "x", "1"), ("B", "z", "3"), ("B", "z")]

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tqnet.questions.distance import KnowledgeDistance
+from tqnet.questions.hierarchy import KnowledgeDistance
 
 Paths = tuple[tuple[str, ...], ...]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.held_out import rows_held_out
+from tqnet.questions.leakage import rows_held_out
 from tqnet.training.config import ConfigError, DataConfig
 from tqnet.training.session import training_questions
 

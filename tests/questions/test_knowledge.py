@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tqnet.questions import BankError, KnowledgeHierarchy, KnowledgePath, Question, QuestionBank, load_bank
-from tqnet.questions.knowledge import hierarchy_faults
+from tqnet.questions.hierarchy import hierarchy_faults
 
 Write = Callable[..., Path]
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from tqnet.questions.minhash import MOST, alike, band_keys, same_key
-from tqnet.questions.shingles import ShingleSets, folded_tokens, shingle_sets
+from tqnet.questions.near_duplicates import MOST, ShingleSets, alike, band_keys, folded_tokens, same_key, shingle_sets
 
 
 def _texts(count: int, length: int = 40, seed: int = 0) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.modalities import SHOWN, show
+from tqnet.questions.splits import SHOWN, show
 
 
 def test_all_is_the_bank_itself(tiny_bank: QuestionBank) -> None:

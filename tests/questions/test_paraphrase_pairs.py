@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tqnet.questions.faults import BankError
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+from tqnet.questions.question import BankError
 
 
 def write(path: Path, *lines: str) -> Path:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tqnet.questions import table
-from tqnet.questions.faults import BankError
+from tqnet.questions.question import BankError
 from tqnet.questions.table import open_table, repeats
 
 Write = Callable[..., Path]

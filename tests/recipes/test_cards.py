@@ -14,8 +14,8 @@ import pytest
 from huggingface_hub import ModelCard
 from PIL import Image
 
-from tqnet.cards.folder import is_own
 from tqnet.cli import main
+from tqnet.hub.folder import is_own
 
 ROOT = Path(__file__).parents[2]
 FAST = ["run.max_steps=2", "run.batch_size=8", "model.scratch_layers=1"]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from finetune import heads
-from tests.questions.importers.generators import awkward_quiz, qti2_package, qti3_package
+from tests.importers.generators import awkward_quiz, qti2_package, qti3_package
 from tests.recipes.conftest import ROOT, Run
 from tqnet.cli import main
 from tqnet.questions import QuestionBank

@@ -16,13 +16,12 @@ import torch
 
 from finetune import ranker
 from tqnet.cli import main
-from tqnet.modeling.cross_encoder import CrossEncoder
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.multitask_ranker import SUREST, MultiTaskRanker
 from tqnet.questions import QuestionBank
-from tqnet.search.evidence import EVIDENCE, WEIGHTS
+from tqnet.search.evaluation import START
 from tqnet.search.index import Index
-from tqnet.search.ranking_evaluation import START
+from tqnet.search.ranker import SUREST, CrossEncoder, MultiTaskRanker
+from tqnet.search.ranking import EVIDENCE, WEIGHTS
 from tqnet.training.config import ConfigError, DataConfig
 
 ROOT = Path(__file__).parents[2]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tqnet.modeling.seq2seq import Seq2Seq
+from tqnet.paraphrase.seq2seq import Seq2Seq
 from tqnet.training.config import ConfigError
 
 pytest.importorskip("spacy")

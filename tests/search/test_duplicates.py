@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.minhash import alike_within
+from tqnet.questions.near_duplicates import alike_within
 from tqnet.questions.pairs import RELATIONS
-from tqnet.search.duplicates import Judge, find_duplicates
-from tqnet.search.neighbours import best_of_each, neighbours
+from tqnet.search.duplicates import Judge, best_of_each, find_duplicates, neighbours
 
 LONG = (
     "A train leaves the station at noon and covers 240 km in 3 hours on a straight track without any stop, while a "

@@ -15,9 +15,8 @@ from tests.search.samples import EMBEDDED, make_questions, make_vectors
 from tqnet.questions import Question
 from tqnet.search import milvus as milvus_engine
 from tqnet.search.engine import DuplicateIdError, SearchEngine
-from tqnet.search.filters import Filter, FilterError, read_filter
 from tqnet.search.lance import LanceEngine
-from tqnet.search.records import query_words, question_of, records, unit
+from tqnet.search.records import Filter, FilterError, query_words, question_of, read_filter, records, unit
 
 QUESTIONS, VECTORS = make_questions(), make_vectors()
 RECORDS = records(QUESTIONS, VECTORS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tqnet.questions import Question
-from tqnet.search.evidence import character_runs, in_common, words_of
+from tqnet.search.ranking import character_runs, in_common, words_of
 
 
 def runs(stem: str) -> dict[str, float]:

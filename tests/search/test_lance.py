@@ -9,9 +9,8 @@ import pytest
 
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.search import lance
-from tqnet.search.filters import read_filter
 from tqnet.search.lance import LanceEngine
-from tqnet.search.records import records, schema
+from tqnet.search.records import read_filter, records, schema
 
 
 def test_the_best_of_two_fields_are_found_without_scoring_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,11 +20,9 @@ from tests.milvus_server import LocalServer
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import build, in_process
-from tqnet.search.engine import EngineError
-from tqnet.search.engines import Place, give_alias
+from tqnet.search.engine import EngineError, Place, give_alias
 from tqnet.search.index import Index, Manifest, restore
-from tqnet.search.milvus import MilvusEngine, _as_written, _spelled
-from tqnet.search.milvus_server import MilvusServer
+from tqnet.search.milvus import MilvusEngine, MilvusServer, _as_written, _spelled
 from tqnet.search.records import records, schema
 
 pytest.importorskip("milvus_lite")

@@ -8,10 +8,10 @@ import pytest
 
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.search import precomputed
-from tqnet.search.filters import read_filter
 from tqnet.search.index import Index, Manifest
 from tqnet.search.precomputed import Precomputed, precompute
-from tqnet.search.recall import Recall
+from tqnet.search.records import read_filter
+from tqnet.search.retrieval import Recall
 from tqnet.search.searcher import Searcher
 
 

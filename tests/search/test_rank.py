@@ -9,11 +9,9 @@ import pytest
 
 from tests.search.samples import make_questions
 from tqnet.questions import Question
-from tqnet.search import rank
-from tqnet.search.concepts import Votes
-from tqnet.search.evidence import WEIGHTS, evidence
-from tqnet.search.rank import Rank
-from tqnet.search.recall import Candidate
+from tqnet.search import ranking as rank
+from tqnet.search.ranking import WEIGHTS, Rank, evidence
+from tqnet.search.retrieval import Candidate, Votes
 
 QUERY = Question(id="query", stem="Find the area.")
 

@@ -9,10 +9,9 @@ import pytest
 
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, Similarity
-from tqnet.search.evaluation import index_bank
-from tqnet.search.evidence import EVIDENCE, WEIGHTS
+from tqnet.search.evaluation import ORDERS, RECALL, START, evaluate_ranking, index_bank, ranking_table, recalled
 from tqnet.search.lance import LanceEngine
-from tqnet.search.ranking_evaluation import ORDERS, RECALL, START, evaluate_ranking, ranking_table, recalled
+from tqnet.search.ranking import EVIDENCE, WEIGHTS
 from tqnet.search.records import records, schema
 
 

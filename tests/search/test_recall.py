@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tests.search.samples import make_questions, make_vectors
 from tqnet.questions import Question
 from tqnet.search.engine import SearchEngine
-from tqnet.search.filters import read_filter
-from tqnet.search.recall import Recall, merge
-from tqnet.search.records import records, unit
+from tqnet.search.records import read_filter, records, unit
+from tqnet.search.retrieval import Recall, merge
 
 QUESTIONS, VECTORS = make_questions(), make_vectors()
 

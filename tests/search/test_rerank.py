@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from tqnet.questions import Question
-from tqnet.search.curriculum import Curriculum
-from tqnet.search.recall import Candidate
-from tqnet.search.rerank import Rerank
+from tqnet.search.rerank import Curriculum, Rerank
+from tqnet.search.retrieval import Candidate
 
 CURRICULUM = """\
 Grade 7: [Numbers, Algebra/Terms]

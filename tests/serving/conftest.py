@@ -17,7 +17,7 @@ from tqnet.search.build import Encode, build, in_process
 from tqnet.search.index import Index, Manifest
 from tqnet.search.searcher import Searcher
 from tqnet.serving.app import create_app
-from tqnet.serving.settings import Settings
+from tqnet.serving.requests import Settings
 
 ATTACK = "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'>"
 LINK = r"$\href{javascript:window.hurt=3}{x}$ $\text{<script>window.hurt=4</script>}$"

@@ -19,8 +19,8 @@ from tests.serving.conftest import HOSTILE
 from tqnet.cli import main
 from tqnet.questions import QuestionBank
 from tqnet.search.build import Encode
-from tqnet.search.curriculum import Curriculum, Place
 from tqnet.search.index import Index
+from tqnet.search.rerank import Curriculum, Place
 
 
 def test_a_text_a_figure_both_and_a_question_of_the_index(

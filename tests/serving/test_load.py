@@ -19,11 +19,11 @@ from tqnet.cli import main
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
-from tqnet.search.rank import Rank
+from tqnet.search.ranking import Rank
 from tqnet.search.searcher import Searcher
 from tqnet.serving.app import create_app
-from tqnet.serving.batching import MicroBatcher
-from tqnet.serving.settings import Settings
+from tqnet.serving.requests import Settings
+from tqnet.serving.service import MicroBatcher
 
 
 def test_queries_at_the_same_time_are_answered_as_one_by_one(client_of: ClientOf, index_folder: Path) -> None:

@@ -12,7 +12,7 @@ from fastapi.testclient import TestClient
 from PIL import Image
 
 from tests.serving.asking import ClientOf, figure, png
-from tqnet.serving.uploads import Upload
+from tqnet.serving.requests import Upload
 
 
 def test_more_bytes_than_there_may_be(client_of: ClientOf, index_folder: Path) -> None:

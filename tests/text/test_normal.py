@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tqnet.questions import QuestionBank
 from tqnet.text.formulas import formula_tokens, segments
 from tqnet.text.normal import normal_formula
-from tqnet.text.words import search_words
+from tqnet.text.sentences import search_words
 
 EQUAL = [
     (r"\frac{1}{2}", r"\dfrac12", r"{1\over 2}", "1/2", r"\tfrac 1 2", "½", r"\cfrac{1}{2}"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tqnet.text.readable import readable
+from tqnet.text.sentences import readable
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import BertTokenizer
 
-from tqnet.text.spelling import CAPITALS, TYPOGRAPHIC, spell, spell_formula
-from tqnet.text.vocabulary import add_tokens
+from tqnet.text.vocabulary import CAPITALS, TYPOGRAPHIC, add_tokens, spell, spell_formula
 
 
 def test_capitals_and_small_letters_have_different_ids_where_the_tokenizer_folds_case(tokenizer: BertTokenizer) -> None:

@@ -12,8 +12,7 @@ from torch import nn
 from transformers import AutoTokenizer, BertTokenizer
 
 from tqnet.questions import QuestionBank
-from tqnet.text.spelling import CAPITALS, spell
-from tqnet.text.vocabulary import add_tokens, learn_tokens, learn_wordpiece, start_embeddings
+from tqnet.text.vocabulary import CAPITALS, add_tokens, learn_tokens, learn_wordpiece, spell, start_embeddings
 
 Make = Callable[[], BertTokenizer]
 

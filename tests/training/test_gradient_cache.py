@@ -10,11 +10,12 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.losses.classification import pair_logistic
+from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.model import TQNetModel
-from tqnet.objectives import pair_logistic, supervised_contrastive
 from tqnet.questions import QuestionBank
+from tqnet.training.contrast import embed_in_chunks
 from tqnet.training.data import QuestionViews, split_questions
-from tqnet.training.gradient_cache import embed_in_chunks
 
 Build = Callable[..., TQNetModel]
 Inputs = dict[str, Tensor]

@@ -7,8 +7,7 @@ import torch
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
-from tqnet.training.data import Batch, Item, QuestionViews
-from tqnet.training.masking import IGNORED, MaskTokens
+from tqnet.training.data import IGNORED, Batch, Item, MaskTokens, QuestionViews
 
 
 @pytest.fixture

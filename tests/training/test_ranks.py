@@ -3,7 +3,7 @@ from __future__ import annotations
 import torch
 
 from tqnet.questions import Question, QuestionBank
-from tqnet.training.ranks import KeyRanks
+from tqnet.training.contrast import KeyRanks
 
 PATHS = [("Algebra", "Equations", "Linear"), ("Algebra", "Equations", "Quadratic"), ("Algebra", "Sequences", "Linear")]
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tqnet.training.signals import Interrupted, Signals
+from tqnet.training.processes import Interrupted, Signals
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

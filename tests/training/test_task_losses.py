@@ -18,8 +18,7 @@ from torch.nn import functional as F
 from tqnet.questions import Question, QuestionBank
 from tqnet.training.data import Batch
 from tqnet.training.labels import ClassLabels
-from tqnet.training.task_losses import TaskLosses, Term
-from tqnet.training.task_views import Solutions
+from tqnet.training.multitask import Solutions, TaskLosses, Term
 
 T = 0.2
 

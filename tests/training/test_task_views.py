@@ -11,9 +11,8 @@ import torch
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
-from tqnet.training.data import Batch, QuestionViews
-from tqnet.training.masking import IGNORED, MaskTokens
-from tqnet.training.task_views import Solutions, TaskViews
+from tqnet.training.data import IGNORED, Batch, MaskTokens, QuestionViews
+from tqnet.training.multitask import Solutions, TaskViews
 
 QUESTIONS = [
     Question(id="two", stem="A rope is 3 m long. How long is half of it?", answer="$1.5$", analysis="Divide by two."),

@@ -2,16 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
+import rjieba
 
 from tqnet.augment.clauses import repeat_clause, shuffle_clauses
-from tqnet.augment.numbers import replace_number
-from tqnet.augment.operators import replace_operator
+from tqnet.augment.formulas import replace_number, replace_operator
 from tqnet.augment.variables import rename_variable, scale_variable
-from tqnet.augment.words import delete_word, swap_words
 from tqnet.questions import Question
+from tqnet.text.formulas import segments
+from tqnet.text.latex import prose
+from tqnet.text.numbers import CARDINALS
+
+# Random swap and random deletion of words of prose (QuesCo, "Text Augmentation"; Wei and Zou 2019).
+#
+# Formulas stay as they are, and so do the words that a question turns on: numbers, the units that follow them, negations,
+# and single letters, which are names. Chinese words are those that rjieba finds. Options are left whole.
+
+
+_ENGLISH = r"(?<![\w$\\<&])[A-Za-z]+(?:['’-][A-Za-z]+)*(?![\w>])"
+_CHINESE = r"[\u3400-\u9fff]+"
+_PROSE_WORDS = re.compile(rf"(?P<english>{_ENGLISH})|(?P<chinese>{_CHINESE})")
+#: No words of the prose: tags of HTML, commands of LaTeX with their arguments.
+_MARKUP = re.compile(r"<[^<>]*>|\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
+
+_NEGATIONS = """
+    no not non nor none never neither without except cannot 不 没 没有 无 未 非 不是 不能 除了 除
+"""
+_NUMBER_WORDS = """
+    hundred thousand million billion half third fourth fifth sixth seventh eighth ninth tenth quarter twice double
+    triple dozen once first second both
+"""
+_NUMBERS = frozenset((*CARDINALS, *_NUMBER_WORDS.split()))
+_KEPT = _NUMBERS | frozenset(_NEGATIONS.split())
+#: Words between a number and its unit, or between two units: 5 square meters, 60 miles per hour.
+_LINKS = frozenset(("square", "cubic", "per"))
+_CHINESE_NUMBER = re.compile(r"[〇零一二两三四五六七八九十百千万亿半几第]")
+_ENDS_IN_NUMBER = re.compile(r"[\d%¥￥£€]\s*[-/]?\s*$")
+
+
+def swap_words(question: Question, rng: np.random.Generator) -> Question:
+    """Two words of the stem's prose change places."""
+    found = movable_words(question.stem)
+    if len(found) < 2:
+        return question
+    (a, b), (c, d) = (found[place] for place in sorted(rng.choice(len(found), 2, replace=False)))
+    stem = question.stem
+    return replace(question, stem=stem[:a] + stem[c:d] + stem[b:c] + stem[a:b] + stem[d:])
+
+
+def delete_word(question: Question, rng: np.random.Generator) -> Question:
+    """One word of the stem's prose is left out, where it has two or more."""
+    found = movable_words(question.stem)
+    if len(found) < 2:
+        return question
+    start, end = found[rng.integers(len(found))]
+    before, after = question.stem[:start], question.stem[end:]
+    return replace(question, stem=before.removesuffix(" ") + after if after[:1] in ("", " ") else before + after)
+
+
+def movable_words(text: str) -> list[tuple[int, int]]:
+    """Spans (start, end) of the words of prose that carry none of the question's quantities."""
+    counts = {part.end for part in segments(text) if part.is_formula}  # where what follows may be a unit
+    found = []
+    for start, end in _words(text):
+        word = text[start:end].lower()
+        counted = _ENDS_IN_NUMBER.search(text, max(0, start - 4), start) or len(text[:start].rstrip(" -")) in counts
+        if word in _LINKS or _is_number(word):
+            counts.add(end)
+        elif (
+            not counted
+            and word not in _KEPT
+            and not word.endswith(("n't", "n’t"))
+            and not (len(word) == 1 and word.isascii())
+        ):
+            found.append((start, end))
+    return found
+
+
+def _is_number(word: str) -> bool:
+    return not _NUMBERS.isdisjoint(word.split("-")) or _CHINESE_NUMBER.search(word) is not None
+
+
+def _words(text: str) -> Iterator[tuple[int, int]]:
+    for start, end in prose(text):
+        stretch = _MARKUP.sub(lambda markup: " " * len(markup[0]), text[start:end])
+        for match in _PROSE_WORDS.finditer(stretch):
+            if match["english"]:
+                yield start + match.start(), start + match.end()
+                continue
+            place = start + match.start()
+            for word in rjieba.cut(match["chinese"], False):
+                yield place, place + len(word)
+                place += len(word)
+
 
 #: Question and generator -> a question for the same purpose; the same one where a strategy finds nothing to do.
 Strategy = Callable[[Question, np.random.Generator], Question]

@@ -14,8 +14,8 @@ import numpy as np
 
 from tqnet.augment.clauses import repeat_clause, shuffle_clauses
 from tqnet.augment.edits import edit, texts_of, with_texts
+from tqnet.augment.strategies import delete_word, swap_words
 from tqnet.augment.variables import rename_variable
-from tqnet.augment.words import delete_word, swap_words
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
 from tqnet.text.latex import prose

@@ -8,8 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from tqnet.augment.edits import edit, texts_of, with_texts
-from tqnet.augment.names import function_names, spared_names
+from tqnet.augment.edits import edit, function_names, spared_names, texts_of, with_texts
 from tqnet.questions import Question
 from tqnet.text.latex import (
     ACCENTS,
@@ -56,7 +55,7 @@ _PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
 def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     r"""One variable gets a name that is not used, wherever it stands: f(x) = \cos 2x becomes f(u) = \cos 2u.
 
-    Names that are no variables (`tqnet.augment.names`), e, i and \pi are spared, and the capitals of a question with a
+    Names that are no variables (`tqnet.augment.edits`), e, i and \pi are spared, and the capitals of a question with a
     figure, which bears them.
     """
     texts = texts_of(question)

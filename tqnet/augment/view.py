@@ -2,14 +2,127 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
+import os
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import albumentations as A
 import numpy as np
 
-from tqnet.augment.images import FigureAugmentation
 from tqnet.augment.strategies import apply_strategies, strategy_names
-from tqnet.augment.text import clip_window, mask_words
+from tqnet.modeling.visual import fit_square
 from tqnet.questions import Question
+from tqnet.text.formulas import join_units, units
+
+# Random masked words and clipped windows (TQ-Net, "Mixed Unsupervised Contrastive Learning").
+
+
+def mask_words(question: Question, share: float, rng: np.random.Generator, mask_token: str = "[MASK]") -> Question:
+    """Each word of prose and each token of a formula becomes ``mask_token`` with probability ``share``.
+
+    Braces and other signs of grouping stay, so that a formula keeps its shape. At least one unit is left.
+    """
+
+    def mask(text: str) -> str:
+        parts = units(text)
+        chosen = rng.random(len(parts)) < share
+        if not chosen.any() or chosen.all():
+            return text
+        return join_units(
+            [
+                dataclasses.replace(unit, text=mask_token) if hit and unit.text not in "{}^_&()" else unit
+                for unit, hit in zip(parts, chosen, strict=True)
+            ]
+        )
+
+    return _rewrite(question, mask)
+
+
+def clip_window(question: Question, least: float, rng: np.random.Generator) -> Question:
+    """One stretch of the stem, at least ``least`` of its units and at least one; options are left whole."""
+    parts = units(question.stem)
+    if len(parts) < 2 or least >= 1:
+        return question
+    kept = math.ceil(len(parts) * rng.uniform(least, 1))
+    start = int(rng.integers(len(parts) - kept + 1))
+    if kept == len(parts):
+        return question
+    return dataclasses.replace(question, stem=join_units(parts[start : start + kept]))
+
+
+def _rewrite(question: Question, change: Callable[[str], str]) -> Question:
+    return dataclasses.replace(
+        question,
+        stem=change(question.stem),
+        options=tuple(map(change, question.options)),
+    )
+
+
+# Augmentation of figures; the one place that knows albumentations.
+
+
+os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # no look at the network at import
+
+
+KINDS = ("figure", "mocov2", "none")
+_WHITE = (255, 255, 255)
+
+
+class FigureAugmentation:
+    """A random view of a figure, drawn from the generator it is given.
+
+    ``figure``: small rotation, shift and scale on white, mild crop, colour, grey and blur; no flip, since a
+    mirrored figure is another question, and its letters would be mirrored too. ``mocov2``: the settings of
+    MoCo v2 (Chen et al. 2020): crops from 20 %, colour jitter, grey, blur, horizontal flip. ``none``: no change.
+    """
+
+    def __init__(self, kind: str, size: int):
+        if kind not in KINDS:
+            raise ValueError(f"augment.images: {kind!r} is none of {', '.join(KINDS)}")
+        self.kind, self.size = kind, size
+        self.transform = {"figure": _figure, "mocov2": _mocov2, "none": lambda size: None}[kind](size)
+
+    def __call__(self, figure: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """uint8 [H, W, 3] -> uint8 [size, size, 3]; the same generator state gives the same view."""
+        square = fit_square(figure, self.size)
+        if self.transform is None:
+            return square
+        # albumentations' own streams repeat in every worker: seeded per view instead.
+        self.transform.set_random_seed(int(rng.integers(2**31)))
+        return self.transform(image=square)["image"]
+
+
+def _figure(size: int) -> A.Compose:
+    return A.Compose(
+        [
+            A.Affine(
+                scale=(0.85, 1.1),
+                keep_ratio=True,  # a circle stays a circle
+                translate_percent=(-0.06, 0.06),
+                rotate=(-8, 8),
+                fill=_WHITE,
+                p=0.9,
+            ),
+            A.RandomResizedCrop((size, size), scale=(0.8, 1.0), ratio=(0.95, 1.05), p=0.5),
+            A.ColorJitter(brightness=0.3, contrast=0.3, saturation=0.3, hue=0.05, p=0.6),
+            A.ToGray(p=0.2),
+            A.GaussianBlur(blur_limit=(3, 5), p=0.2),
+        ]
+    )
+
+
+def _mocov2(size: int) -> A.Compose:
+    return A.Compose(
+        [
+            A.RandomResizedCrop((size, size), scale=(0.2, 1.0)),
+            A.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, p=0.8),
+            A.ToGray(p=0.2),
+            A.GaussianBlur(blur_limit=0, sigma_limit=(0.1, 2.0), p=0.5),
+            A.HorizontalFlip(p=0.5),
+        ]
+    )
 
 
 @dataclass

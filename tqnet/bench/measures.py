@@ -15,21 +15,20 @@ from tqnet.bench.scores import RowScores
 from tqnet.bench.solved import SolvedTerms
 from tqnet.bench.suite import Row, Suite, SuiteError, beside
 from tqnet.evaluation.metrics import BoolArray
-from tqnet.evaluation.paraphrase import scored_pairs
 from tqnet.evaluation.similar import has_figures
-from tqnet.evaluation.solver import judged, told_problems
-from tqnet.evaluation.solver_representations import calinski_harabasz, common_prototypes, representations
 from tqnet.evaluation.sources import Encoding, open_source, source_vectors
 from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
 from tqnet.modeling.encode import accelerator
-from tqnet.modeling.solver import load_solver
-from tqnet.modeling.solver.solver import BEAMS
+from tqnet.paraphrase.evaluation import scored_pairs
 from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
-from tqnet.questions.held_out import rows_held_out
-from tqnet.questions.modalities import show
+from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.paraphrase_pairs import read_labelled_sets
+from tqnet.questions.splits import show
+from tqnet.solver.evaluation import judged, told_problems
+from tqnet.solver.model import BEAMS, load_solver
+from tqnet.solver.representations import calinski_harabasz, common_prototypes, representations
 from tqnet.training.config import DataConfig
 from tqnet.training.validation import similar_questions
 
@@ -162,7 +161,7 @@ class LabelledParaphrases(Measure):
     @cached_property
     def _otherwise(self) -> dict[str, BoolArray]:
         """The same for every row: which pairs certainly ask otherwise. It needs the extra ``paraphrase``."""
-        from tqnet.paraphrase.checks import asks_otherwise
+        from tqnet.paraphrase.check.checks import asks_otherwise
 
         return {name: asks_otherwise(pairs) for name, pairs in self._sets.items()}
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tqnet.bench.spread import Gain, Spread
 from tqnet.evaluation.metrics import BoolArray, percentiles
-from tqnet.evaluation.paraphrase import ParaphraseMetrics
-from tqnet.paraphrase.difference import UNLIKE
+from tqnet.paraphrase.check.difference import UNLIKE
+from tqnet.paraphrase.evaluation import ParaphraseMetrics
 
 #: What rows are compared by: the paper's primary metric, and how it stands at the threshold.
 COMPARED = {"separation": "separation", "macro F1": "macro_f1", "weighted F1": "weighted_f1"}
@@ -38,7 +38,7 @@ class ParaphraseTerms:
         return cls(found.valid.astype(int).tolist(), scores, found.groups.tolist())
 
     def checked(self, otherwise: BoolArray) -> ParaphraseTerms:
-        """With -1 for pairs that certainly ask otherwise (:func:`tqnet.paraphrase.checks.asks_otherwise`)."""
+        """With -1 for pairs that certainly ask otherwise (:func:`tqnet.paraphrase.check.checks.asks_otherwise`)."""
         return replace(self, scores=np.where(otherwise, UNLIKE, self.scores).tolist())
 
     @cached_property
@@ -48,7 +48,7 @@ class ParaphraseTerms:
 
 
 def paraphrase_spread(row: Sequence[ParaphraseTerms], metric: str) -> Spread | None:
-    """One of `tqnet.evaluation.paraphrase.METRICS` over the seeds of a row."""
+    """One of `tqnet.paraphrase.evaluation.METRICS` over the seeds of a row."""
     return Spread.of([terms.metrics.values[metric] for terms in row])
 
 

@@ -15,8 +15,8 @@ from tqnet.bench.runner import Cost
 from tqnet.bench.scores import RowScores, precision, recall
 from tqnet.bench.solved import SolvedTerms
 from tqnet.bench.suite import Row
-from tqnet.evaluation.solver import MEASURES
 from tqnet.files import atomic
+from tqnet.solver.evaluation import MEASURES
 
 
 @dataclass(frozen=True)

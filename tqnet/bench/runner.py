@@ -17,10 +17,10 @@ from omegaconf import OmegaConf
 from safetensors import safe_open
 
 from tqnet.bench.plan import Training
-from tqnet.evaluation.curves import Series, questions_and_pace, read_series
+from tqnet.evaluation.plots import Series, questions_and_pace, read_series
 from tqnet.files import atomic
 from tqnet.libraries import machine
-from tqnet.training.paraphrases import PSEUDO_LABELS, SEPARATION
+from tqnet.paraphrase.settings import PSEUDO_LABELS, SEPARATION
 from tqnet.training.validation import VALID
 
 _COST = "cost.json"

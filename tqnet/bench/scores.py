@@ -16,7 +16,7 @@ from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
 from tqnet.evaluation.metrics import FloatArray, bootstrap_interval, percentiles, resampled_ratio
 from tqnet.evaluation.probe import LevelResult
-from tqnet.evaluation.recall import RecallResult
+from tqnet.evaluation.ranking import RecallResult
 from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import StageResult
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tqnet.bench.spread import Spread
 from tqnet.evaluation.metrics import BoolArray
-from tqnet.evaluation.solver import SolverScores, ToldProblem
+from tqnet.solver.evaluation import SolverScores, ToldProblem
 
 #: What rows are compared by.
 COMPARED = ("answers", "equations")
@@ -21,11 +21,11 @@ class SolvedTerms:
 
     Attributes:
         problems: Places in the bank.
-        answers, equations, commutative: As in `tqnet.evaluation.solver.SolverScores`.
+        answers, equations, commutative: As in `tqnet.solver.evaluation.SolverScores`.
         doubles: 1 where the problem stands in ``train`` too, but for numbers or few words.
         languages: Of each problem; empty where they have one.
         index: Calinski-Harabasz, of representations by prototype; None where that has no sense.
-        groups: Of each problem (`tqnet.evaluation.solver.groups_of`); empty where an earlier version did not keep them,
+        groups: Of each problem (`tqnet.solver.evaluation.groups_of`); empty where an earlier version did not keep them,
             which drew problem by problem.
     """
 

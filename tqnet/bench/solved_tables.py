@@ -8,9 +8,9 @@ from tqnet.bench.cells import paper_header, spread_cell, suite_notes
 from tqnet.bench.results import RowResult
 from tqnet.bench.solved import index_spread, solved_spread
 from tqnet.bench.suite import Suite
-from tqnet.evaluation.solver import MEASURES, measures_note
-from tqnet.evaluation.solver_representations import LEAST_MEMBERS
 from tqnet.evaluation.table import NOTHING, Table
+from tqnet.solver.evaluation import MEASURES, measures_note
+from tqnet.solver.representations import LEAST_MEMBERS
 
 
 def languages(results: Sequence[RowResult]) -> list[str]:

@@ -20,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from tqnet.questions.modalities import SHOWN
+from tqnet.questions.splits import SHOWN
 
 T = TypeVar("T")
 _ABSENT = object()
@@ -104,7 +104,7 @@ class Row:
         name: As the table shows it.
         stages: Names of the stages, in order.
         source: What is measured where there are no stages: ``encoder:minilm`` and the like (`tqnet evaluate stages`).
-        show: What the model is shown of a question, in training and when it is measured (`tqnet.questions.modalities`).
+        show: What the model is shown of a question, in training and when it is measured (`tqnet.questions.splits`).
         model: Settings ``model.*`` beside those of the suite: the shape of a new model. A stage's own come over them.
         settings: Name of a stage -> settings beside those of the stage; such a stage is trained for this row.
         measure: What a question shows of itself when the row is measured, if not ``show``: with ``shuffled``, does the

@@ -33,8 +33,8 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.cards import write_card
-    from tqnet.cards.measured import read_measured
+    from tqnet.hub.folder import write_card
+    from tqnet.hub.lineage import read_measured
     from tqnet.modeling.interchange import introduce, kind_of
 
     folder = Path(args.model)

@@ -46,7 +46,7 @@ class _Spelling:
         self._tokenizer = tokenizer
 
     def __call__(self, texts: list[str], **options: Any) -> Any:
-        from tqnet.text.spelling import spell
+        from tqnet.text.vocabulary import spell
 
         return self._tokenizer([spell(text) for text in texts], **options)
 

@@ -28,7 +28,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.questions.importers.moodle_export import export_moodle
+    from tqnet.importers.moodle_export import export_moodle
 
     out = output_file(args.out)
     count, faults = export_moodle(read_bank(args), out)

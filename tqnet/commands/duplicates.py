@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
     from tqnet.libraries import quiet
     from tqnet.search.duplicates import find_duplicates
-    from tqnet.search.recall import NEAR
+    from tqnet.search.retrieval import NEAR
 
     quiet()
     if args.model and not args.pairs_model:
@@ -152,6 +152,6 @@ def _text(found: Duplicates, bank: QuestionBank, shown: int) -> str:
 
 
 def _excerpt(cluster: Cluster, bank: QuestionBank) -> str:
-    from tqnet.text.readable import excerpt
+    from tqnet.text.sentences import excerpt
 
     return excerpt(bank[cluster.rows[0]].content, _SHOWN)

@@ -73,12 +73,11 @@ def open_encoder(
 ) -> QuestionEncoder | ExportedEncoder:
     """The model ``source``, or an export of it, as the arguments say; a line says which export.
 
-    ``one_at_a_time`` is as for :func:`tqnet.export.backend.open_encoder`.
+    ``one_at_a_time`` is as for :func:`tqnet.export.encoder.open_encoder`.
     """
     import sys
 
-    from tqnet.export.backend import open_encoder
-    from tqnet.export.encoder import ExportedEncoder
+    from tqnet.export.encoder import ExportedEncoder, open_encoder
 
     backend = getattr(args, "backend", "torch")  # commands that only borrow an index have none
     device, precision = getattr(args, "device", None), getattr(args, "precision", "auto")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from tqnet.commands.options import naming
 
 if TYPE_CHECKING:
-    from tqnet.augment.paraphrase.problem import Parser
+    from tqnet.paraphrase.problem import Parser
 
 
 def add_language_model_argument(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def english_parser(args: argparse.Namespace, size: int = 2000) -> Parser:
     Raises:
         OSError: There is no such model.
     """
-    from tqnet.augment.paraphrase.problem import DEFAULT_MODEL, Parser
+    from tqnet.paraphrase.problem import DEFAULT_MODEL, Parser
 
     with naming("--language-model"):
         return Parser(args.language_model or DEFAULT_MODEL, size)
@@ -41,7 +41,7 @@ def english_texts(questions: Iterable[tuple[str, str, str | None]]) -> dict[str,
     Args:
         questions: Text, id and, where it is known, language of each.
     """
-    from tqnet.paraphrase.language import is_english
+    from tqnet.paraphrase.check.language import is_english
 
     told = [question for question in questions if question[0].strip()]
     texts: dict[str, str] = {}

@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     quiet()
     import mteb
 
-    from tqnet.integrations.mteb import TQNetEncoder, similar_questions
+    from tqnet.hub.mteb import TQNetEncoder, similar_questions
 
     tasks: list[Any] = []
     facts = {"command": command(args), "mteb": mteb.__version__}

@@ -12,8 +12,7 @@ from tqnet.commands.options import whole_number
 from tqnet.commands.results import command, write_pictures, write_results
 
 if TYPE_CHECKING:
-    from tqnet.evaluation.paraphrase import ParaphraseMetrics
-    from tqnet.evaluation.paraphrase_kinds import KindScores
+    from tqnet.paraphrase.evaluation import KindScores, ParaphraseMetrics
     from tqnet.paraphrase.vectors import TextVectors
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
@@ -47,12 +46,11 @@ def add(tasks: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.evaluation.paraphrase import paraphrase_table, scored_pairs
-    from tqnet.evaluation.paraphrase_kinds import kind_scores, kind_table
     from tqnet.evaluation.sources import open_source, shortest_length, source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
+    from tqnet.paraphrase.evaluation import kind_scores, kind_table, paraphrase_table, scored_pairs
     from tqnet.paraphrase.vectors import PairTexts
     from tqnet.questions.paraphrase_pairs import read_labelled_sets
 
@@ -71,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     vectors = {name: texts.encode(open_source(of, length), **options) for name, of in stages.items()}
     results = {name: {stage: scored_pairs(of, own) for stage, own in vectors.items()} for name, of in sets.items()}
     if args.checked:
-        from tqnet.paraphrase.checks import asks_otherwise
+        from tqnet.paraphrase.check.checks import asks_otherwise
 
         for name, of in sets.items():
             otherwise = asks_otherwise(of)
@@ -118,8 +116,8 @@ def _draw(
     args: argparse.Namespace,
 ) -> list[Path]:
     """Histograms of a file's scores, and maps of its triplets where it has any."""
-    from tqnet.evaluation.paraphrase_plots import score_histograms, triplet_maps, triplets
     from tqnet.evaluation.plots import sample, tsne
+    from tqnet.paraphrase.evaluation import score_histograms, triplet_maps, triplets
 
     pictures = {"scores": score_histograms(results)}
     found = triplets(pairs)

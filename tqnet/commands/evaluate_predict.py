@@ -45,12 +45,11 @@ def add(tasks: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.evaluation.prediction import difficulty_table, knowledge_table
-    from tqnet.evaluation.prediction_plots import reliability_plot
     from tqnet.evaluation.sources import Encoding, source_vectors
     from tqnet.evaluation.stages import parse_stages
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
+    from tqnet.prediction.evaluation import difficulty_table, knowledge_table, reliability_plot
     from tqnet.prediction.fit import HeadData
     from tqnet.prediction.heads import heads_of
 
@@ -141,7 +140,7 @@ def _scores(found: Any, bank: QuestionBank, rows: np.ndarray, coverage: float) -
     """
     import numpy as np
 
-    from tqnet.evaluation.prediction import score_difficulty, score_knowledge
+    from tqnet.prediction.evaluation import score_difficulty, score_knowledge
     from tqnet.questions.splits import question_units
 
     own = bank.select(rows)

@@ -14,7 +14,7 @@ from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of
 
 if TYPE_CHECKING:
-    from tqnet.search.ranking_evaluation import RankingScores
+    from tqnet.search.evaluation import RankingScores
 
 
 def add(tasks: Any) -> None:
@@ -51,8 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
-    from tqnet.search.evaluation import index_bank
-    from tqnet.search.ranking_evaluation import evaluate_ranking, ranking_table, recalled
+    from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, recalled
 
     quiet()
     folders = dict(_named(ranker) for ranker in args.rankers)

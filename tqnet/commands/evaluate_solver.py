@@ -13,10 +13,10 @@ from tqnet.commands.results import command, write_pictures, write_results
 
 if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
-    from tqnet.evaluation.solver import SolverScores, ToldProblem
-    from tqnet.evaluation.solver_representations import Analysis, Representations
     from tqnet.evaluation.table import Table
     from tqnet.questions import QuestionBank
+    from tqnet.solver.evaluation import SolverScores, ToldProblem
+    from tqnet.solver.representations import Analysis, Representations
 
 #: Problems that a map shows at most.
 _DRAWN = 1000
@@ -42,14 +42,13 @@ def add(tasks: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.evaluation.solver import judged, told_problems
-    from tqnet.evaluation.solver_representations import analysed, draw_layer_pairs, representations
-    from tqnet.evaluation.solver_tables import example_table
     from tqnet.evaluation.sources import source_digest
     from tqnet.evaluation.stages import parse_stages
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.encode import accelerator
-    from tqnet.modeling.solver import load_solver
+    from tqnet.solver.evaluation import judged, told_problems
+    from tqnet.solver.model import load_solver
+    from tqnet.solver.representations import analysed, draw_layer_pairs, example_table, representations
 
     quiet()
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
@@ -119,8 +118,8 @@ def _tables(
     scores: Mapping[str, SolverScores],
     analyses: Mapping[str, Analysis],
 ) -> list[Table]:
-    from tqnet.evaluation.solver import depth_table, language_table, size_table, solver_table
-    from tqnet.evaluation.solver_tables import distance_table, prototype_table
+    from tqnet.solver.evaluation import depth_table, language_table, size_table, solver_table
+    from tqnet.solver.representations import distance_table, prototype_table
 
     notes = []
     if faults:
@@ -144,8 +143,7 @@ def _draw(
     import numpy as np
 
     from tqnet.evaluation.plots import knowledge_maps, sample, tsne
-    from tqnet.evaluation.solver_plots import accuracy_by_centre, similarity_by_layer
-    from tqnet.evaluation.solver_representations import common_prototypes
+    from tqnet.solver.representations import accuracy_by_centre, common_prototypes, plot_similarity_by_layer
 
     pictures = {}
     common = np.flatnonzero(common_prototypes(told))
@@ -155,5 +153,5 @@ def _draw(
         maps = {name: tsne(own.goals[drawn], seed=seed) for name, own in found.items()}
         pictures["prototypes"] = knowledge_maps(maps, [told[row].prototype for row in drawn])
     if any(found.by_layer is not None for found in analyses.values()):
-        pictures["layers"] = similarity_by_layer(analyses)
+        pictures["layers"] = plot_similarity_by_layer(analyses)
     return write_pictures(out, pictures)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
 
-#: As `tqnet.questions.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
+#: As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
 FORMATS = (
     "auto", "csv", "xlsx", "parquet", "moodle", "qti", "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math",
     "geometry3k", "scienceqa",
@@ -63,7 +63,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.questions.importers import import_bank
+    from tqnet.importers import import_bank
 
     imported = import_bank(args.source, args.out, args.format, _settings(args), args.on_error, args.replace)
     for fault in imported.faults:
@@ -88,8 +88,8 @@ def _settings(args: argparse.Namespace) -> Any:
     """
     import codecs
 
-    from tqnet.questions.importers.columns import FIELDS, paths
-    from tqnet.questions.importers.job import Settings
+    from tqnet.importers.job import Settings
+    from tqnet.importers.tables import FIELDS, paths
 
     if args.format not in ("auto", *_TABLES) and (args.map or args.separate):
         raise ValueError(f"--map and --separate are for tables; {args.format} has fields of its own")

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tqnet.questions import Question, QuestionBank
     from tqnet.search.build import Encode, Processes
     from tqnet.search.cluster import Workers
-    from tqnet.search.engines import Place
+    from tqnet.search.engine import Place
     from tqnet.search.index import Index, Manifest
 
 _VERBS = ("build", "add", "update", "delete", "sync", "precompute", "export", "restore")
@@ -129,7 +129,7 @@ def _add_place_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _place(args: argparse.Namespace) -> Place:
-    from tqnet.search.engines import Place
+    from tqnet.search.engine import Place
 
     return Place(**{name: getattr(args, name) for name in ("engine", "uri", "collection", "shards", "replicas")})
 
@@ -218,7 +218,7 @@ def open_model(
     """The model that has made the index's vectors, or the same one at ``args.model``, or an export of it.
 
     An export's vectors are near enough to the model's own to be searched among them. ``one_at_a_time`` is as for
-    :func:`tqnet.export.backend.open_encoder`.
+    :func:`tqnet.export.encoder.open_encoder`.
 
     Raises:
         FileNotFoundError: It is no longer where it was.
@@ -241,7 +241,7 @@ def _build(args: argparse.Namespace) -> int:
     if args.precompute and args.engine != "lance":
         raise ValueError(f"--precompute: {args.engine} does not tell when it has changed, so nothing can be kept")
     with _connected(args.ray) if args.ray else nullcontext():
-        from tqnet.search.build import build, in_process  # LanceDB, which is not to be there when Ray forks
+        from tqnet.search.build import build, in_process
         from tqnet.search.index import Manifest
 
         place, processes = _place(args), _processes()

@@ -53,8 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
     from tqnet.questions import load_bank
-    from tqnet.questions.merge import kept, merge
-    from tqnet.questions.splits import draw_fold, rename_splits
+    from tqnet.questions.splits import draw_fold, kept, merge, rename_splits
 
     banks = [load_bank(bank, args.on_error, verify_images=not args.no_verify_images) for bank in args.banks]
     bank = merge(banks, kept(args.split, args.language))

@@ -6,18 +6,18 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tqnet.augment.paraphrase import NEGATIVE, POSITIVE, TEST
 from tqnet.commands.encode import add_error_arguments, add_model_arguments, read_bank
 from tqnet.commands.english import add_language_model_argument, english_parser, english_texts
 from tqnet.commands.options import naming, whole_number
 from tqnet.commands.results import output_file
+from tqnet.paraphrase.settings import NEGATIVE, POSITIVE, TEST
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tqnet.augment.paraphrase.operators import Operator, Rewrite
-    from tqnet.augment.paraphrase.problem import Problem
     from tqnet.cli import Subparsers
+    from tqnet.paraphrase.operators import Operator, Rewrite
+    from tqnet.paraphrase.problem import Problem
 
 _GROUPS = {"training": (*POSITIVE, *NEGATIVE), "test": TEST}
 
@@ -70,8 +70,8 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.files import atomic
     from tqnet.libraries import quiet
+    from tqnet.paraphrase.settings import check_installed
     from tqnet.questions.table import hash64
-    from tqnet.training.paraphrases import check_installed
 
     quiet()
     out = output_file(args.out)
@@ -129,9 +129,9 @@ def _operators(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Op
     Raises:
         ValueError: None is left.
     """
-    from tqnet.augment.paraphrase.operators import Operator, evaluation_operators, training_operators
-    from tqnet.augment.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
-    from tqnet.augment.paraphrase.weights import WordWeights
+    from tqnet.paraphrase.operators import Operator, evaluation_operators, training_operators
+    from tqnet.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
+    from tqnet.paraphrase.test_operators import WordWeights
 
     asked = list(dict.fromkeys(symbol for name in args.operators for symbol in _GROUPS.get(name, (name,))))
     with naming("--rewrites"):
@@ -156,11 +156,11 @@ def _operators(args: argparse.Namespace, problems: Sequence[Problem]) -> list[Op
 
 def _phrase_deletion(args: argparse.Namespace, problems: Sequence[Problem]) -> Rewrite:
     """f5 with all questions' phrases encoded at once."""
-    from tqnet.augment.paraphrase.deletion import NO_PHRASES
     from tqnet.evaluation.sources import open_source
     from tqnet.libraries import precision
-    from tqnet.training.paraphrases.beforehand import LookUp, without_important_phrases
-    from tqnet.training.paraphrases.validation import as_questions
+    from tqnet.paraphrase.negatives import NO_PHRASES
+    from tqnet.paraphrase.precompute import LookUp, without_important_phrases
+    from tqnet.paraphrase.training import as_questions
 
     model = open_source(args.encoder)
     how = {"batch_size": args.batch_size, "device": args.device, "precision": precision(args.precision, args.device)}
@@ -177,9 +177,8 @@ def _paraphrases(
     """Operators and their texts, one for each label or for each operator; and what there is none of, with the reasons
     of the operators that do not apply.
     """
-    from tqnet.augment.paraphrase.operators import select
-    from tqnet.augment.paraphrase.problem import NotApplicable
-    from tqnet.augment.paraphrase.triplets import first_that_applies
+    from tqnet.paraphrase.operators import first_that_applies, select
+    from tqnet.paraphrase.problem import NotApplicable
 
     kinds = [(label, select(operators, label)) for label in ("positive", "negative")]
     asked = [(f"text by {one.symbol}", [one]) for one in operators] if every else kinds

@@ -57,8 +57,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.files import atomic
     from tqnet.libraries import quiet
-    from tqnet.prediction.heads import heads_of
-    from tqnet.prediction.predictions import check_levels
+    from tqnet.prediction.heads import check_levels, heads_of
 
     quiet()
     if bool(args.bank) == bool(args.text or args.image):
@@ -106,7 +105,7 @@ def _records(
 
     from tqnet.evaluation.sources import open_source
     from tqnet.libraries import precision
-    from tqnet.prediction.predictions import predict
+    from tqnet.prediction.heads import predict
 
     model = open_source(source)
     numbers = {"k": args.top, "levels": args.levels, "coverage": args.coverage}

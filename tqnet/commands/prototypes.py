@@ -36,9 +36,8 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
-    from tqnet.equations.banks import grouped_by_prototype, told_equations
-    from tqnet.equations.problems import Alphabet
     from tqnet.questions import QuestionBank, load_bank
+    from tqnet.solver.problems import Alphabet, grouped_by_prototype, told_equations
 
     out = output_file(args.out)
     bank = load_bank(args.bank, args.on_error, verify_images=not args.no_verify_images)

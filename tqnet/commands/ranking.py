@@ -12,11 +12,11 @@ from tqnet.commands.options import number, whole_number
 if TYPE_CHECKING:
     import numpy as np
 
-    from tqnet.modeling.cross_encoder import CrossEncoder
     from tqnet.questions import Question
     from tqnet.questions.pairs import Classify
     from tqnet.search.index import Index
-    from tqnet.search.rank import Rank
+    from tqnet.search.ranker import CrossEncoder
+    from tqnet.search.ranking import Rank
     from tqnet.search.rerank import Rerank
 
 #: In place of a ranker's folder: the order that rankers start from, and that of recall.
@@ -89,7 +89,7 @@ def rank_of(args: argparse.Namespace, index: Index) -> Rank | None:
     """
     if args.ranker == BY_RECALL:
         return None
-    from tqnet.search.rank import Rank
+    from tqnet.search.ranking import Rank
 
     if args.ranker == BY_EVIDENCE:
         return Rank()
@@ -111,7 +111,7 @@ def load_ranker(folder: str | Path, index: Index, device: str | None) -> CrossEn
         FileNotFoundError: ``folder`` has none.
         ValueError: It was trained beside vectors of another model.
     """
-    from tqnet.modeling.cross_encoder import CrossEncoder
+    from tqnet.search.ranker import CrossEncoder
 
     cross = CrossEncoder.from_pretrained(folder, device)
     if None not in (cross.searched_by, index.manifest.digest) and cross.searched_by != index.manifest.digest:
@@ -139,8 +139,7 @@ def rerank_of(args: argparse.Namespace) -> Rerank | None:
             raise ValueError(f"--{name.replace('_', '-')}: of no use without --{without}")
     if not (args.student or args.stage or args.prefer or args.diversity):
         return None
-    from tqnet.search.curriculum import Curriculum
-    from tqnet.search.rerank import Rerank
+    from tqnet.search.rerank import Curriculum, Rerank
 
     return Rerank(
         student=args.student,

@@ -15,12 +15,12 @@ from tqnet.commands.options import number, whole_number
 from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
-    from tqnet.augment.paraphrase.problem import Parser
-    from tqnet.augment.paraphrase.rewrites import RewritesFile
     from tqnet.cli import Subparsers
-    from tqnet.modeling.rewriting import Rewriting
-    from tqnet.modeling.seq2seq import Seq2Seq
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.problem import Parser
+    from tqnet.paraphrase.rewrites import RewritesFile
+    from tqnet.paraphrase.rewriting import Rewriting
+    from tqnet.paraphrase.seq2seq import Seq2Seq
 
 #: Texts that are on the disk before the next ones are rewritten.
 _WINDOW = 256
@@ -65,9 +65,9 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tqnet.augment.paraphrase.rewrites import RewritesFile
     from tqnet.libraries import quiet
-    from tqnet.training.paraphrases import check_installed
+    from tqnet.paraphrase.rewrites import RewritesFile
+    from tqnet.paraphrase.settings import check_installed
 
     quiet()
     out = output_file(args.out)
@@ -92,7 +92,7 @@ def _texts(args: argparse.Namespace) -> list[str]:
     Raises:
         ValueError: There are none.
     """
-    from tqnet.augment.paraphrase.problem import LONGEST, TOO_LONG
+    from tqnet.paraphrase.problem import LONGEST, TOO_LONG
 
     bank = read_bank(args)
     if args.split:
@@ -115,7 +115,7 @@ def _models(args: argparse.Namespace) -> list[Seq2Seq]:
         ValueError: They are too many or too few, or not of the kind.
     """
     from tqnet.libraries import precision
-    from tqnet.modeling.seq2seq import Seq2Seq
+    from tqnet.paraphrase.seq2seq import Seq2Seq
 
     most = 2 if args.operator == "back-translation" else 1
     if len(args.model) > most:
@@ -143,7 +143,7 @@ def _made_by(args: argparse.Namespace) -> str:
 
 
 def _rewriting(args: argparse.Namespace, models: Sequence[Seq2Seq], parser: Parser) -> Rewriting:
-    from tqnet.modeling.rewriting import BackTranslator, Paraphraser, Restorer, Settings
+    from tqnet.paraphrase.rewriting import BackTranslator, Paraphraser, Restorer, Settings
 
     settings = Settings(args.candidates, args.diversity, args.beams)
     if len(models) == 2:
@@ -159,7 +159,7 @@ def _damage(args: argparse.Namespace, parser: Parser) -> Callable[[str], str]:
     """What is drawn depends on the seed, the operator and the text alone, wherever a run goes on."""
     import numpy as np
 
-    from tqnet.augment.paraphrase.damage import DAMAGES
+    from tqnet.paraphrase.rewriting import DAMAGES
     from tqnet.questions.table import hash64
 
     def damage(text: str) -> str:
@@ -175,8 +175,8 @@ def _rewrite(
     """Add to the file what it lacks; how many rewritings were kept, and how many dropped for what they had lost."""
     from tqdm import tqdm
 
-    from tqnet.augment.paraphrase.rewrites import MODEL_OPERATORS
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.rewrites import MODEL_OPERATORS
 
     counts: Counter[str] = Counter()
     is_positive = MODEL_OPERATORS[file.operator] == "positive"

@@ -49,10 +49,10 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
-    from tqnet.evaluation.paraphrase import THRESHOLD
     from tqnet.files import atomic
     from tqnet.libraries import quiet
     from tqnet.paraphrase import ParaphraseScorer
+    from tqnet.paraphrase.evaluation import THRESHOLD
 
     quiet()
     if args.threshold is None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tqnet.cli import Subparsers
     from tqnet.questions import Question
     from tqnet.search.index import Index
-    from tqnet.search.rank import Rank
+    from tqnet.search.ranking import Rank
     from tqnet.search.searcher import Answer, Searcher
 
 
@@ -72,8 +72,8 @@ _SHOWN = 240
 
 def run(args: argparse.Namespace) -> int:
     from tqnet.libraries import quiet
-    from tqnet.search.filters import read_filter
-    from tqnet.search.recall import SOURCES
+    from tqnet.search.records import read_filter
+    from tqnet.search.retrieval import SOURCES
     from tqnet.search.searcher import Searcher
 
     quiet()
@@ -154,7 +154,7 @@ def _text(answer: Answer, named: bool) -> str:
 
 def _shown(question: Question) -> str:
     """Text and number of figures in a line or two."""
-    from tqnet.text.readable import excerpt
+    from tqnet.text.sentences import excerpt
 
     figures = f"[{len(question.images)} figure{'s' * (len(question.images) > 1)}] " if question.images else ""
     return figures + excerpt(question.content, _SHOWN)

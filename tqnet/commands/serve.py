@@ -58,9 +58,9 @@ def run(args: argparse.Namespace) -> int:
     import uvicorn
 
     from tqnet.libraries import quiet
-    from tqnet.search.curriculum import Curriculum
+    from tqnet.search.rerank import Curriculum
     from tqnet.serving.app import create_app
-    from tqnet.serving.settings import Settings
+    from tqnet.serving.requests import Settings
 
     quiet()
     key = _key(args.api_key_file)

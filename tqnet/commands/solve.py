@@ -12,7 +12,7 @@ from tqnet.commands.results import output_file
 
 if TYPE_CHECKING:
     from tqnet.cli import Subparsers
-    from tqnet.modeling.solver import Solution
+    from tqnet.solver.model import Solution
 
 
 def add(subparsers: Subparsers) -> None:
@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.files import atomic
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.encode import accelerator
-    from tqnet.modeling.solver import load_solver
     from tqnet.questions import load_bank
+    from tqnet.solver.model import load_solver
 
     quiet()
     if (args.text is None) == (args.bank is None):
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _record(solution: Solution) -> dict[str, Any]:
-    from tqnet.equations.tree import infix, written
+    from tqnet.text.equations import infix, written
 
     return {
         "numbers": [written(value) for value in solution.numbers],
@@ -88,7 +88,7 @@ def _record(solution: Solution) -> dict[str, Any]:
 
 
 def _told(solution: Solution) -> str:
-    from tqnet.equations.tree import drawn, infix, written
+    from tqnet.text.equations import drawn, infix, written
 
     if not solution.equation:
         return f"no answer: {solution.fault}"

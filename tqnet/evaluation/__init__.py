@@ -3,20 +3,12 @@
 Nothing here loads a model. Torch, scikit-learn, bm25s and matplotlib are imported when they are first needed.
 """
 
-from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker, lexical_tokens
-from tqnet.evaluation.curves import read_series, training_curves
 from tqnet.evaluation.linear_probe import LinearProbe
-from tqnet.evaluation.plots import DARK, LIGHT, knowledge_maps, stage_bars, tsne
+from tqnet.evaluation.plots import DARK, LIGHT, knowledge_maps, read_series, stage_bars, training_curves, tsne
 from tqnet.evaluation.probe import LevelResult, ProbeResult, ProbeScores, evaluate_probe, probe_splits
-from tqnet.evaluation.ranking import Ranker, VectorRanker
+from tqnet.evaluation.ranking import Bm25Ranker, Ranker, TfidfRanker, VectorRanker, lexical_tokens
 from tqnet.evaluation.report import write_report
-from tqnet.evaluation.similar import (
-    PairedDifference,
-    RankingScores,
-    SimilarResult,
-    evaluate_similar,
-    paired_difference,
-)
+from tqnet.evaluation.similar import PairedDifference, RankingScores, SimilarResult, evaluate_similar, paired_difference
 from tqnet.evaluation.table import StageResult, Table, probe_table, render, stage_table, structure_table, to_dict
 
 __all__ = [

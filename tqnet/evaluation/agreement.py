@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles
-from tqnet.questions.distance import KnowledgeDistance
+from tqnet.questions.hierarchy import KnowledgeDistance
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank, Similarity

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import torch
+import torch.nn.functional as F
+from torch import Tensor
 
-from tqnet.evaluation.metrics import BoolArray
+from tqnet.evaluation.metrics import BoolArray, micro_f1
 
 Weights = npt.NDArray[np.float32]
 
@@ -120,3 +123,126 @@ def indicators(labels: Sequence[Sequence[int]], classes: int) -> BoolArray:
     rows = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
     matrix[rows, np.array([number for own in labels for number in own], dtype=np.int64)] = True
     return matrix
+
+
+# Fit a linear probe: full-batch L-BFGS in fp32, no randomness; L2 and threshold are chosen on ``valid``.
+
+
+#: From strong to weak, so that each fit starts from a smoother one; per mean loss over questions.
+L2_STRENGTHS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
+
+#: Most L-BFGS iterations per strength; the loss is then at its minimum (tests/evaluation/test_probe.py).
+STEPS = 30
+
+_THRESHOLDS = np.arange(0.05, 0.95, 0.05)
+
+
+def fit_probe(
+    train: tuple[npt.NDArray[np.floating], BoolArray],
+    valid: tuple[npt.NDArray[np.floating], BoolArray],
+    classes: Sequence[str],
+    *,
+    multi_label: bool,
+    strengths: Sequence[float] = L2_STRENGTHS,
+    steps: int = STEPS,
+) -> LinearProbe:
+    """Fit with each L2 strength in turn and keep the one with the best micro F1 on ``valid``.
+
+    The search ends when ``valid`` has fallen twice in a row, since the weaker fits, which take the most steps,
+    would only fall further. Of equals the strongest penalty wins. Without validation questions the middle of
+    the grid is taken unseen.
+
+    Args:
+        train, valid: Vectors and the indicators of their classes.
+        classes: Names of the classes; each occurs in ``train``.
+        steps: Most L-BFGS iterations per strength.
+
+    Shape:
+        - train, valid: ``[questions, width]`` and ``[questions, classes]``
+    """
+    mean, scale = feature_statistics(train[0])
+    features, checked = standardise(train[0], mean, scale), standardise(valid[0], mean, scale)
+    if not len(checked):
+        strengths = [strengths[len(strengths) // 2]]
+    best: LinearProbe | None = None
+    best_score, falls, previous = -1.0, 0, -1.0
+    for l2, weight, bias in _path(features, train[1], multi_label, strengths, steps):
+        chance = probabilities(checked @ weight.T + bias, multi_label)
+        threshold = _best_threshold(chance, valid[1]) if multi_label and len(checked) else 0.5
+        score = micro_f1(valid[1], decide(chance, threshold if multi_label else None)) if len(checked) else 0.0
+        if score > best_score:
+            best_score = score
+            best = LinearProbe(tuple(classes), weight, bias, mean, scale, multi_label, threshold, l2)
+        falls = falls + 1 if score < previous else 0
+        previous = score
+        if falls == 2:
+            break
+    assert best is not None, "no strengths given"
+    return best
+
+
+def _path(
+    features: Weights, targets: BoolArray, multi_label: bool, strengths: Sequence[float], steps: int
+) -> Iterator[tuple[float, Weights, Weights]]:
+    """Yield (strength, weight, bias) along the grid, each fit started from the one before it.
+
+    The first starts at the log prior, so that its first steps go into the weights.
+
+    Features of an encoder are correlated, so L-BFGS moves along their principal axes, as :func:`_minimum` wants them.
+    """
+    x, y = torch.from_numpy(features), torch.from_numpy(targets.astype(np.float32))
+    _, axes = torch.linalg.eigh((x.T @ x).double())
+    axes = axes.float()
+    along = x @ axes
+    prior = y.mean(dim=0).clamp(1e-6, 1 - 1e-6)
+    bias = prior.logit() if multi_label else prior.log()
+    weight = torch.zeros(y.shape[1], x.shape[1])
+    target = y if multi_label else y.argmax(dim=1)
+    for l2 in strengths:
+        weight, bias = _minimum(along, target, weight, bias, l2, steps)
+        yield l2, (weight @ axes.T).numpy(), bias.numpy()
+
+
+def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float, steps: int) -> tuple[Tensor, Tensor]:
+    """Weight and bias of the least loss, from those given.
+
+    The loss is the mean over questions of the cross-entropy (multi-label: of the summed logistic losses), plus
+    ``l2 / 2 * |weight|^2``; the bias is free.
+
+    Axes vary unequally and classes are rare unequally, so each weight moves in units of its own: the root of the loss's
+    second derivative by it where the fit starts, ``mean(p * (1 - p) * x^2) + l2`` with ``p`` the class's probability.
+    By weights as they are, L-BFGS is far from the minimum when its steps are used up.
+
+    Args:
+        x: ``[questions, axes]``, uncorrelated.
+        target: Indicators ``[questions, classes]``, or one class per question ``[questions]``.
+    """
+    chance = torch.addmm(bias, x, weight.t())
+    chance = chance.sigmoid() if target.ndim == 2 else chance.softmax(dim=1)
+    spread = chance * (1 - chance) / len(x)
+    scales = (spread.t() @ x.square() + l2).sqrt(), (spread.sum(dim=0) + 1e-6).sqrt()
+    moved = [(start * scale).requires_grad_() for start, scale in zip((weight, bias), scales, strict=True)]
+    optimizer = torch.optim.LBFGS(
+        moved, max_iter=steps, max_eval=2 * steps, tolerance_change=1e-7, line_search_fn="strong_wolfe"
+    )
+
+    def loss() -> Tensor:
+        optimizer.zero_grad()
+        weight, bias = (of / scale for of, scale in zip(moved, scales, strict=True))
+        logits = torch.addmm(bias, x, weight.t())
+        if target.ndim == 2:
+            error = F.binary_cross_entropy_with_logits(logits, target, reduction="sum") / len(x)
+        else:
+            error = F.cross_entropy(logits, target)
+        total = error + 0.5 * l2 * weight.square().sum()
+        total.backward()
+        return total
+
+    optimizer.step(loss)
+    weight, bias = (of.detach() / scale for of, scale in zip(moved, scales, strict=True))
+    return weight, bias
+
+
+def _best_threshold(probability: Weights, truth: BoolArray) -> float:
+    scores = [micro_f1(truth, decide(probability, float(threshold))) for threshold in _THRESHOLDS]
+    return float(_THRESHOLDS[int(np.argmax(scores))])

@@ -194,7 +194,7 @@ def draw_by_group(
 def _evaluate_level(
     vectors: npt.NDArray[np.floating], hierarchy: KnowledgeHierarchy, level: int, splits: Splits, groups: IntArray
 ) -> LevelResult | None:
-    from tqnet.evaluation.probe_fit import fit_probe  # torch is needed for fitting alone
+    from tqnet.evaluation.linear_probe import fit_probe
 
     names, labels = hierarchy.labels(level)
     labelled = np.array([len(own) > 0 for own in labels], dtype=bool)

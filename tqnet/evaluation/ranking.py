@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
-from tqnet.evaluation.metrics import IntArray
+from tqnet.evaluation.metrics import FloatArray, IntArray, recall_at_k
+from tqnet.questions import QuestionBank, Similarity
 
 ScoreArray = npt.NDArray[np.float32]
 
@@ -107,3 +112,132 @@ def top_columns(scores: ScoreArray, depth: int) -> IntArray:
     columns.sort(axis=1)
     order = np.argsort(-np.take_along_axis(scores, columns, axis=1), axis=1, kind="stable")
     return np.take_along_axis(columns, order, axis=1)
+
+
+# How many of a question's similar ones are among the first n of a ranking (FSE, Eq. 7, R@100).
+
+
+@dataclass(frozen=True)
+class RecallResult:
+    """R@n of each query that has a similar question.
+
+    Attributes:
+        queries: Indices into the bank, ``[queries]``.
+        groups: Of each query, for the bootstrap.
+        recall: 0 to 1; a query with more than n similar questions cannot reach 1.
+    """
+
+    n: int
+    queries: IntArray
+    groups: IntArray
+    recall: FloatArray
+
+
+def rank_recall(
+    ranker: Ranker | npt.NDArray[np.floating], bank: QuestionBank, similarity: Similarity, split: str | None, n: int
+) -> RecallResult:
+    """Queries of one split (``None``: of all) against the whole bank, searched exactly, each query itself left out.
+
+    What an index finds by text, by vectors and by both: ``tqnet evaluate recall``.
+    """
+    if not isinstance(ranker, Ranker):
+        ranker = VectorRanker(ranker, bank.ids)
+    asked = np.array([split in (None, of) for of in bank.column("split")], dtype=bool) & similarity.has_similar
+    queries = np.flatnonzero(asked)
+    similar = [similarity.neighbours(int(query)) for query in queries]
+    nearest = ranker.top(queries, np.arange(len(bank)), n)
+    hits = np.array([np.isin(row, own) for row, own in zip(nearest, similar, strict=True)]).reshape(-1, n)
+    relevant = np.array([len(own) for own in similar], dtype=np.int64)
+    return RecallResult(n, queries, similarity.groups[queries], recall_at_k(hits, relevant, n))
+
+
+# What a vector has to beat: word overlap (TF-IDF, BM25).
+
+
+_TOKEN = re.compile(
+    r"(?P<command>\\[A-Za-z]+)"
+    r"|(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+)"
+    r"|(?P<word>[^\W\d_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+|\d+)"
+)
+
+
+def lexical_tokens(text: str) -> list[str]:
+    r"""Words in lower case, numbers, LaTeX commands (``\frac``, case kept: ``\Delta`` is not ``\delta``), and
+    for Chinese every character and every pair of neighbouring characters, which needs no dictionary.
+    """
+    tokens: list[str] = []
+    for match in _TOKEN.finditer(text):
+        piece = match.group()
+        if match.lastgroup == "command":
+            tokens.append(piece)
+        elif match.lastgroup == "han":
+            tokens += piece
+            tokens += (piece[i : i + 2] for i in range(len(piece) - 1))
+        else:
+            tokens.append(piece.lower())
+    return tokens
+
+
+class TfidfRanker(Ranker):
+    """Ranks by the cosine of TF-IDF vectors (scikit-learn), document frequencies from all the texts.
+
+    A text without a token, a bare figure say, scores 0 with every other.
+
+    Args:
+        texts: One per question of the bank (``question.content``).
+    """
+
+    def __init__(self, texts: Sequence[str], ids: Sequence[str]):
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
+        super().__init__(ids)
+        vectorizer = TfidfVectorizer(analyzer=lexical_tokens, dtype=np.float32, sublinear_tf=True)
+        wordless = not any(lexical_tokens(text) for text in texts)  # scikit-learn refuses an empty vocabulary
+        self._matrix = csr_array((len(texts), 1), dtype=np.float32) if wordless else vectorizer.fit_transform(texts)
+
+    def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
+        cosine = (self._matrix[queries] @ self._matrix[corpus].T).toarray()
+        return np.round(cosine, 6, out=cosine)
+
+    def vectors(self, width: int = 384, seed: int = 0) -> ScoreArray:
+        """The TF-IDF matrix reduced by a truncated SVD, for tasks that need vectors, ``[questions, width]``.
+
+        Fewer columns where there are not as many questions or words. The components are turned by a random
+        rotation, which changes no cosine: a probe standardises each feature, and would otherwise blow the
+        components of least variance, which are noise, up to the size of the first.
+        """
+        from sklearn.decomposition import TruncatedSVD
+
+        if self._matrix.shape[1] < 2:  # texts of one word, or none, leave nothing to reduce
+            return self._matrix.toarray()
+        width = max(1, min(width, *(size - 1 for size in self._matrix.shape)))
+        reduced = TruncatedSVD(width, random_state=seed).fit_transform(self._matrix)
+        rotation, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(width, width)))
+        return (reduced @ rotation).astype(np.float32)
+
+
+class Bm25Ranker(Ranker):
+    """Ranks by BM25 (Lucene's form, k1 = 1.5, b = 0.75; ``bm25s``), document frequencies from all the texts.
+
+    A text without a token, a bare figure say, scores 0 with every other.
+
+    Args:
+        texts: One per question of the bank (``question.content``).
+    """
+
+    def __init__(self, texts: Sequence[str], ids: Sequence[str]):
+        import bm25s
+
+        logging.getLogger("bm25s").setLevel(logging.WARNING)  # it logs every step, and sets its level on import
+        super().__init__(ids)
+        self._tokens = [lexical_tokens(text) for text in texts]
+        self._index = bm25s.BM25()
+        if any(self._tokens):  # bm25s can neither index nor look for nothing
+            self._index.index(self._tokens, show_progress=False)
+
+    def scores(self, queries: IntArray, corpus: IntArray) -> ScoreArray:
+        scores = np.zeros((len(queries), len(corpus)), dtype=np.float32)
+        for row, query in zip(scores, queries, strict=True):
+            if tokens := self._tokens[query]:
+                row[:] = self._index.get_scores(tokens)[corpus]
+        return scores

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.curves import training_curves
+from tqnet.evaluation.agreement import cosines, rank_name
+from tqnet.evaluation.metrics import BoolArray, IntArray
 from tqnet.evaluation.plots import (
     DARK,
     LIGHT,
@@ -25,17 +26,226 @@ from tqnet.evaluation.plots import (
     sample,
     similarity_by_rank,
     stage_bars,
+    training_curves,
     tsne,
 )
-from tqnet.evaluation.report_examples import case_section, examples_section
-from tqnet.evaluation.report_style import STYLE
+from tqnet.evaluation.ranking import NOBODY
+from tqnet.evaluation.similar import RankingScores
 from tqnet.evaluation.table import Results, Table, agreement_table, probe_table, stage_table, structure_table
 from tqnet.files import atomic
-from tqnet.text.markup import data_uri
+from tqnet.questions import Similarity
+from tqnet.questions.hierarchy import KnowledgeDistance
+from tqnet.questions.markup import data_uri, figure_html, text_html
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
-    from tqnet.questions import QuestionBank
+    from tqnet.questions import Question, QuestionBank
+
+
+# The part of the report that shows queries with their neighbours under the first and the last stage.
+
+
+#: Questions that are looked at for one with all ranks.
+_TRIED = 64
+
+
+def examples_section(results: Results, bank: QuestionBank, count: int, seed: int) -> str:
+    """Queries drawn with a seed, half of them with figures where there are any, each of another group."""
+    scored = [(name, stage.similar) for name, stage in results.items() if stage.similar and len(stage.similar.overall)]
+    if not scored or count < 1:
+        return ""
+    ends = scored[:1] if len(scored) == 1 else [scored[0], scored[-1]]
+    stages = [(name, similar.overall) for name, similar in ends]
+    chosen = draw_examples(stages[-1][1], bank, count, seed)
+    cards = "".join(_example(int(query), stages, bank) for query in chosen)
+    words = (
+        "Drawn at random, not picked: no two of one group, half of them with figures where the bank has any. "
+        "“Similar” is what the bank says, not what the reader may think."
+    )
+    return f"<section><h2>Nearest neighbours</h2><p>{words}</p>{cards}</section>"
+
+
+def case_section(vectors: Mapping[str, npt.NDArray[np.floating]], bank: QuestionBank, seed: int) -> str:
+    """A question with one of each rank, and their cosines under each stage (QuesCo, Figure 7)."""
+    case = draw_case(bank, seed) if vectors else None
+    if case is None:
+        return ""
+    anchor, others = case
+    near = {
+        name: cosines(np.repeat(own[[anchor]], len(others), axis=0), own[list(others.values())])
+        for name, own in vectors.items()
+    }
+    items = []
+    for place, (rank, other) in enumerate(others.items()):
+        label = " · ".join((rank_name(rank), *(f"{html.escape(name)} {own[place]:.2f}" for name, own in near.items())))
+        items.append(f'<li><div><p class="label">{label}</p>{_question_html(bank[other], 400, 200)}</div></li>')
+    words = (
+        "A question, one of its group, and one of each KH-distance (khd) that there is, the farthest last, with their "
+        f"cosines. Of {_TRIED} questions drawn at random it is the one with the most ranks; the others are drawn."
+    )
+    query = f'<p class="label">Query · {_concept(bank[anchor])}</p>{_question_html(bank[anchor], 1200, 420)}'
+    body = (
+        f'<div class="query">{query}</div><div class="columns"><div><ol class="case">{"".join(items)}</ol></div></div>'
+    )
+    return f'<section><h2>A case</h2><p>{words}</p><article class="card example">{body}</article></section>'
+
+
+def draw_case(bank: QuestionBank, seed: int) -> tuple[int, dict[int, int]] | None:
+    """A question and, by rank, another one: 0 of its group, then KH-distances 1 to L + 1; None where there is none.
+
+    Preferably of ``test``, which no training has read; among the first questions that are tried, it is the one with
+    the most ranks.
+    """
+    distance = KnowledgeDistance(bank.column("knowledge"))
+    groups = Similarity.from_groups(bank).groups
+    splits = np.array([split or "" for split in bank.column("split")])
+    places = np.flatnonzero(splits == "test") if (splits == "test").any() else np.arange(len(bank))
+    rng = np.random.default_rng(seed)
+    best: tuple[int, dict[int, int]] | None = None
+    for anchor in rng.permutation(places)[:_TRIED].tolist():
+        ranks = distance(np.array([anchor]), places)[0]
+        ranks[groups[places] == groups[anchor]] = 0
+        ranks[places == anchor] = -1
+        found = {rank: places[ranks == rank] for rank in range(distance.depth + 2)}
+        others = {rank: int(rng.choice(those)) for rank, those in found.items() if len(those)}
+        if len(others) > (len(best[1]) if best else 1):
+            best = anchor, others
+    return best
+
+
+def draw_examples(scores: RankingScores, bank: QuestionBank, count: int, seed: int) -> IntArray:
+    """Indices of at most ``count`` queries; see ``examples_section``."""
+    order = np.random.default_rng(seed).permutation(len(scores))
+    one_per_group = list({scores.groups[i]: int(scores.queries[i]) for i in order}.values())
+    pictured = [query for query in one_per_group if bank[query].images]
+    plain = [query for query in one_per_group if not bank[query].images]
+    with_figures = min(len(pictured), max(count - len(plain), count // 2))
+    return np.array(pictured[:with_figures] + plain[: count - with_figures], dtype=np.int64)
+
+
+def _example(query: int, stages: list[tuple[str, RankingScores]], bank: QuestionBank) -> str:
+    question = bank[query]
+    columns = "".join(_column(name, scores, query, bank) for name, scores in stages)
+    return (
+        f'<article class="card example"><div class="query"><p class="label">Query · {_concept(question)}</p>'
+        f'{_question_html(question, 1200, 420)}</div><div class="columns">{columns}</div></article>'
+    )
+
+
+def _concept(question: Question) -> str:
+    return html.escape(" › ".join(question.knowledge[0]) if question.knowledge else question.id)
+
+
+def _column(name: str, scores: RankingScores, query: int, bank: QuestionBank) -> str:
+    rows = np.flatnonzero(scores.queries == query)
+    if not len(rows):
+        return ""
+    nearest: IntArray = scores.nearest[rows[0]]
+    hits: BoolArray = scores.hits[rows[0]]
+    items = []
+    for index, hit in zip(nearest.tolist(), hits.tolist(), strict=True):
+        if index != NOBODY:
+            mark = '<span class="mark yes">✓ similar</span>' if hit else '<span class="mark no">✗ not similar</span>'
+            items.append(f"<li>{mark}<div>{_question_html(bank[index], 260, 200)}</div></li>")
+    tally = f"{int(hits.sum())} of {len(hits)} similar"
+    return f"<div><h3>{html.escape(name)} <span>{tally}</span></h3><ol>{''.join(items)}</ol></div>"
+
+
+def _question_html(question: Question, limit: int, largest: int) -> str:
+    figures = "".join(figure_html(path, largest) for path in question.images[:4])
+    shown = f'<div class="figures">{figures}</div>' if figures else ""
+    return f'<div class="text">{text_html(question.content.strip(), limit)}</div>{shown}'
+
+
+# The style sheet of the report: one file, no fonts from elsewhere, light and dark.
+
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --page: #f6f7f9; --card: #ffffff; --ink: #1d2229; --soft: #626b77; --line: #e3e6ea;
+  --accent: #0b63a5; --yes: #0a7a55; --yes-soft: #e3f4ec; --no: #8a5a12; --no-soft: #f7f0e3;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #14171c; --card: #1c2027; --ink: #e4e8ed; --soft: #98a2af; --line: #2e343d;
+    --accent: #6cb6ee; --yes: #5fd0a0; --yes-soft: #17352a; --no: #dcae68; --no-soft: #352b1a;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--page); color: var(--ink);
+  font: 16px/1.55 Inter, "Segoe UI", system-ui, -apple-system, "Helvetica Neue", Arial, "Noto Sans",
+    "Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei", sans-serif;
+}
+main { max-width: 1120px; margin: 0 auto; padding: 48px 28px 72px; }
+header .kicker { color: var(--accent); font-weight: 600; font-size: 14px; margin: 0 0 6px; }
+h1 { font-size: 34px; line-height: 1.2; letter-spacing: -0.02em; margin: 0 0 10px; text-wrap: balance; }
+.lead { color: var(--soft); font-size: 17px; max-width: 70ch; margin: 0; }
+h2 { font-size: 21px; letter-spacing: -0.01em; margin: 52px 0 6px; }
+section > p { color: var(--soft); max-width: 76ch; margin: 0 0 16px; font-size: 15px; }
+.card { background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 20px 22px; }
+.card + .card { margin-top: 16px; }
+.tiles .card { margin: 0; }
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(190px, 1fr)); gap: 14px; margin: 30px 0 0; }
+.tile b { display: block; font-size: 30px; line-height: 1.2; letter-spacing: -0.02em; font-weight: 650; }
+.tile span { color: var(--soft); font-size: 14px; }
+.tile i { display: block; font-style: normal; font-size: 13px; color: var(--soft); margin-top: 2px; }
+.scroll { overflow-x: auto; padding: 6px 22px; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; font-size: 14.5px; }
+th { color: var(--soft); font-weight: 500; font-size: 13px; vertical-align: bottom; }
+th, td { padding: 9px 0 9px 18px; text-align: right; border-top: 1px solid var(--line); }
+td { white-space: nowrap; }
+td small { display: block; color: var(--soft); font-size: 12px; }
+.note { color: var(--soft); font-size: 13px; margin: 8px 2px 0; }
+thead th { border-top: 0; line-height: 1.3; }
+th:first-child, td:first-child { text-align: left; padding-left: 0; }
+tbody td:first-child { font-weight: 550; }
+td.best { font-weight: 700; color: var(--accent); }
+tr.level:not(:first-child) td { border-top: 2px solid var(--soft); }
+tr.level td { color: var(--soft); font-weight: 400; }
+picture img { display: block; width: 100%; height: auto; }
+.narrow picture { display: block; max-width: 760px; }
+.example { padding: 0; overflow: hidden; }
+.query { padding: 20px 22px; border-bottom: 1px solid var(--line); }
+.label { color: var(--soft); font-size: 13px; margin: 0 0 6px; }
+.text { white-space: pre-line; overflow-wrap: anywhere; }
+.text math { font-size: 1.06em; }
+.text math[display="block"] { white-space: normal; margin: 6px 0; }
+.figures { display: flex; flex-wrap: wrap; gap: 10px; margin-top: 12px; }
+.figures img { max-height: 170px; max-width: 100%; background: #fff; border-radius: 6px; padding: 6px;
+  border: 1px solid var(--line); }
+.columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(320px, 1fr)); }
+.columns > div { padding: 16px 22px 20px; min-width: 0; }
+.columns > div + div { border-left: 1px solid var(--line); }
+.columns h3 { margin: 0 0 4px; font-size: 15px; font-weight: 600; display: flex; justify-content: space-between; }
+.columns h3 span { color: var(--soft); font-weight: 450; font-size: 13.5px; }
+ol { list-style: none; margin: 0; padding: 0; }
+li { display: grid; grid-template-columns: auto 1fr; gap: 4px 12px; padding: 11px 0; font-size: 14px;
+  border-top: 1px solid var(--line); line-height: 1.45; }
+li:first-child { border-top: 0; }
+li .text { white-space: normal; }
+.case li { display: block; }
+li .figures img { max-height: 84px; padding: 3px; }
+.mark { font-size: 12px; font-weight: 600; border-radius: 99px; padding: 2px 9px; align-self: start;
+  min-width: 112px; text-align: center; }
+.mark.yes { color: var(--yes); background: var(--yes-soft); }
+.mark.no { color: var(--no); background: var(--no-soft); }
+.missing { color: var(--soft); font-size: 13px; font-style: italic; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 8px 24px; margin: 0; font-size: 14.5px; }
+dt { color: var(--soft); }
+dd { margin: 0; overflow-wrap: anywhere; }
+code { font: 0.9em ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
+footer { color: var(--soft); font-size: 13px; margin-top: 40px; }
+@media (max-width: 720px) {
+  main { padding: 28px 16px 48px; }
+  h1 { font-size: 27px; }
+  .columns > div + div { border-left: 0; border-top: 1px solid var(--line); }
+  dl { grid-template-columns: 1fr; gap: 2px; } dd { margin-bottom: 8px; }
+}
+@media print { body { background: #fff; } .card { break-inside: avoid; } }
+"""
+
 
 #: What is loaded when a file says otherwise: nothing but the images and styles inside the file itself.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"

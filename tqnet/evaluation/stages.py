@@ -10,19 +10,17 @@ from pathlib import Path
 import numpy as np
 
 from tqnet.evaluation.agreement import Pairs, draw_pairs, evaluate_agreement, judged_pairs
-from tqnet.evaluation.baselines import Bm25Ranker, TfidfRanker
-from tqnet.evaluation.curves import questions_and_pace, read_series
 from tqnet.evaluation.difficulty import evaluate_difficulty, has_difficulties
 from tqnet.evaluation.metrics import BoolArray
+from tqnet.evaluation.plots import questions_and_pace, read_series
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
-from tqnet.evaluation.ranking import Ranker
-from tqnet.evaluation.recall import rank_recall
+from tqnet.evaluation.ranking import Bm25Ranker, Ranker, TfidfRanker, rank_recall
 from tqnet.evaluation.similar import evaluate_similar, has_figures
 from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
 from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
-from tqnet.questions.modalities import show
 from tqnet.questions.pairs import ScoredPairs
+from tqnet.questions.splits import show
 
 #: Names that stand for no model: word overlap.
 LEXICAL: dict[str, type[TfidfRanker] | type[Bm25Ranker]] = {"tfidf": TfidfRanker, "bm25": Bm25Ranker}
@@ -78,7 +76,7 @@ class Tasks:
         )
 
     def showing(self, what: str) -> Tasks:
-        """The same tasks for a model that is shown only this of a question (`tqnet.questions.modalities`)."""
+        """The same tasks for a model that is shown only this of a question (`tqnet.questions.splits`)."""
         shown = show(self.bank, what)
         return self if shown is self.bank else replace(self, bank=shown, pictured=has_figures(self.bank))
 

@@ -10,9 +10,9 @@ from unicodedata import east_asian_width
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult
 from tqnet.evaluation.probe import ProbeResult
-from tqnet.evaluation.recall import RecallResult
+from tqnet.evaluation.ranking import RecallResult
 from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
-from tqnet.questions.contamination import MEASURED, Contamination
+from tqnet.questions.leakage import MEASURED, Contamination
 
 NOTHING = "–"
 

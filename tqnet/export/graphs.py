@@ -8,8 +8,10 @@ would convolve a shared figure for every question that shows it, and runtimes op
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -129,3 +131,33 @@ def graphs(model: QuestionEncoder) -> list[Graph]:
             Graph(FUSED, FusedGraph(model).eval(), shown, of_shown),
         ]
     return found
+
+
+# OpenVINO and NNCF, imported without their telemetry.
+
+
+def import_openvino() -> Any:
+    """OpenVINO; what it and NNCF would send of a conversion, unasked, is not sent.
+
+    Both do without the package that sends where it cannot be imported.
+
+    Raises:
+        ModuleNotFoundError: It is not installed.
+    """
+    _without_telemetry()
+    import openvino
+
+    return openvino
+
+
+def import_nncf() -> Any:
+    """NNCF, as :func:`import_openvino`."""
+    _without_telemetry()
+    import nncf
+
+    return nncf
+
+
+def _without_telemetry() -> None:
+    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment]
+    modules.setdefault("openvino_telemetry", None)

@@ -44,7 +44,7 @@ class Manifest:
     Attributes:
         weights: Digest of the model's files that they were made from (:func:`tqnet.files.content_digest`).
         graphs: Name of each graph -> its file.
-        check: What comparing them with PyTorch in fp32 gave (:meth:`tqnet.export.check.Check.to_dict`).
+        check: What comparing them with PyTorch in fp32 gave (:meth:`tqnet.export.make.Check.to_dict`).
         faults: What is not as it has to be in it, of an export that was written all the same.
         calibration: Of int8: how many questions its ranges are fitted to, and how many of them were compared as well.
         not_quantized: Graphs of an export in int8 that are in fp32, as no question of these has to do with them.

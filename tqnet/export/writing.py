@@ -5,21 +5,107 @@ from __future__ import annotations
 import copy
 import io
 import logging
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
-from tqnet.export.calibration import Calibration
-from tqnet.export.graphs import Graph, graphs
-from tqnet.export.libraries import import_openvino
-from tqnet.export.manifest import Manifest, check_made
+from tqnet.export.encoder import jobs
+from tqnet.export.graphs import Graph, graph_names, graphs, import_nncf, import_openvino
+from tqnet.export.manifest import FIGURES, Manifest, check_made
 from tqnet.files import content_digest
+from tqnet.modeling.encode import CellCache, batches
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.questions import QuestionBank
+
+# OpenVINO graphs in int8, by NNCF's quantization after training.
+
+
+def quantized(graph: Any, inputs: Sequence[Sequence[np.ndarray]]) -> Any:
+    """``graph`` in int8, its ranges fitted to ``inputs``; as it is where there are none.
+
+    Weights and activations of matrix products and convolutions become int8; NNCF's scheme for transformers leaves
+    norms and the softmax, and smooths activations whose channels are of unlike size.
+    """
+    if not inputs:
+        return graph
+    nncf = import_nncf()
+    nncf.set_log_level(40)
+    names = [given.any_name for given in graph.inputs]
+    data = nncf.Dataset(list(inputs), lambda values: dict(zip(names, values, strict=True)))
+    with redirect_stdout(sys.stderr):  # its progress bars are no output of a command
+        return nncf.quantize(
+            graph,
+            data,
+            preset=nncf.QuantizationPreset.MIXED,
+            model_type=nncf.ModelType.TRANSFORMER,
+            subset_size=len(inputs),
+        )
+
+
+# Real questions of a bank as inputs of graphs, and a sample of them.
+
+
+#: Questions that int8 is fitted to, and how many pass together.
+QUESTIONS, _TOGETHER = 256, 8
+
+
+def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
+    """Row numbers of about ``count`` questions, whole groups before those without one, so that P@5 has queries."""
+    generator = np.random.default_rng(seed)
+    groups = np.array([group or "" for group in bank.column("group")])
+    rows = generator.permutation(len(bank))
+    names, sizes = np.unique(groups[groups != ""], return_counts=True)
+    chosen: list[int] = []
+    # At least five similar questions beside a query, and no group that would be most of the sample.
+    fit = names[(sizes > 5) & (sizes <= max(6, count // 8))]
+    for name in generator.permutation(fit):
+        if len(chosen) >= count * 3 // 4:
+            break
+        chosen += np.flatnonzero(groups == name).tolist()
+    known = set(chosen)
+    chosen += [row for row in rows.tolist() if row not in known][: max(0, count - len(chosen))]
+    return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Row numbers of :data:`QUESTIONS` of ``count`` questions; such as are ``compared`` only where others run out."""
+    generator = np.random.default_rng(seed)
+    others = np.setdiff1d(np.arange(count), compared)
+    return np.sort(np.concatenate([generator.permutation(others), generator.permutation(compared)])[:QUESTIONS])
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Questions that int8 is fitted to, in batches as the graphs will get them."""
+
+    model: QuestionEncoder
+    questions: QuestionBank
+
+    def inputs(self, name: str) -> list[Sequence[np.ndarray]]:
+        """Of the graph ``name``; empty if no question has to do with it."""
+        processor, reads_images = self.model.processor, self.model.config.reads_images
+        figures: list[Sequence[np.ndarray]] = []
+
+        def convolve(pixels: torch.Tensor) -> torch.Tensor:
+            figures.append([pixels.numpy()])
+            return self.model.visual.cells(pixels)
+
+        cells = CellCache(convolve, processor) if reads_images else None
+        with torch.inference_mode():
+            given = batches(processor, self.questions, _TOGETHER, () if reads_images else None)
+            found = [job for batch in given for _, job in jobs(batch, cells, processor.max_length)]
+        processor.forget_cuts()
+        assert name in graph_names(reads_images)
+        return figures if name == FIGURES else [inputs for graph, inputs in found if graph == name]
+
 
 _SUFFIXES = {"torch": ".pt2", "onnx": ".onnx", "openvino": ".xml"}
 
@@ -88,7 +174,7 @@ def _write_openvino(graph: Graph, file: Path, precision: str, fitted: Sequence[I
     openvino = import_openvino()
     converted = openvino.convert_model(graph.program())
     if precision == "int8":
-        from tqnet.export.quantization import quantized
+        pass
 
         converted = quantized(converted, fitted)
     openvino.save_model(converted, file, compress_to_fp16=False)

@@ -14,17 +14,15 @@ from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from tqnet.errors import first_line
-from tqnet.modeling.configuration import TQNetConfig
+from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.fusion import FusionBlock
 from tqnet.modeling.gru import GRUConfig
-from tqnet.modeling.images import TQNetImageProcessor
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pretrained import LITE0, backbone_name, image_statistics, image_weights, text_encoder_path
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.quesnet.configuration import QuesNetConfig
-from tqnet.modeling.quesnet.layers import SentenceLayer
-from tqnet.modeling.quesnet.model import QuesNetModel
+from tqnet.modeling.quesnet import QuesNetModel, SentenceLayer
+from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
 
 
@@ -49,12 +47,12 @@ class ModelConfig:
         visual_pretrained: Fetch timm's weights for a backbone (needs a network).
         visual_start: Folder of a model (an auto-encoder's, say) whose visual stream is taken over.
         visual_projection: Of a TQ-Net whose visual stream comes trained and its projection not: ``fitted`` to the
-            bank's figures (:mod:`tqnet.modeling.projection`); or ``random``, to be said again at every stage until
+            bank's figures (:mod:`tqnet.modeling.model`); or ``random``, to be said again at every stage until
             one has trained it: else that stage fits it.
         visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
         fusion_heads: Likewise; null takes as many as the text encoder has.
         content_layers, sentence_pooling: Of a QuesNet, as in
-            :class:`~tqnet.modeling.quesnet.configuration.QuesNetConfig`. It has the tokenizer and the width of
+            :class:`~tqnet.modeling.configuration.QuesNetConfig`. It has the tokenizer and the width of
             ``text``, and ``fusion_heads`` in its sentence layer.
         words: Word embeddings of a QuesNet: ``random``, or ``encoder``, those of ``text``.
         max_length: Text tokens of a question, special tokens included; longer questions are cut.
@@ -210,7 +208,7 @@ def readable(folder: str | Path) -> Iterator[None]:
         raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
 
 
-#: Beside the encoder of a ranker (:class:`tqnet.modeling.cross_encoder.CrossEncoder`).
+#: Beside the encoder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
 RANKER = "cross_encoder.json"
 
 

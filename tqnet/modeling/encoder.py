@@ -59,7 +59,7 @@ class QuestionEncoder(PreTrainedModel):
     @classmethod
     def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> Self:  # type: ignore[override]
         """Load a trained folder; its processor comes along as ``model.processor``."""
-        from tqnet.modeling.processor import TQNetProcessor  # which transformers may be in the midst of importing
+        from tqnet.modeling.processor import TQNetProcessor
 
         model = super().from_pretrained(folder, *args, **kwargs)
         model.processor = TQNetProcessor.from_pretrained(folder)

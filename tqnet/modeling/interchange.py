@@ -10,8 +10,8 @@ from pathlib import Path
 from tqnet.files import FOR_OTHER_LIBRARIES, atomic
 from tqnet.version import __version__
 
-#: The class of :mod:`tqnet.integrations.sentence_transformers`, by a name that needs no import of that library.
-MODULE = "tqnet.integrations.sentence_transformers.TQNetModule"
+#: The class of :mod:`tqnet.hub.sentence_transformers`, by a name that needs no import of that library.
+MODULE = "tqnet.hub.sentence_transformers.TQNetModule"
 
 
 @dataclass(frozen=True)

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformers import AutoModel
 
-from tqnet.modeling.attention import SDPA
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
-from tqnet.modeling.fusion import CoordinatedFusion
-from tqnet.modeling.pooling import masked_mean
+from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
 from tqnet.modeling.visual import VisualStream
+from tqnet.questions import Question
 
 
 class TQNetModel(QuestionEncoder):
@@ -181,3 +181,41 @@ def _pad(x: Tensor, count: int, value: int) -> Tensor:
 
 
 AutoModel.register(TQNetConfig, TQNetModel)
+
+
+# Where the visual tokens of an untrained model lie.
+
+
+#: Questions with figures that the visual projection is fitted to, and how many of them pass at a time.
+SAMPLE, BATCH = 256, 8
+
+
+def fit_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
+    """Move and scale the visual projection, so that figures lie around zero and are as long as texts.
+
+    Features of trained backbones are positive: projected at random, all figures share a direction, and outweigh texts.
+    Questions with figures would be close to one another and far from those without, whatever they show.
+
+    Args:
+        model: Its visual backbone is trained, its projection is not.
+        questions: Some of a bank, with figures.
+    """
+    projection, training = model.visual.projection, model.training
+    model.eval()
+    with torch.no_grad():
+        outputs = [
+            model(**model.processor(questions[i : i + BATCH]).to(model.device)) for i in range(0, len(questions), BATCH)
+        ]
+        figures = torch.cat([output.visual_embedding for output in outputs])
+        texts = torch.cat([output.text_embedding for output in outputs])
+        if model.config.fusion == "joint":  # figures stand among words, not among what becomes of them
+            texts = model.get_input_embeddings().weight
+        centre = figures.mean(0)
+        spread = (figures - centre).norm(dim=1).mean()
+        if spread > 1e-3 * figures.norm(dim=1).mean():  # else all show one figure, which lies at the centre
+            scale = texts.norm(dim=1).mean() / spread
+            for weight in (projection.weight, model.visual.image_index.weight):
+                weight.mul_(scale)
+            projection.bias.sub_(centre).mul_(scale)
+    model.train(training)
+    model.processor.forget_cuts()  # of this sample; a recipe counts those of its bank

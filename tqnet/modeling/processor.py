@@ -12,13 +12,11 @@ from torch import Tensor
 from transformers import AutoProcessor, BatchFeature, PreTrainedTokenizerBase
 from transformers.processing_utils import ProcessorMixin
 
-from tqnet.modeling.configuration import TQNetConfig
-from tqnet.modeling.images import TQNetImageProcessor, open_figure
-from tqnet.modeling.quesnet.configuration import QuesNetConfig
+from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
+from tqnet.modeling.visual import TQNetImageProcessor, open_figure
 from tqnet.questions import Question, read_question
-from tqnet.text.number_tokens import with_number_tokens
-from tqnet.text.spelling import spell
-from tqnet.text.vocabulary import add_tokens, learn_tokens
+from tqnet.solver.problems import with_number_tokens
+from tqnet.text.vocabulary import add_tokens, learn_tokens, spell
 
 log = logging.getLogger(__name__)
 
@@ -44,9 +42,9 @@ class TQNetProcessor(ProcessorMixin):
     Args:
         max_length, max_images: Longer texts are cut and further figures left out, both counted in
             ``cut_texts`` and ``left_out_images``.
-        spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.spelling`). Off for an
+        spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.vocabulary`). Off for an
             encoder as it comes, on once the vocabulary knows LaTeX.
-        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.text.number_tokens`), as
+        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.solver.problems`), as
             a solver of word problems wants them.
     """
 

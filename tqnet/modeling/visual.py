@@ -3,14 +3,202 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol
 
+import numpy as np
 import timm
 import torch
+from PIL import Image, ImageOps
+from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
 from timm.layers import GroupNorm
 from torch import Tensor, nn
+from transformers import AutoImageProcessor, BatchFeature
+from transformers.image_processing_utils import BaseImageProcessor
 
-from tqnet.modeling.normalization import FrozenBatchNorm2d, convert_batchnorm, takes_batch_statistics
+from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
+from tqnet.questions.images import open_image
+
+# Figures as the visual stream reads them: on white, square, normalised.
+
+
+def open_figure(path: str) -> np.ndarray:
+    """The figure in a file as uint8 [H, W, 3] (:func:`figure_array`).
+
+    Raises:
+        OSError: No image that can be used; the message has the path and the reason.
+    """
+    image = open_image(path)
+    if isinstance(image, str):
+        raise OSError(f"{path}: {image}")
+    return figure_array(image)
+
+
+def figure_array(image: Image.Image) -> np.ndarray:
+    """An opened figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
+    image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        paper = Image.new("RGBA", image.size, "white")
+        return np.array(Image.alpha_composite(paper, image).convert("RGB"))
+    if image.mode.startswith("I"):
+        return _from_16_bits(np.array(image))
+    return np.array(image.convert("RGB"))
+
+
+def _from_16_bits(grey: np.ndarray) -> np.ndarray:
+    """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
+    return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
+
+
+def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
+    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
+    height, width = figure.shape[:2]
+    scale = size / max(height, width)
+    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
+    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    square = Image.new("RGB", (size, size), "white")
+    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
+    return np.array(square)
+
+
+class TQNetImageProcessor(BaseImageProcessor):
+    """Figures to ``pixel_values`` [n, 3, size, size], normalised by ``image_mean`` and ``image_std`` of each colour."""
+
+    model_input_names = ["pixel_values"]  # noqa: RUF012 (transformers' own convention)
+
+    def __init__(
+        self,
+        image_size: int = 128,
+        image_mean: Sequence[float] = IMAGENET_DEFAULT_MEAN,
+        image_std: Sequence[float] = IMAGENET_DEFAULT_STD,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        self.image_size = image_size
+        self.image_mean = image_mean
+        self.image_std = image_std
+
+    def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:  # type: ignore[override]
+        """images: uint8 arrays [H, W, 3] of any size."""
+        return BatchFeature({"pixel_values": self.normalise(list(map(self.fit, images)))})
+
+    def fit(self, figure: np.ndarray) -> np.ndarray:
+        """uint8 [H, W, 3] on a white square [size, size, 3]."""
+        return fit_square(figure, self.image_size)
+
+    def normalise(self, squares: list[np.ndarray]) -> Tensor:
+        """uint8 arrays, each [size, size, 3] -> float32 [n, 3, size, size]."""
+        if not squares:
+            return torch.zeros((0, 3, self.image_size, self.image_size))
+        pixels = torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).float() / 255
+        mean = torch.tensor(self.image_mean).view(3, 1, 1)
+        std = torch.tensor(self.image_std).view(3, 1, 1)
+        return ((pixels - mean) / std).contiguous()
+
+    def as_imagenet(self, pixel_values: Tensor) -> Tensor:
+        """``pixel_values`` in units that are the same for all models: as ImageNet's statistics normalise them."""
+        mean, std = torch.tensor(self.image_mean), torch.tensor(self.image_std)
+        unit = torch.tensor(IMAGENET_DEFAULT_STD)
+        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_DEFAULT_MEAN)) / unit
+        return pixel_values * scale.view(3, 1, 1).to(pixel_values) + shift.view(3, 1, 1).to(pixel_values)
+
+
+for _config in (TQNetConfig, QuesNetConfig):
+    # Under both backends that transformers may look for; ours reads figures by Pillow alone.
+    AutoImageProcessor.register(
+        _config, image_processor_classes=dict.fromkeys(("torchvision", "pil"), TQNetImageProcessor)
+    )
+
+
+# Batch normalisation as MoCo needs it, and the ways round it.
+
+
+class SplitBatchNorm2d(nn.BatchNorm2d):
+    """Batch norm over ``splits`` parts of the batch, each with statistics of its own.
+
+    On one process this stands in for the separate statistics of several GPUs: with queries and (permuted)
+    keys split alike, a batch's statistics no longer tell which key belongs to which query (He et al. 2020,
+    section 3.3). A part holds at least ``min_images``, else there are fewer parts. In ``eval`` it is
+    ordinary batch norm, and the weights are interchangeable.
+    """
+
+    splits: int = 1
+    min_images: int = 8
+
+    def forward(self, input: Tensor) -> Tensor:
+        if not self.training or self.splits == 1:
+            return _activate(self, super().forward(input))
+        parts = min(self.splits, max(1, input.shape[0] // self.min_images))
+        if parts < self.splits:
+            # The same words every time, so that Python shows them once.
+            warnings.warn(
+                f"split batch norm: too few images for {self.splits} parts of {self.min_images}; a larger "
+                "run.batch_size or model.visual_norm=frozen|group helps",
+                stacklevel=2,
+            )
+        split = [nn.BatchNorm2d.forward(self, part) for part in input.tensor_split(parts)]
+        return _activate(self, torch.cat(split))
+
+
+class FrozenBatchNorm2d(nn.BatchNorm2d):
+    """Batch norm that always uses its stored statistics and never moves them."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        normed = nn.functional.batch_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias, False, 0.0, self.eps
+        )
+        return _activate(self, normed)
+
+
+def _activate(norm: Any, normed: Tensor) -> Tensor:
+    """timm's ``BatchNormAct2d`` carries its activation inside; it is kept where one is converted."""
+    return norm.act(norm.drop(normed)) if hasattr(norm, "act") else normed
+
+
+def takes_batch_statistics(module: nn.Module) -> bool:
+    """Whether what ``module`` makes of an image depends on the others that it gets with it."""
+    norms = [child for child in module.modules() if isinstance(child, nn.modules.batchnorm._BatchNorm)]
+    moving = [norm for norm in norms if not isinstance(norm, FrozenBatchNorm2d)]
+    return any(norm.training or norm.running_mean is None for norm in moving)
+
+
+def has_no_statistics(module: nn.Module) -> bool:
+    """Whether the batch norms inside ``module`` have never seen a batch, as where its weights are random."""
+    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
+    means = [norm.running_mean for norm in norms if norm.running_mean is not None]
+    return bool(means) and not any(bool(mean.any()) for mean in means)
+
+
+@contextmanager
+def statistics_kept(module: nn.Module) -> Iterator[None]:
+    """After the block, the running statistics of every batch norm inside ``module`` are what they were before it."""
+    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
+    buffers = [buffer for norm in norms for buffer in norm.buffers()]
+    before = [buffer.clone() for buffer in buffers]
+    try:
+        yield
+    finally:
+        for buffer, value in zip(buffers, before, strict=True):
+            buffer.copy_(value)
+
+
+def convert_batchnorm(module: nn.Module, kind: type[nn.BatchNorm2d]) -> None:
+    """Turn every batch norm inside ``module`` into ``kind``, in place; parameters and buffers stay."""
+    for child in module.modules():
+        if isinstance(child, nn.BatchNorm2d):
+            child.__class__ = kind
+
+
+def split_batchnorm(module: nn.Module, splits: int) -> None:
+    """Make every trainable batch norm inside ``module`` a :class:`SplitBatchNorm2d` of ``splits`` parts."""
+    for child in module.modules():
+        if isinstance(child, nn.BatchNorm2d) and not isinstance(child, FrozenBatchNorm2d):
+            child.__class__ = SplitBatchNorm2d
+            setattr(child, "splits", splits)  # noqa: B010 (the class changed unseen by the type checker)
+
 
 #: Few enough for a processor's caches to hold much of their feature maps; measured on lite0 at 128 px.
 _AT_A_TIME = 16

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tqnet.augment.paraphrase.units import find_units
-from tqnet.paraphrase.difference import Part
-from tqnet.paraphrase.explain import Explainer
-from tqnet.paraphrase.values import value_of
+from tqnet.paraphrase.check.difference import Part
+from tqnet.paraphrase.check.explain import Explainer
+from tqnet.paraphrase.check.values import value_of
+from tqnet.paraphrase.units import find_units
 from tqnet.text.numbers import find_numbers
 
 

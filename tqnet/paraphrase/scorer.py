@@ -13,13 +13,13 @@ from tqdm import tqdm
 from tqnet.evaluation.sources import ENCODER, open_source
 from tqnet.libraries import precision as chosen_precision
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.paraphrase.difference import UNLIKE, Difference, readable
+from tqnet.paraphrase.check.difference import UNLIKE, Difference, readable
 from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 if TYPE_CHECKING:
-    from tqnet.augment.paraphrase.problem import Parser
-    from tqnet.paraphrase.explain import Explainer
+    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.problem import Parser
 
 log = logging.getLogger(__name__)
 
@@ -139,7 +139,7 @@ def _source(model: str) -> str:
 def _explainer(language_model: str | Parser | None) -> Explainer | None:
     """None, with a line in the log, where what it needs is not installed."""
     try:
-        from tqnet.paraphrase.explain import Explainer
+        from tqnet.paraphrase.check.explain import Explainer
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("tqnet"):
             raise

@@ -1,241 +1,344 @@
-"""Units that a paraphrase lost or changed; abbreviated or in full, they are the same."""
+"""Finding the units of a text."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
 
-from tqnet.augment.paraphrase.problem import Problem
-from tqnet.augment.paraphrase.units import Form, Unit, in_words
-from tqnet.paraphrase.amounts import Amounts
-from tqnet.paraphrase.clock import TimesOfDay
-from tqnet.paraphrase.coins import COINS
-from tqnet.paraphrase.days import NAMED
-from tqnet.paraphrase.difference import Change, Difference, Part
-from tqnet.paraphrase.values import by_value
-from tqnet.text.numbers import CARDINALS
+import pint
 
-_PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECASE)
-#: A unit behind it is what the answer is in, or the answer's name: "how long" asks for it as well.
-_ASKED_BEFORE = re.compile(r"\b(?:many|much|number of|in|into|to)\s+(?:the\s+)?$", re.IGNORECASE)
-#: "Ann is 9 years old" is "Ann is 9".
-_OF_AGE = re.compile(r"[\s-]*(?:old|of\s+age|younger)\b", re.IGNORECASE)
-_AGE_BEFORE = re.compile(r"\b(?:ages?|aged)\b[^\d.?!]*$", re.IGNORECASE)
-_NEAR = 60
-#: Of a story, not of a rate: "one day, ...".
-_ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$", re.IGNORECASE)
-#: What units are called besides.
-_ALSO = {
-    "hour": ("hourly",),
-    "day": ("daily", *NAMED),
-    "week": ("weekly",),
-    "month": ("monthly",),
-    "year": ("yearly", "annual", "annually", "annum"),
-    "dollar": ("buck", "bucks", "usd"),
-    "rupee": ("inr",),
-    "euro": ("eur",),
-    "pound sterling": ("gbp", "quid"),
-    "pound": ("quid",),
-    "kilogram": ("kilo", "kilos"),
-    "penny": ("pence",),
-    "cent": (*COINS, *(f"{coin}s" for coin in COINS)),
+from tqnet.paraphrase.spans import Covered
+from tqnet.text.formulas import formula_character_spans
+from tqnet.text.numbers import Number
+
+# What units are called: names, plurals, abbreviations and dimensions, from pint's registry and a small table.
+
+
+#: The dimensions within which a unit may give way to another (ParaQD, f10).
+REPLACEABLE = ("Currency", "Length", "Time", "Weight", "Speed")
+
+#: By pint's names; what pint abbreviates them to is read from its registry.
+_NAMES = """
+    millimeter centimeter decimeter meter kilometer inch foot yard mile
+    second minute hour day week month year
+    milligram gram kilogram metric_ton ton pound ounce
+    hectare acre
+    milliliter liter gallon quart pint cup
+"""
+_DIMENSIONS = {
+    "[length]": "Length",
+    "[time]": "Time",
+    "[mass]": "Weight",
+    "[length] ** 2": "Area",
+    "[length] ** 3": "Volume",
 }
-#: What stands for a unit behind a digit: 5'8", 50p.
-_MARKS = {"foot": "['′’]", "inch": "[\"″”]|['′’]{2}", "penny": r"p\b", "paisa": r"p\b"}
-#: Signs and abbreviations that no number in digits stands at: "Rs. twenty", "per m²".
-_CARDINAL = rf"(?:{'|'.join(CARDINALS)}|hundred|thousand|half)"
-_IN_WORDS = rf"\.?\s?{_CARDINAL}\b"
-_SIGNS = {
-    "dollar": rf"\${_IN_WORDS}",
-    "rupee": rf"\bRs{_IN_WORDS}|\b{_CARDINAL}\s+Rs\b",
-    "euro": f"€{_IN_WORDS}",
-    "pound sterling": f"£{_IN_WORDS}",
-} | {
-    f"square {name}": rf"\b{short}(?:²|\^2)"
-    for name, short in {"metre": "m", "centimetre": "cm", "kilometre": "km", "foot": "ft", "inch": "in"}.items()
+#: Abbreviations that word problems use and pint has not, or takes for something else.
+_ABBREVIATED = {
+    "meter": "mtr mtrs",
+    "kilometer": "kms",
+    "centimeter": "cms",
+    "second": "sec secs",
+    "minute": "mins",
+    "hour": "hr hrs",
+    "week": "wk wks",
+    "month": "mo",
+    "year": "yr yrs",
+    "gram": "gm gms",
+    "kilogram": "kgs",
+    "pound": "lbs",
+    "liter": "L lit ltr ltrs",
+    "milliliter": "mL cc",
+    "gallon": "gals",
+    "ounce": "ozs",
 }
-_RATE = re.compile(r"\s*(?:(?:for\s+)?(?:each|every)|per|an?|/)\s*", re.IGNORECASE)
+_PLURALS = {"foot": "feet", "inch": "inches"}
+#: Speeds in one word.
+_SPEEDS = {
+    "kilometre per hour": "kmph kmh kph kmhr kmphr",
+    "mile per hour": "mph",
+    "metre per second": "mps",
+    "foot per second": "fps",
+}
+#: Names, plurals and signs of money.
+_MONEY = {
+    "dollar": ("dollars", "$"),
+    "cent": ("cents", "¢"),
+    "pound sterling": ("pounds sterling", "£"),
+    "euro": ("euros", "€"),
+    "rupee": ("rupees", "₹"),
+    "yen": ("yen", "¥"),
+    "penny": ("pennies", ""),
+    "paisa": ("paise", ""),
+}
+#: What money is divided into a hundred of.
+_HUNDREDTHS = {"cent": "dollar", "penny": "dollar", "paisa": "rupee"}
 
 
-def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """First what one number is measured in, then which units the whole text has; "km/h" has kilometres and hours.
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A way to write a unit."""
 
-    A unit that is named less often is not lost: "3 and 5 miles" has the miles of "3 miles and 5 miles". Nor is one of
-    an amount that the other text has in another unit, "90 minutes" of "1.5 hours", or one that is only asked for, "how
-    many hours" of "how long".
+    name: str
+    """In British spelling and the singular: "kilometre"."""
+    dimension: str
+    is_word: bool
+    """Rather than an abbreviation or a sign."""
+    is_plural: bool
+
+
+@cache
+def _registry() -> pint.UnitRegistry[float]:
+    return pint.UnitRegistry()
+
+
+@cache
+def spellings() -> dict[str, Spelling]:
+    """Every way to write a simple unit, or a speed in one word -> what it is."""
+    registry = _registry()
+    found: dict[str, Spelling] = {}
+    for american in _NAMES.split():
+        name, dimension = _british(american), _DIMENSIONS[str(registry.parse_units(american).dimensionality)]
+        for word in {name, american.replace("metric_ton", "metric ton")}:
+            found[word] = Spelling(name, dimension, True, False)
+            found[_PLURALS.get(word, f"{word}s")] = Spelling(name, dimension, True, True)
+        for short in {registry.get_symbol(american), *_ABBREVIATED.get(american, "").split()} - {american}:
+            found.setdefault(short, Spelling(name, dimension, False, False))
+    for name, shorts in _SPEEDS.items():
+        found |= {short: Spelling(name, "Speed", False, False) for short in shorts.split()}
+    for name, (plural, _) in _MONEY.items():
+        word = name.removesuffix(" sterling")
+        if word == name:  # "pounds" are a weight, unless a sign says otherwise
+            found[plural] = Spelling(name, "Currency", True, True)
+            found[name] = Spelling(name, "Currency", True, False)
+    return {spelling: unit for spelling, unit in found.items() if spelling not in ("d", "t", "a", "q")}
+
+
+@cache
+def _symbols() -> dict[str, str]:
+    registry = _registry()
+    short = {_british(american): registry.get_symbol(american) for american in _NAMES.split()}
+    short |= {"second": "sec", "hour": "hr", "mile": "mi", "litre": "L", "millilitre": "ml"}
+    speeds = {
+        "kilometre per hour": "km/h",
+        "mile per hour": "mph",
+        "metre per second": "m/s",
+        "foot per second": "ft/s",
+    }
+    return {name: symbol for name, symbol in short.items() if symbol in spellings() and symbol != name} | speeds
+
+
+def abbreviation(name: str) -> str:
+    """How a unit is abbreviated, "km" of "kilometre", or its sign; nothing where it is not usually."""
+    return _MONEY[name][1] if name in _MONEY else _symbols().get(name, "")
+
+
+def money_name(sign: str) -> str:
+    """What the sign of a currency is called."""
+    return next(name for name, (_, own) in _MONEY.items() if own == sign)
+
+
+def in_words(name: str, plural: bool, american: bool = False) -> str:
+    """A unit in words: "kilometres per hour", "square feet", "pounds".
+
+    Args:
+        name: As Unit has it, in the singular.
+        american: "kilometers" instead.
     """
-    here, there = Amounts(original), Amounts(paraphrase)
-    changed = [
-        (old, new)
-        for old, new in _of_numbers(original, paraphrase)
-        if not (there.has(old, here) and here.has(new, there))
-    ]
-    before, after = _parts(original), _parts(paraphrase)
-    gone = {
-        name: left
-        for name, units in before.items()
-        if name not in after and (left := _not_otherwise(name, units, here, paraphrase, there))
-    }
-    fresh = {
-        name: left
-        for name, units in after.items()
-        if name not in before and (left := _not_otherwise(name, units, there, original, here))
-    }
-    for old, new in changed:
-        for names, unit in ((gone, old), (fresh, new)):
-            for name in _of_either(unit.name).split(" per "):
-                names.pop(name, None)
-    for name, (unit, *_) in list(gone.items()):
-        other = next((at for at, (candidate, *_) in fresh.items() if candidate.dimension == unit.dimension), None)
-        if other is not None:
-            changed.append((gone.pop(name)[0], fresh.pop(other)[0]))
-    lost = {name: units[0] for name, units in gone.items() if not _need_not_be(original, units, paraphrase)}
-    added = {name: units[0] for name, units in fresh.items() if not _need_not_be(paraphrase, units, original)}
-    return [
-        *(
-            Difference(Part.UNIT, Change.CHANGED, _written(original.text, old), _written(paraphrase.text, new))
-            for old, new in changed
-        ),
-        *(Difference(Part.UNIT, Change.LOST, before=_part(original.text, name, unit)) for name, unit in lost.items()),
-        *(Difference(Part.UNIT, Change.NEW, after=_part(paraphrase.text, name, unit)) for name, unit in added.items()),
-    ]
+    head, per, of = name.removesuffix(" sterling").partition(" per ")
+    *before, noun = head.split()
+    if plural:
+        noun = _MONEY[noun][0] if noun in _MONEY else _PLURALS.get(noun, f"{noun}s")
+    words = " ".join((*before, noun)) + per + of
+    return re.sub(r"(met|lit)re", r"\1er", words) if american else words
 
 
-def _not_otherwise(name: str, units: Sequence[Unit], own: Amounts, other: Problem, others: Amounts) -> list[Unit]:
-    """Those of the units of one name that the other text has in no other way."""
-    return [] if reads(name, other.text) else [unit for unit in units if not others.has(unit, own)]
+@cache
+def size(name: str) -> tuple[str, float]:
+    """What a unit is an amount of, and how large it is: ("[length]", 1000) of a kilometre, ("dollar", 0.01) of a cent.
+
+    Amounts are the same where their values times this are, by pint's registry; currencies have no rates.
+
+    Args:
+        name: As Unit has it: "square centimetre", "kilometre per hour".
+    """
+    if name in _MONEY:
+        return _HUNDREDTHS.get(name, name), 0.01 if name in _HUNDREDTHS else 1.0
+    one = _registry().Quantity(1, name)
+    return str(one.dimensionality), float(one.to_base_units().magnitude)
 
 
-def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    return (
-        _only_asked_for(problem, units, other)
-        or _are_of_ages(problem, units, other)
-        or _are_of_times(problem, units, other)
+#: By size; money and speeds are all alike.
+_BY_SIZE = {
+    "Length": ("millimetre", "centimetre", "inch", "foot", "yard", "metre", "kilometre", "mile"),
+    "Time": ("second", "minute", "hour", "day", "week", "month", "year"),
+    "Weight": ("milligram", "gram", "ounce", "pound", "kilogram", "ton"),
+}
+_ALIKE = {
+    "Currency": ("dollar", "cent", "euro", "pound sterling", "rupee"),
+    "Speed": ("kilometre per hour", "mile per hour", "metre per second", "foot per second", "metre per minute"),
+}
+#: How many places apart two units of a size are that may be taken for each other.
+_NEAR = 2
+
+
+def similar_units(name: str, dimension: str) -> list[str]:
+    """The units that might stand in the place of one: "minute", "second", "day" and "week" for "hour"."""
+    row = _BY_SIZE.get(dimension, ())
+    if name not in row:
+        return [other for other in row or _ALIKE[dimension] if other != name]
+    place = row.index(name)
+    return [other for at, other in enumerate(row) if 0 < abs(at - place) <= _NEAR]
+
+
+def _british(american: str) -> str:
+    return "tonne" if american == "metric_ton" else re.sub(r"(met|lit)er$", r"\1re", american)
+
+
+class Form(Enum):
+    """How a unit is written: in full, abbreviated, as the sign of a currency, or as an amount of two units."""
+
+    WORD = "word"
+    ABBREVIATED = "abbreviated"
+    SIGN = "sign"
+    AMOUNT = "amount"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """``text[start:end]``, a unit.
+
+    Attributes:
+        name: In British spelling and the singular, whatever the text has: "kilometre per hour", "dollar".
+        dimension: "Length", "Time", "Weight", "Speed", "Currency", "Area" or "Volume".
+        plural: Whether a word is in the plural.
+        number: What is measured in it, where a number stands at it.
+    """
+
+    start: int
+    end: int
+    name: str
+    dimension: str
+    form: Form
+    plural: bool = False
+    number: Number | None = None
+
+
+_POWERS = {"square": "square", "sq": "square", "cubic": "cubic", "cu": "cubic"}
+_RAISED = {"2": "square", "²": "square", "3": "cubic", "³": "cubic"}
+_ODD = "in m g s h l min mi mo cc lit gal gals pt qt cp ha dm"
+#: Abbreviations that are words or names too: a unit only where a number stands at them.
+_NEEDS_NUMBER = frozenset(_ODD.split())
+#: Words that mean something else too: a unit in the singular only where a number or "per" stands at them.
+_AMBIGUOUS = frozenset(("foot", "yard", "pound", "ton", "cup", "pint", "second", "minute", "quart"))
+_PER = re.compile(r"(?:\bper|\beach|\bevery|\ban?|\bone|/)[\s-]*$", re.IGNORECASE)
+_CALCULATES = re.compile(r"['’]|\s*[=+*^×](?!\s*$)|\s*-\s*[\da-z]\b")
+_INCHES = re.compile(r"\s*(?:$|[.,;:?!)]|(?:by|long|wide|tall|high|deep|thick|in)\b|[x×]\s?\d)")
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
+_ENDS_CLAUSE = re.compile(r"\s*(?:$|[.,;:?!)]|and\b|or\b)")
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    written = sorted(spellings(), key=len, reverse=True)
+    times = "|".join(short for short in written if spellings()[short].dimension == "Time")
+    return re.compile(
+        r"(?<![A-Za-z$\\])(?:(?P<power>square|cubic|sq|cu)(?:\s?\.)?[\s-]?)?"
+        rf"(?P<unit>{'|'.join(map(re.escape, written))})"
+        rf"(?:(?P<raised>\^?[23](?!\d)|[²³])|(?:\s?(?P<slash>/)\s?|\s+(?P<per>per|an?)\s+)(?P<time>{times}))?"
+        r"(?![A-Za-z0-9]|-[a-z]+ly\b)",
+        re.IGNORECASE,
     )
 
 
-def _are_of_times(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether units are those of "two hours later", which the other text tells as a time of day."""
-    if any(unit.name not in ("hour", "minute") or unit.number is None for unit in units):
-        return False
-    own, others = TimesOfDay(problem), TimesOfDay(other)
-    return all(others.tells_later(unit.number, own) for unit in units if unit.number)
+def find_units(text: str, numbers: Sequence[Number]) -> list[Unit]:
+    """The units of a text in their order, outside of LaTeX formulas.
 
-
-def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether units are years of ages that the other text has too: "an age of 30"."""
-    numbers = [unit.number for unit in units if unit.name == "year" and unit.number is not None]
-    if len(numbers) < len(units):
-        return False
-    ages, others = (
-        {
-            number.value
-            for number in one.numbers
-            if _AGE_BEFORE.search(one.text, max(0, number.start - _NEAR), number.start)
-        }
-        for one in (problem, other)
-    )
-    return all(number.value in ages & others for number in numbers)
-
-
-def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether units are but those of the answer, and the other text asks too."""
-    if problem.question is None or other.question is None:
-        return False
-    start, end = problem.question
-    return all(
-        unit.number is None
-        and start <= unit.start < end
-        and _ASKED_BEFORE.search(problem.text, max(0, unit.start - 16), unit.start) is not None
-        for unit in units
-    )
-
-
-def _of_numbers(original: Problem, paraphrase: Problem) -> list[tuple[Unit, Unit]]:
-    """Units of a number that are others now, each change once: "5 miles" and "5 km", "$5 an hour" and "$5 a day"."""
-    changed: dict[tuple[str, str], tuple[Unit, Unit]] = {}
-    for of in (_by_number, _rates):
-        before, after = of(original), of(paraphrase)
-        for value in before.keys() & after.keys():
-            old = [unit for name, unit in before[value].items() if name not in after[value]]
-            new = [unit for name, unit in after[value].items() if name not in before[value]]
-            if len(old) == len(new) == 1:
-                changed[old[0].name, new[0].name] = old[0], new[0]
-    return sorted(changed.values(), key=lambda pair: pair[0].start)
-
-
-def _by_number(problem: Problem) -> dict[object, dict[str, Unit]]:
-    values = {number: value for value, own in by_value(problem).items() for number in own}
-    found: dict[object, dict[str, Unit]] = defaultdict(dict)
-    for unit in problem.units:
-        if unit.number is not None:
-            found[values[unit.number]].setdefault(_head(unit), unit)
-    return found
-
-
-def _rates(problem: Problem) -> dict[object, dict[str, Unit]]:
-    """Value -> the units that it is told for one of."""
-    values = {number: value for value, own in by_value(problem).items() for number in own}
-    found: dict[object, dict[str, Unit]] = defaultdict(dict)
-    for unit, following in pairwise([*problem.units, None]):
-        if unit is None or unit.number is None:
+    Args:
+        numbers: Those that `tqnet.text.numbers.find_numbers` finds in the text.
+    """
+    formulas = Covered(formula_character_spans(text))
+    ends = {number.end: number for number in numbers}
+    inside = Covered(number.outer if number.sign else number.span for number in numbers)
+    found = list(_of_money(numbers))
+    position = 0
+    while match := _pattern().search(text, position):
+        position = match.end("unit")
+        if match.start() in formulas or match.start() in inside:
             continue
-        of_one = _of_either(unit.name).partition(" per ")[2]
-        if of_one:
-            found[values[unit.number]].setdefault(of_one, unit)
-        elif following is not None and following.number is None:
-            end = max(unit.end, unit.number.outer[1])
-            if _RATE.fullmatch(problem.text, end, following.start):
-                found[values[unit.number]].setdefault(following.name, following)
-    return found
+        unit = _read(text, match, _number_before(text, match.start(), ends))
+        if unit is not None:
+            found.append(unit)
+            position = unit.end  # "per hour" behind dollars is a unit of its own
+    return sorted(found, key=lambda unit: unit.start)
 
 
-def _parts(problem: Problem) -> dict[str, list[Unit]]:
-    """The simple units of a text -> where they stand."""
-    found: dict[str, list[Unit]] = {}
-    for unit in problem.units:
-        if _measures(problem, unit):
-            for name in _of_either(unit.name).split(" per "):
-                found.setdefault(name, []).append(unit)
-    return found
+def _of_money(numbers: Sequence[Number]) -> Iterator[Unit]:
+    for number in numbers:
+        if not number.sign or number.sign == "%":
+            continue
+        name, (start, end) = money_name(number.sign), number.outer
+        if number.after > len(" ¢"):  # "five dollars and ten cents"
+            yield Unit(start, end, name, "Currency", Form.AMOUNT, number=number)
+        elif number.after:
+            yield Unit(number.end, end, name, "Currency", Form.SIGN, number=number)
+        else:
+            yield Unit(start, number.start, name, "Currency", Form.SIGN, number=number)
 
 
-def _measures(problem: Problem, unit: Unit) -> bool:
-    """Whether it is more than a word of the story: "One day, ...", or "old"."""
-    text = problem.text
-    if unit.name == "year" and _OF_AGE.match(text, unit.end):
+def _number_before(text: str, place: int, ends: dict[int, Number]) -> Number | None:
+    """The number that a unit at ``place`` measures: "5 km", "5-km", "5km"."""
+    before = len(text[:place].rstrip(" \u00a0-\n"))
+    return ends.get(before) if place - before <= 3 else None
+
+
+def _read(text: str, match: re.Match[str], number: Number | None) -> Unit | None:
+    unit = _spelling(match["unit"])
+    if unit is None or not _is_meant(text, match, unit, number):
+        return None
+    end, is_word = match.end(), unit.is_word
+    power = _POWERS.get((match["power"] or "").lower()) or _RAISED.get((match["raised"] or "")[-1:])
+    if power and unit.dimension == "Length":
+        is_word = is_word and (match["power"] or "").lower() in ("square", "cubic")
+        dimension = "Area" if power == "square" else "Volume"
+        end = match.end("raised") if match["raised"] else match.end("unit")  # "per hour" is a unit of its own
+        return _unit(match.start(), end, f"{power} {unit.name}", dimension, is_word, unit.is_plural, number)
+    if power:
+        return None
+    time = _spelling(match["time"]) if match["time"] else None
+    if time and unit.dimension == "Length":
+        is_word = is_word and time.is_word and not match["slash"]
+        return _unit(match.start(), end, f"{unit.name} per {time.name}", "Speed", is_word, unit.is_plural, number)
+    return _unit(match.start(), match.end("unit"), unit.name, unit.dimension, is_word, unit.is_plural, number)
+
+
+def _unit(start: int, end: int, name: str, dimension: str, is_word: bool, plural: bool, number: Number | None) -> Unit:
+    return Unit(start, end, name, dimension, Form.WORD if is_word else Form.ABBREVIATED, plural, number)
+
+
+def _spelling(written: str) -> Spelling | None:
+    """Of an abbreviation of one letter its case matters: "5 M" are no metres."""
+    known = spellings()
+    return known.get(written) or (known.get(written.lower()) if len(written) > 1 else None)
+
+
+def _is_meant(text: str, match: re.Match[str], unit: Spelling, number: Number | None) -> bool:
+    """Whether it is a unit here."""
+    written, end = match["unit"], match.end("unit")
+    per = _PER.search(text, max(0, match.start() - 8), match.start()) is not None
+    if written.lower() == "in" and not match["raised"]:
+        return number is not None and _INCHES.match(text, end) is not None
+    if not unit.is_word:
+        is_odd = written.lower() in _NEEDS_NUMBER or written[0].isupper()
+        if number is None and not match["power"] and not match["slash"] and is_odd:
+            return per and len(written) > 1
+        return len(written) > 1 or match["slash"] is not None or not _CALCULATES.match(text, end)
+    if written.lower() == "second" and number is None:
+        return per and (match["per"] is not None or _ENDS_CLAUSE.match(text, end) is not None)
+    if written.lower() == "cent" and text[: match.start()].lower().endswith("per "):
         return False
-    if unit.form is not Form.WORD or unit.plural:
-        return True
-    if unit.name == "day" and _ONE_DAY.search(text, max(0, unit.start - 16), unit.start):
-        return False
-    return unit.number is not None or _PER_BEFORE.search(text, max(0, unit.start - 16), unit.start) is not None
-
-
-def reads(name: str, text: str) -> bool:
-    """Whether a text names a unit, also where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
-    words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
-    words.update(_ALSO.get(name, ()))
-    mark = rf"|\d\s?(?:{_MARKS[name]})" if name in _MARKS else ""
-    sign = f"|{_SIGNS[name]}" if name in _SIGNS else ""
-    return re.search(rf"(?<![^\W\d_])(?:{'|'.join(words)})\b{mark}{sign}", text, re.IGNORECASE) is not None
-
-
-def _head(unit: Unit) -> str:
-    return _of_either(unit.name).partition(" per ")[0]
-
-
-def _of_either(name: str) -> str:
-    """ "5 pounds" are a weight or money."""
-    return name.removesuffix(" sterling")
-
-
-def _part(text: str, name: str, unit: Unit) -> str:
-    """A simple unit as it is written; where it is part of a speed, its name."""
-    return _written(text, unit) if name == _of_either(unit.name) else name
-
-
-def _written(text: str, unit: Unit) -> str:
-    return unit.name if unit.form is Form.AMOUNT else text[unit.start : unit.end].strip()
+    if written[0].isupper() and number is None and not _SENTENCE_BEGINS.search(text, 0, match.start()):
+        return False  # New Year
+    return unit.is_plural or written.lower() not in _AMBIGUOUS or number is not None or per

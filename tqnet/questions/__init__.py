@@ -2,10 +2,9 @@
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.check import check_bank
-from tqnet.questions.contamination import Contamination, Double, find_contamination
-from tqnet.questions.faults import BankError, Fault
-from tqnet.questions.knowledge import KnowledgeHierarchy, load_bank
-from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
+from tqnet.questions.hierarchy import KnowledgeHierarchy, load_bank
+from tqnet.questions.leakage import Contamination, Double, find_contamination
+from tqnet.questions.question import SPLITS, BankError, Fault, FieldError, KnowledgePath, Question
 from tqnet.questions.reading import read_question, write_question
 from tqnet.questions.report import BankReport
 from tqnet.questions.similarity import Similarity

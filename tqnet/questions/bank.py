@@ -17,9 +17,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import Dataset
 
-from tqnet.questions.faults import BankError, Fault
 from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
-from tqnet.questions.question import SPLITS, KnowledgePath, Question
+from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question
 from tqnet.questions.reading import write_question
 from tqnet.questions.table import BATCH, FIELDS, SCHEMA, bank_file, open_table, table_in_memory
 

@@ -13,13 +13,13 @@ import numpy as np
 from tqdm import tqdm
 
 from tqnet.questions.bank import QuestionBank, batched
-from tqnet.questions.contamination import MEASURED, Contamination, find_contamination
 from tqnet.questions.figures import FigureHash, hash_figure, hash_name
+from tqnet.questions.hierarchy import KnowledgeHierarchy, hierarchy_faults
 from tqnet.questions.images import open_image
-from tqnet.questions.knowledge import KnowledgeHierarchy, hierarchy_faults
+from tqnet.questions.leakage import MEASURED, Contamination, find_contamination
+from tqnet.questions.near_duplicates import normal_text
 from tqnet.questions.question import Question
 from tqnet.questions.report import BankReport, Duplicates, Groups, Images, Knowledge, Lengths, Overlap
-from tqnet.questions.shingles import normal_text
 from tqnet.questions.table import BATCH, hash64, repeats
 
 

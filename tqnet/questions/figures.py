@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.images import open_image
-from tqnet.questions.minhash import alike
+from tqnet.questions.near_duplicates import alike
 from tqnet.questions.table import hash64
 
 #: Largest number of bits in which the difference hashes of near figures differ.

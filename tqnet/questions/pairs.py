@@ -16,8 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.faults import BankError, Fault
-from tqnet.questions.question import FieldError, Question
+from tqnet.questions.question import BankError, Fault, FieldError, Question
 from tqnet.questions.reading import read_question
 
 #: What two questions are to each other (FSE, "Duplicate Exercise Detection", "Variant Exercise re-rank"), the nearest

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tqnet.questions import fields
-from tqnet.questions.faults import BankError, Fault
-from tqnet.questions.question import FieldError
+from tqnet.questions import reading as fields
+from tqnet.questions.question import BankError, Fault, FieldError
 
 #: "positive1", "negative2", "neg_3": fields of a question with what operators have made of it.
 _MADE = re.compile(r"(?P<kind>positive|negative|pos|neg)_?\d*")

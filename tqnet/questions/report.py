@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-from tqnet.questions.faults import Fault
+from tqnet.questions.question import Fault
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class Overlap:
-    """Questions of ``valid`` and ``test`` with a double in ``train`` (see `tqnet.questions.contamination`).
+    """Questions of ``valid`` and ``test`` with a double in ``train`` (see `tqnet.questions.leakage`).
 
     Attributes:
         questions: Questions of each split.

@@ -14,7 +14,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.knowledge import KnowledgeHierarchy
+from tqnet.questions.hierarchy import KnowledgeHierarchy
 from tqnet.questions.pairs import read_pairs
 
 Indices = Sequence[int] | np.ndarray

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from tqnet.questions.bank import QuestionBank
+from tqnet.questions.question import Question
 
 
 def has_splits(bank: QuestionBank) -> bool:
@@ -60,3 +61,82 @@ def draw_share(bank: QuestionBank, share: float, seed: int = 0) -> np.ndarray:
 def _numbered_units(bank: QuestionBank) -> tuple[np.ndarray, int]:
     names, units = np.unique(question_units(bank), return_inverse=True)
     return units, len(names)
+
+
+# One bank of several, or of a part of one.
+
+
+def merge(banks: Sequence[QuestionBank], keep: Callable[[Question], bool] = lambda _: True) -> QuestionBank:
+    """The questions of all banks in order, without those that are not kept.
+
+    Questions of several banks are called BANK/ID, and their groups likewise: ``1`` of one bank is not ``1`` of another.
+
+    Raises:
+        ValueError: Two banks have the same name, or no question is left.
+    """
+    names = [bank.name for bank in banks]
+    if len(set(names)) < len(names):
+        raise ValueError(f"two of the banks have the same name: {', '.join(sorted(names))}")
+    merged = [
+        _named(question, bank.name if len(banks) > 1 else "") for bank in banks for question in bank if keep(question)
+    ]
+    if not merged:
+        raise ValueError(f"no question of {', '.join(names)} is left")
+    return QuestionBank.from_questions(merged)
+
+
+def kept(splits: Iterable[str] = (), languages: Iterable[str] = ()) -> Callable[[Question], bool]:
+    """Whether a question is of one of these splits and in one of these languages; none named means any."""
+    of_splits, of_languages = set(splits), set(languages)
+    return lambda question: (
+        (not of_splits or question.split in of_splits) and (not of_languages or question.language in of_languages)
+    )
+
+
+def _named(question: Question, bank: str) -> Question:
+    if not bank:
+        return question
+    return replace(question, id=f"{bank}/{question.id}", group=f"{bank}/{question.group}" if question.group else None)
+
+
+# A bank of which a model is shown only a part: what is a modality worth?
+
+
+#: What a model is shown of a question. ``shuffled``: figures of another question of the same split, so that text
+#: and figure are as they always are but for belonging together.
+SHOWN = ("all", "text", "figures", "shuffled")
+
+
+def show(bank: QuestionBank, what: str, seed: int = 0) -> QuestionBank:
+    """The bank with its text or figures taken away, or its figures shuffled; in memory unless ``all``.
+
+    Raises:
+        ValueError: ``what`` is none of SHOWN.
+    """
+    if what not in SHOWN:
+        raise ValueError(f"{what!r} is none of {', '.join(SHOWN)}")
+    if what == "all":
+        return bank
+    source = exchanged_figures(bank, seed) if what == "shuffled" else np.arange(len(bank))
+    return QuestionBank.from_questions(_shown(bank, what, source))
+
+
+def _shown(bank: QuestionBank, what: str, source: np.ndarray) -> Iterator[Question]:
+    images = bank.column("images")
+    for question, other in zip(bank, source, strict=True):
+        if what == "figures":
+            yield replace(question, stem="", options=())
+        else:
+            yield replace(question, images=() if what == "text" else images[other])
+
+
+def exchanged_figures(bank: QuestionBank, seed: int) -> np.ndarray:
+    """[n], the question whose figures each one gets: another with figures of its split where there is one."""
+    rng = np.random.default_rng(seed)
+    source = np.arange(len(bank))
+    splits = np.asarray([split or "" for split in bank.column("split")])
+    has_figure = np.array([bool(images) for images in bank.column("images")])
+    for split in np.unique(splits):
+        ring = rng.permutation(np.flatnonzero(has_figure & (splits == split)))
+        source[ring] = np.roll(ring, 1)  # a ring leaves nobody its own
+    return source

@@ -16,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from datasets import Dataset
 
-from tqnet.questions.faults import BankError, Fault
-from tqnet.questions.question import FieldError, Question
+from tqnet.questions.question import BankError, Fault, FieldError, Question
 from tqnet.questions.reading import read_fields
 
 #: Part of the cache key; raise it whenever the table or the reading of records changes.

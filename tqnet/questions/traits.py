@@ -11,13 +11,13 @@ from functools import lru_cache
 import numpy as np
 
 from tqnet.questions.figures import same_drawing
+from tqnet.questions.near_duplicates import shingle_sets
 from tqnet.questions.question import Question
-from tqnet.questions.shingles import shingle_sets
 from tqnet.text.formulas import formula_tokens, segments
 from tqnet.text.latex import Role, parse_formulas, text_at
 from tqnet.text.normal import normal_formula
 from tqnet.text.replacements import MONTHS, OTHERS
-from tqnet.text.words import search_words
+from tqnet.text.sentences import search_words
 
 _MONTH = "|".join(f"{month}|{month[:3]}\\.?" for month in MONTHS)
 _YEAR = r"(?:19|20)\d\d(?!\d)"
@@ -52,7 +52,7 @@ class Traits:
         shapes: The same with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one.
         degrees: Exponents, and roots.
         signs: Functions and relations of the formulas.
-        words: Of prose and formulas (`tqnet.text.words`), numbers left out.
+        words: Of prose and formulas (`tqnet.text.sentences`), numbers left out.
         asked: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
         runs: Shingles of three tokens, formulas in one form, numbers folded.
         options: In one form.

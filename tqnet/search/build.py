@@ -19,7 +19,7 @@ from tqdm import tqdm
 from tqnet.files import atomic
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.bank import batched
-from tqnet.search.engines import check_free
+from tqnet.search.engine import check_free
 from tqnet.search.index import Index, Manifest, clear, publish, writing
 from tqnet.search.records import content_key, state_key
 

@@ -17,8 +17,7 @@ from filelock import FileLock, Timeout
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engine import EngineError
-from tqnet.search.engines import Place, check_free, create_engine, give_alias, named, open_engine, remove
+from tqnet.search.engine import EngineError, Place, check_free, create_engine, give_alias, named, open_engine, remove
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
 

@@ -27,8 +27,7 @@ from tqnet.search.engine import (
     refuse_twice,
     unseen,
 )
-from tqnet.search.filters import Filter
-from tqnet.search.records import TEXT_FIELDS
+from tqnet.search.records import TEXT_FIELDS, Filter
 
 _TABLE = "questions"
 
@@ -324,7 +323,7 @@ def _rounded(score: float) -> float:
 
 
 def _words_as_they_are() -> FTS:
-    """`tqnet.text.words` has chosen them."""
+    """`tqnet.text.sentences` has chosen them."""
     return FTS(
         with_position=False,
         base_tokenizer="whitespace",

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
+import grpc
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pymilvus import DataType, Function, FunctionType, MilvusClient
+from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
 from pymilvus.milvus_client import IndexParams
 
+from tqnet.errors import first_line
 from tqnet.search.engine import (
     BOOSTS,
     EngineError,
@@ -23,9 +28,78 @@ from tqnet.search.engine import (
     refuse_twice,
     unseen,
 )
-from tqnet.search.filters import FIELDS, Filter
-from tqnet.search.milvus_server import MilvusServer
-from tqnet.search.records import TEXT_FIELDS, schema
+from tqnet.search.records import FIELDS, TEXT_FIELDS, Filter, schema
+
+# A Milvus server: its collections, the names that they are known by, and errors that say whose they are.
+
+
+#: Environment variable with what the server lets one in for, ``USER:PASSWORD`` or an API key.
+TOKEN = "MILVUS_TOKEN"
+
+#: Seconds within which a connection is there, and within which a call is answered.
+_CONNECT, _ANSWER = 10.0, 600.0
+
+
+class MilvusServer:
+    """A connection.
+
+    Args:
+        uri: ``http://HOST:PORT``, or ``https://`` for a server with TLS.
+        collection: What it is for, to be named where there is no connection.
+
+    Raises:
+        EngineError: From every method: the server does not answer, or refuses; it names server and collection.
+    """
+
+    def __init__(self, uri: str, collection: str | None = None):
+        self.uri = uri
+        # It logs a traceback of every error that it raises.
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+        with self.clear_errors(collection):
+            self._client = MilvusClient(uri=uri, token=os.environ.get(TOKEN, ""), timeout=_CONNECT, dedicated=True)
+
+    def call(self, method: str, collection: str, **arguments: Any) -> Any:
+        """``MilvusClient.METHOD(collection, ...)``."""
+        with self.clear_errors(collection):
+            return getattr(self._client, method)(collection, timeout=_ANSWER, **arguments)
+
+    @contextmanager
+    def clear_errors(self, collection: str | None) -> Iterator[None]:
+        """What goes wrong within is an `EngineError` of one line."""
+        try:
+            yield
+        except (MilvusException, grpc.RpcError) as error:
+            about = f"{self.uri}, collection {collection}" if collection else self.uri
+            raise EngineError(f"{about}: {_reason(error)}") from error
+
+    def names_of(self, collection: str) -> list[str]:
+        """The aliases of a collection, none of one that is not there."""
+        return list(self.call("list_aliases", collection)["aliases"]) if self.has(collection) else []
+
+    def has(self, name: str) -> bool:
+        """Whether there is a collection with this name or alias."""
+        return bool(self.call("has_collection", name))
+
+    def give_name(self, collection: str, alias: str) -> None:
+        """Make ``alias`` mean this collection, in one step if it has meant another one."""
+        self.call("alter_alias" if self.has(alias) else "create_alias", collection, alias=alias)
+
+    def drop(self, collection: str) -> None:
+        """Remove a collection and its aliases, if it is there."""
+        for alias in self.names_of(collection):  # Milvus drops no collection that has one
+            self.call("drop_alias", alias)
+        self.call("drop_collection", collection)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._client.close()
+
+
+def _reason(error: Exception) -> str:
+    reason = first_line(error.message if isinstance(error, MilvusException) else error)
+    token = os.environ.get(TOKEN)
+    return reason.replace(token, "***") if token else reason
+
 
 #: What Milvus allows: hits of a search, bytes of a string, entries of an array.
 MOST_HITS, _LONGEST, _ENTRIES = 16_384, 65_535, 4096
@@ -304,7 +378,7 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
 def _spelled(words: str) -> str:
     """Words in small letters and digits alone, which no analyzer parts or changes: ``$ab$`` is ``z24zabz24z``.
 
-    `tqnet.text.words` has chosen them; Milvus Lite knows no analyzer but one that makes letters small and drops signs.
+    `tqnet.text.sentences` has chosen them; Milvus Lite knows no analyzer but one that makes letters small and drops signs.
     """
     return re.sub(r"[^a-y0-9 ]", lambda sign: f"z{ord(sign[0]):x}z", words)
 

@@ -15,11 +15,10 @@ from tqdm import tqdm
 
 from tqnet.files import atomic
 from tqnet.search.engine import EngineError, SearchEngine
-from tqnet.search.filters import Filter
 from tqnet.search.index import Index
 from tqnet.search.lance import condition
-from tqnet.search.recall import CANDIDATES, CONCEPT_WEIGHT, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Recall
-from tqnet.search.records import question_of
+from tqnet.search.records import Filter, question_of
+from tqnet.search.retrieval import CANDIDATES, CONCEPT_WEIGHT, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Recall
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
 

@@ -12,13 +12,12 @@ import numpy as np
 from tqnet.questions import Question
 from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
-from tqnet.search.filters import Filter
 from tqnet.search.index import Index
 from tqnet.search.precomputed import Precomputed
-from tqnet.search.rank import Rank
-from tqnet.search.recall import CANDIDATES, SOURCES, Candidate, Recall
-from tqnet.search.records import question_of, unit
+from tqnet.search.ranking import Rank
+from tqnet.search.records import Filter, question_of, unit
 from tqnet.search.rerank import Rerank
+from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Recall
 
 #: Id of a query that is no question of the index: none is left out for it.
 TYPED = "(query)"

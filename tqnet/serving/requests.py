@@ -2,22 +2,127 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
+from PIL import Image, ImageOps
 from pydantic import ValidationError
 from starlette.datastructures import FormData, UploadFile
 
-from tqnet.search.filters import Filter, read_filter
-from tqnet.search.recall import SOURCES
-from tqnet.search.rerank import Rerank
+from tqnet.questions.images import read_image
+from tqnet.questions.pairs import Classify
+from tqnet.search.records import Filter, read_filter
+from tqnet.search.rerank import Curriculum, Rerank
+from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import QueryError
 from tqnet.serving.models import SearchBody
-from tqnet.serving.settings import Settings
-from tqnet.serving.uploads import Upload
+
+# Figures that come with a query: of few kinds, bounded, never larger than a model can make use of.
+
+
+#: Of the formats that Pillow knows, those that browsers send; few decoders are few ways in.
+FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
+
+#: Pixels of the longer side that are kept: photographs of many users have to fit into memory at once.
+_LARGEST = 2048
+
+
+class UploadError(ValueError):
+    """A file that is no figure for a query; ``status`` is HTTP's for it."""
+
+    def __init__(self, status: int, message: str):
+        super().__init__(f"figures: {message}")
+        self.status = status
+
+
+class Upload:
+    """A file as it came."""
+
+    def __init__(self, content: bytes):
+        self._content = content
+
+    @cached_property
+    def digest(self) -> str:
+        """Equal for equal files."""
+        return hashlib.blake2b(self._content, digest_size=16).hexdigest()
+
+    def save(self, path: Path, max_pixels: int) -> None:
+        """Write the figure, scaled down if it is large.
+
+        Raises:
+            UploadError: 415 of another kind, 413 too many pixels, 422 damaged.
+        """
+        if self._pixels() > max_pixels:
+            raise UploadError(413, f"a figure has more than {max_pixels / 1e6:g} million pixels")
+        image = read_image(self._content, max_pixels)
+        if isinstance(image, str):
+            raise UploadError(422, image)
+        if max(image.size) <= _LARGEST:
+            path.write_bytes(self._content)
+            return
+        image = ImageOps.exif_transpose(image)
+        if not image.mode.startswith("I"):  # 16 bits of grey are scaled as they are
+            image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        image.thumbnail((_LARGEST, _LARGEST))
+        image.save(path, "PNG")
+
+    def _pixels(self) -> int:
+        """As the head of the file says; nothing is decoded."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # Pillow warns of sizes that are refused here anyway
+                with Image.open(io.BytesIO(self._content), formats=FORMATS) as opened:
+                    return opened.width * opened.height
+        except Image.DecompressionBombError:
+            raise UploadError(413, "a figure is gigantic") from None
+        except Exception:  # Pillow's readers raise errors of many kinds
+            raise UploadError(415, f"a file is none of {', '.join(FORMATS)}") from None
+
+
+# What can be chosen about a server.
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Limits, and who may ask.
+
+    Attributes:
+        api_key: Without it nothing of the index is told; None: everyone may ask.
+        hosts: Names under which the server may be addressed. Behind a page of another site whose name was made to point
+            here, a browser sends that name.
+        batch_size: Queries that are encoded at once, at most.
+        batch_wait: Seconds that the first of a batch waits for others.
+        queue: Searches that wait or run at a time; more are refused.
+        cache: Answers that are kept.
+        max_upload: Bytes of a request.
+        max_pixels: Of a figure.
+        max_figures: Of a query.
+        max_text: Characters of a query.
+        curriculum: By which it is told what is beyond a learning stage.
+        classify: By which variants of the query are told from similar questions and from duplicates.
+    """
+
+    api_key: str | None = None
+    hosts: tuple[str, ...] = ("*",)
+    batch_size: int = 32
+    batch_wait: float = 0.005
+    queue: int = 64
+    cache: int = 1000
+    max_upload: int = 10 * 2**20
+    max_pixels: int = 20_000_000
+    max_figures: int = 4
+    max_text: int = 8000
+    curriculum: Curriculum | None = None
+    classify: Classify | None = None
+
 
 _LISTS = ("filters",)
 

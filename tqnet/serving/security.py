@@ -9,8 +9,8 @@ from fastapi import HTTPException, Request
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tqnet.serving.metrics import Metrics
-from tqnet.serving.settings import Settings
+from tqnet.serving.requests import Settings
+from tqnet.serving.service import Metrics
 
 KEY_HEADER = "X-API-Key"
 

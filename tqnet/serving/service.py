@@ -6,21 +6,170 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Generic, NamedTuple, TypeVar
 
+import numpy as np
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from tqnet.questions import Question, QuestionBank
+from tqnet.questions.markup import figure_png
+from tqnet.search.build import Encode
 from tqnet.search.searcher import Query, Searcher, UnknownIdError, typed_question
-from tqnet.serving.batching import MicroBatcher
-from tqnet.serving.cache import RecentlyUsed
-from tqnet.serving.metrics import Metrics
-from tqnet.serving.models import QuestionBody, SearchAnswer, Suggestions
-from tqnet.serving.requests import Search
-from tqnet.serving.settings import Settings
-from tqnet.serving.suggestions import suggestions
-from tqnet.serving.views import answer_view, question_view
-from tqnet.text.markup import figure_png
+from tqnet.serving.models import QuestionBody, SearchAnswer, Suggestions, answer_view, question_view, suggestions
+from tqnet.serving.requests import Search, Settings
+
+# Queries that come at the same time are encoded together.
+
+
+class _Waiting(NamedTuple):
+    question: Question
+    vector: Future[np.ndarray]
+
+
+class MicroBatcher:
+    """Encodes in one thread what many ask for, and so is an `Encode` itself.
+
+    Args:
+        encode: Is called from that thread alone.
+        size: Questions of a batch, at most.
+        wait: Seconds that the first of a batch waits for others.
+        observe: Is told the size of each batch.
+    """
+
+    def __init__(self, encode: Encode, size: int, wait: float, observe: Callable[[int], object] = lambda size: None):
+        self._encode, self._size, self._wait, self._observe = encode, size, wait, observe
+        self._asked: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._closing, self._closed = Lock(), False
+        self._thread = Thread(target=self._work, name="encode", daemon=True)
+        self._thread.start()
+
+    def __call__(self, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
+        """Vectors ``[questions, width]``.
+
+        Raises:
+            RuntimeError: It is closed.
+        """
+        asked = [_Waiting(question, Future()) for question in questions]
+        with self._closing:
+            if self._closed:
+                raise RuntimeError("the server is shutting down")
+            for one in asked:
+                self._asked.put(one)
+        return np.stack([one.vector.result() for one in asked])
+
+    def close(self) -> None:
+        """Encode what waits, and end."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._asked.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while batch := self._next():
+            self._observe(len(batch))
+            try:
+                self._answer(batch)
+            except Exception as error:
+                if len(batch) == 1:
+                    batch[0].vector.set_exception(error)
+                else:  # one question must not fail those that happen to come with it
+                    self._one_by_one(batch)
+
+    def _next(self) -> list[_Waiting]:
+        """The next batch; an empty one at the end."""
+        first = self._asked.get()
+        batch: list[_Waiting] = []
+        until = time.monotonic() + self._wait
+        while first is not None:
+            batch.append(first)
+            if len(batch) == self._size:
+                return batch
+            try:
+                first = self._asked.get(timeout=max(0.0, until - time.monotonic()))
+            except Empty:
+                return batch
+        if batch:
+            self._asked.put(None)
+        return batch
+
+    def _answer(self, batch: Sequence[_Waiting]) -> None:
+        vectors = self._encode([one.question for one in batch])
+        for one, vector in zip(batch, vectors, strict=True):
+            one.vector.set_result(vector)
+
+    def _one_by_one(self, batch: Sequence[_Waiting]) -> None:
+        for one in batch:
+            try:
+                self._answer([one])
+            except Exception as error:
+                one.vector.set_exception(error)
+
+
+# Answers that were given lately.
+
+
+T = TypeVar("T")
+
+
+class RecentlyUsed(Generic[T]):
+    """At most ``size`` values by key; those that have not been asked for the longest are forgotten first."""
+
+    def __init__(self, size: int):
+        self._size, self._kept, self._lock = size, OrderedDict[Hashable, T](), Lock()
+
+    def get(self, key: Hashable) -> T | None:
+        """The value of ``key``, if it is still there."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+            return self._kept.get(key)
+
+    def put(self, key: Hashable, value: T) -> None:
+        """Remember it."""
+        with self._lock:
+            self._kept[key] = value
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+
+# What an operator watches, as Prometheus reads it.
+
+
+#: Seconds.
+_LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
+
+
+class Metrics:
+    """Those of one server."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.requests = Counter(
+            "tqnet_requests", "Requests by endpoint and status", ["endpoint", "status"], registry=self._registry
+        )
+        self.seconds = Histogram(
+            "tqnet_request_seconds", "Until the answer", ["endpoint"], buckets=_LATENCIES, registry=self._registry
+        )
+        self.queue = Gauge("tqnet_queue_length", "Searches that wait or run", registry=self._registry)
+        self.batches = Histogram("tqnet_batch_size", "Queries encoded at once", buckets=_SIZES, registry=self._registry)
+        self.hits = Counter("tqnet_cache_hits", "Searches answered from the cache", registry=self._registry)
+        self.misses = Counter("tqnet_cache_misses", "Searches that were carried out", registry=self._registry)
+
+    def text(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self._registry)
+
 
 #: Pixels of the longer side of a figure that is shown.
 _LARGEST = 1200

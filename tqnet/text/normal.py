@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from tqnet.text.formulas import formula_tokens
 from tqnet.text.latex import ARITY, SPELT_FUNCTIONS, UNIT_NAMES
-from tqnet.text.spelling import SYNONYMS, TYPOGRAPHIC
+from tqnet.text.vocabulary import SYNONYMS, TYPOGRAPHIC
 
 _SYMBOLS = r"""
     ×=\times ⋅=\cdot ·=\cdot ∙=\cdot ÷=\div ±=\pm ∓=\mp −=- –=- ≤=\leq ≥=\geq ⩽=\leq ⩾=\geq ≠=\neq ≈=\approx ≡=\equiv
@@ -39,7 +39,7 @@ _MEANING_THE_SAME = r"""
 """
 _ONE_NAME = SYNONYMS | dict(pair.split("=", 1) for pair in _MEANING_THE_SAME.split())
 _LOOKS = r"\ ~ & \middle \scriptscriptstyle \mathstrut \strut \nonumber \hfill \cal"
-#: Beside what `tqnet.text.spelling` drops: sizes, spaces and fonts that take no argument.
+#: Beside what `tqnet.text.vocabulary` drops: sizes, spaces and fonts that take no argument.
 _NO_MEANING = TYPOGRAPHIC | frozenset(_LOOKS.split())
 
 _WORDS = re.compile(

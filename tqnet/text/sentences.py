@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import logging
 import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from functools import cache
 
+import rjieba
+from pylatexenc.latex2text import LatexNodes2Text
+
+from tqnet.text.formulas import formula_tokens, segments
 from tqnet.text.latex import prose
+from tqnet.text.normal import normal_formula
 
 CLAUSE_ENDS = re.compile(r"[,;](?=\s|$)|[，；]")
 SENTENCE_ENDS = re.compile(r"[.!?](?=\s|$)|[。！？．]|\n\s*\n")  # a single new line may be but a long line's
@@ -48,3 +57,106 @@ def _halves(text: str, ends: re.Pattern[str]) -> list[tuple[str, str]]:
 def _says_something(segment: str) -> bool:
     """A blank to be filled in or an empty bracket does not."""
     return any(map(str.isalnum, segment))
+
+
+# The words by which a text is found again: exact text matching in FSE, "Recall Module".
+#
+# Engines of full text see these words and nothing else, separated by white space, so that all of them count the same.
+
+
+_STOPS = """
+    a an the of to in on at by for from with as and or but if then than that this these those there it its is are was
+    were be been being has have had do does did will would shall should can could may might must so such which who whom
+    whose what when where how we you your they their he his she her i our us let s t
+    的 了 和 与 或 是 在 为 有 则 若 如 把 被 从 到 这 那 其 该 各 个 中 一个 我们 他们 下列 如图
+"""
+#: Words that nearly every question has.
+STOP_WORDS = frozenset(_STOPS.split())
+
+_CHINESE = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_PROSE = re.compile(
+    rf"(?P<command>\\[A-Za-z]+)|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:\.\d+)?)|(?P<chinese>[{_CHINESE}]+)|(?P<word>[^\W\d_{_CHINESE}]+)"
+)
+#: Signs that say nothing about what a formula is about.
+_SIGNS = frozenset("{}()[].,;:'\"|") | {r"\{", r"\}", r"\\", r"\|"}
+#: Shorter formulas are as well found by their tokens.
+_WHOLE = 4
+
+
+def search_words(text: str) -> list[str]:
+    """The words of a text in order, each once: how often a question says x or 2 tells little about it.
+
+    Prose: lower case, Chinese by words (rjieba), without stop words. Formulas: their tokens in one form
+    (`tqnet.text.normal`), and each formula of some length once more as a whole.
+    """
+    words: list[str] = []
+    for segment in segments(text):
+        words += _of_formula(segment.body) if segment.is_formula else _of_prose(segment.body)
+    return list(dict.fromkeys(words))
+
+
+def _of_prose(text: str) -> Iterator[str]:
+    for match in _PROSE.finditer(unicodedata.normalize("NFKC", text)):
+        if match["chinese"]:
+            yield from (word for word in rjieba.cut(match["chinese"], False) if word not in STOP_WORDS)
+        elif match["number"]:
+            yield match["number"].replace(",", "")
+        elif (word := match["command"] or match["word"].lower()) not in STOP_WORDS:
+            yield word
+
+
+def _of_formula(body: str) -> list[str]:
+    formula = normal_formula(body)
+    tokens = [token for token in formula_tokens(formula) if token not in _SIGNS]
+    return [*tokens, "".join(("$", *formula.split(), "$"))] if len(tokens) >= _WHOLE else tokens
+
+
+# Formulas as a terminal can show them.
+
+
+_GROUP = r"\{([^{}]*)\}"
+#: Commands whose groups hold no other group -> what they read as.
+_INNERMOST: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(rf"\\frac{_GROUP}{_GROUP}"), lambda of: f"{_operand(of[1])}/{_operand(of[2])}"),
+    (re.compile(rf"\\binom{_GROUP}{_GROUP}"), lambda of: f"C({of[1]},{of[2]})"),
+    (re.compile(rf"\\sqrt\[([^\]{{}}]*)\]{_GROUP}"), lambda of: f"root[{of[1]}]({of[2]})"),
+    (re.compile(rf"\\sqrt{_GROUP}"), lambda of: f"√{_operand(of[1])}"),
+    (re.compile(r"\^\{(\\circ|\*)\}"), lambda of: "°" if of[1] == r"\circ" else "*"),
+    (re.compile(rf"([_^]){_GROUP}"), lambda of: f"{of[1]}{_operand(of[2])}"),
+)
+_SIMPLE = re.compile(r"\w+(?:\.\d+)?|\\[A-Za-z]+|")
+
+
+def readable(text: str) -> str:
+    r"""``text`` with its formulas in Unicode: ``$\frac{1}{2} \leq x^{n+1}$`` is ``1/2≤x^(n+1)``."""
+    return "".join(_formula(segment.body) if segment.is_formula else segment.body for segment in segments(text))
+
+
+def excerpt(text: str, most: int) -> str:
+    """The beginning of a readable text, in one line of at most ``most`` characters."""
+    line = " ".join(readable(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def _formula(body: str) -> str:
+    plain = normal_formula(body)
+    before = ""
+    while before != plain:
+        before = plain
+        for pattern, replaced in _INNERMOST:
+            plain = pattern.sub(replaced, plain)
+    try:
+        return _reader().latex_to_text(plain.replace("%", r"\%")).strip()
+    except Exception:  # of many kinds, for half a formula or a macro without its argument: it stays as it is
+        return body
+
+
+def _operand(text: str) -> str:
+    """In brackets, unless it is one number or name."""
+    return text if _SIMPLE.fullmatch(text) else f"({text})"
+
+
+@cache
+def _reader() -> LatexNodes2Text:
+    logging.getLogger("pylatexenc").setLevel(logging.CRITICAL)  # a line for every macro without its argument
+    return LatexNodes2Text(math_mode="text", strict_latex_spaces=False)

@@ -21,7 +21,7 @@ from yaml import YAMLError
 from tqnet.errors import DEBUG, DEBUG_VARIABLE
 from tqnet.modeling.build import ModelConfig
 from tqnet.questions import QuestionBank, load_bank
-from tqnet.questions.modalities import SHOWN, show
+from tqnet.questions.splits import SHOWN, show
 
 C = TypeVar("C")
 

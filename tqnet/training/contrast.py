@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import torch
 from accelerate import Accelerator
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.modeling.visual import statistics_kept
+from tqnet.questions import QuestionBank
+from tqnet.questions.hierarchy import KnowledgeDistance, class_name
+from tqnet.questions.question import KnowledgePath
 from tqnet.training.config import ConfigError
-from tqnet.training.data import Batch
+from tqnet.training.data import Batch, split_questions
+from tqnet.training.labels import training_knowledge
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import unshuffle
 
@@ -107,3 +115,89 @@ def contrast_metrics(query: Tensor, logits: Tensor, temperature: float) -> dict[
         "negative": filled.mean() if len(filled) else torch.zeros(()),
         "spread": query.float().std(0, correction=0).mean() * query.shape[1] ** 0.5,
     }
+
+
+# The ranks of a queue's keys for the questions of a batch.
+
+
+class KeyRanks:
+    """KH-distances within the training questions as ranks of keys (QuesCo, Eq. 3).
+
+    The queue holds the numbers of its questions and no labels: keys and anchors read the same ones.
+
+    Attributes:
+        depth: L of the hierarchy.
+    """
+
+    def __init__(self, distance: KnowledgeDistance):
+        self.distance, self.depth = distance, distance.depth
+        self._set_of = torch.from_numpy(distance.set_of)
+
+    @classmethod
+    def of(cls, bank: QuestionBank, hierarchy: bool = True, leaves: bool = False) -> KeyRanks:
+        """The ranks of the questions of ``bank``; without ``hierarchy``, nothing is known of any.
+
+        Args:
+            leaves: Only whole paths count: questions share a concept of the finest level, or none.
+
+        Raises:
+            BankError: The hierarchy has faults.
+        """
+        known: list[tuple[KnowledgePath, ...]] = training_knowledge(bank) if hierarchy else [()] * len(bank)
+        if leaves:
+            known = [tuple((class_name(path),) for path in own) for own in known]
+        return cls(KnowledgeDistance(known))
+
+    def __call__(self, ids: Tensor, keys: Tensor, excluded: Tensor) -> Tensor:
+        """[b, 1 + k], 0 for a question's own key and the ranks of the queue's ``keys`` [k], -1 where ``excluded``."""
+        rows = torch.from_numpy(self.distance.rows(ids.cpu().numpy())).to(ids.device)
+        self._set_of = self._set_of.to(keys.device)
+        ranks = rows.index_select(1, self._set_of[keys])
+        return torch.cat([ranks.new_zeros(len(ids), 1), ranks.masked_fill(excluded, -1)], 1)
+
+
+# Gradient caching: a contrastive batch of any size in the memory of a chunk of it (Gao et al. 2021, "Scaling Deep
+# Contrastive Learning Batch Size under Memory Limited Setup", https://arxiv.org/abs/2101.06983).
+#
+# A contrastive loss couples the questions of a batch by their features alone. So the batch is encoded chunk by chunk
+# without its activations, the loss gives the gradient of every feature, and each chunk is encoded once more, now with
+# activations, to hand its features' gradients on to the weights. It costs a second forward pass.
+#
+# NOTE: the paper loops over the chunks by hand. Here every chunk is a ``torch.utils.checkpoint``, and autograd, which
+# goes back from the last chunk to the first, is the loop: the same passes with the same memory. To everyone else it is
+# one forward and one backward pass, so that the loss is computed once over all features of all processes, DDP averages
+# each gradient once, when all chunks have added theirs, and accumulation and clipping are what they were.
+
+
+def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int) -> Tensor:
+    """The model's embeddings [b, h]; in training, the activations of at most ``size`` questions are held at a time.
+
+    The second pass of a chunk sees the dropout (of the processor's and the device's generator) and the autocast of
+    the first, and leaves the generators where one pass leaves them. Running statistics move in the first pass only,
+    as they would without a second, once for every chunk.
+
+    Call it within the module that DDP wraps, not around it: DDP is to see a single forward pass.
+
+    Args:
+        inputs: A packed batch, as :meth:`TQNetModel.forward` takes it.
+        size: Questions per chunk; 0 encodes the batch at once, with all its activations.
+
+    NOTE: gradients are those of the whole batch, but for rounding, with ``visual_norm=frozen|group`` or a visual
+    stream that stays as it is. Batch norm takes the mean and variance of each chunk's figures, as it takes those of
+    each process's.
+    """
+
+    def embed(part: dict[str, Tensor]) -> Tensor:
+        return model(**part).embedding
+
+    def first_and_second_pass() -> tuple[AbstractContextManager[None], AbstractContextManager[None]]:
+        return nullcontext(), statistics_kept(model)
+
+    if not size:
+        return model(**inputs).embedding
+    # By position: checkpoint looks for the device whose generator it keeps in positional arguments only.
+    chunks = [
+        checkpoint(embed, part, use_reentrant=False, context_fn=first_and_second_pass)
+        for part in split_questions(inputs, size)
+    ]
+    return torch.cat(chunks)

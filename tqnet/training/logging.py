@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
 
 from tqnet.files import atomic
 
@@ -50,3 +57,81 @@ class NoMetrics:
     def write(self, record: dict[str, Any]) -> None: ...
 
     def close(self) -> None: ...
+
+
+# The numbers of a training log: means since the last record, and how fast it goes.
+
+
+T = TypeVar("T")
+
+
+def peak_memory(device: torch.device) -> float:
+    """MiB that this process has held at most: of the accelerator's memory where there is one, else of the machine's."""
+    if device.type == "cuda":
+        return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
+
+
+#: Name of a metric -> (sum, count) of what was added.
+Sums = dict[str, tuple[float, int]]
+
+
+def pooled(everyone: Iterable[Sums]) -> Sums:
+    """The sums and counts of several processes together."""
+    together: Sums = {}
+    for sums in everyone:
+        for name, (total, count) in sums.items():
+            before, counted = together.get(name, (0.0, 0))
+            together[name] = (before + total, counted + count)
+    return together
+
+
+class Pace:
+    """Sums and times since the last record.
+
+    Attributes:
+        sums: Of what was added since the last record; belongs into a checkpoint.
+    """
+
+    def __init__(self, questions_per_step: int):
+        self.questions_per_step = questions_per_step
+        self.sums: Sums = {}
+        self.restart(0)
+
+    def restart(self, step: int) -> None:
+        """Start the clock at ``step``."""
+        self._begun, self._step, self._waited = time.perf_counter(), step, 0.0
+
+    def add(self, values: Mapping[str, float | Tensor]) -> None:
+        for name, value in values.items():
+            total, count = self.sums.get(name, (0.0, 0))
+            self.sums[name] = (total + float(value), count + 1)
+
+    def wait(self, load: Callable[[], T]) -> T:
+        """``load()``, its time counted as waiting for data."""
+        asked = time.perf_counter()
+        loaded = load()
+        self._waited += time.perf_counter() - asked
+        return loaded
+
+    def pause(self, work: Callable[[], T]) -> T:
+        """``work()``, which is no time of training."""
+        begun = time.perf_counter()
+        done = work()
+        self._begun += time.perf_counter() - begun
+        return done
+
+    def record(self, step: int, rate: float) -> dict[str, float]:
+        """The record of ``step`` with learning rate ``rate``; everything starts anew."""
+        seconds = time.perf_counter() - self._begun
+        record = {
+            "questions": step * self.questions_per_step,
+            **{name: total / count for name, (total, count) in self.sums.items()},
+            "lr": rate,
+            "questions_per_second": (step - self._step) * self.questions_per_step / seconds,
+            "loader_share": self._waited / seconds,
+        }
+        self.sums = {}
+        self.restart(step)
+        return {"step": step} | {name: round(v, 6) if isinstance(v, float) else v for name, v in record.items()}

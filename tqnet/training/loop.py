@@ -18,18 +18,16 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from tqnet.cards.folder import CARD, write_card
+from tqnet.hub.folder import CARD, write_card
 from tqnet.modeling.encoder import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
 from tqnet.training.config import ConfigError, RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
-from tqnet.training.distributed import any_process
-from tqnet.training.logging import MetricsLog, NoMetrics
+from tqnet.training.logging import MetricsLog, NoMetrics, Pace, peak_memory, pooled
 from tqnet.training.optim import build_optimizer, build_schedule
-from tqnet.training.pace import Pace, peak_memory, pooled
+from tqnet.training.processes import Interrupted, Signals, any_process, kill_workers, leave_signals_to_the_run
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import BatchPlan, LocalBatches
-from tqnet.training.signals import Interrupted, Signals, kill_workers, leave_signals_to_the_run
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.normalization import FrozenBatchNorm2d, convert_batchnorm, has_no_statistics
+from tqnet.modeling.visual import FrozenBatchNorm2d, convert_batchnorm, has_no_statistics
 from tqnet.training.config import ConfigError, OptimConfig
 
 

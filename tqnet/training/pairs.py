@@ -11,9 +11,9 @@ from torch import Tensor
 
 from tqnet.augment.pairs import PairMaker
 from tqnet.evaluation.pairs import PairScores
-from tqnet.modeling.images import fit_square
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.visual import fit_square
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS, LabelledPair
 from tqnet.questions.traits import compare, traits

@@ -22,18 +22,17 @@ from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.normalization import has_no_statistics
+from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.projection import SAMPLE, fit_projection
+from tqnet.modeling.visual import has_no_statistics
 from tqnet.questions import BankError, Question, QuestionBank
-from tqnet.questions.held_out import rows_held_out
+from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.splits import draw_share
 from tqnet.questions.table import hash64
 from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
-from tqnet.training.launch import follow_launcher, start_missing_processes
 from tqnet.training.optim import freeze_streams
+from tqnet.training.processes import follow_launcher, start_missing_processes
 
 log = logging.getLogger(__name__)
 

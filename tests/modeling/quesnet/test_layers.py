@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from tqnet.modeling.quesnet.configuration import QuesNetConfig
-from tqnet.modeling.quesnet.layers import ContentLayer, SentenceLayer, hole_contexts, one_sequence, turned
+from tqnet.modeling.configuration import QuesNetConfig
+from tqnet.modeling.quesnet import ContentLayer, SentenceLayer, hole_contexts, one_sequence, turned
 
 LENGTHS = (5, 3, 1)
 

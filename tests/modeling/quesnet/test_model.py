@@ -15,7 +15,7 @@ from transformers import AutoModel, AutoProcessor
 
 from tqnet.modeling.build import ModelConfig, build_model, load_model
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.quesnet.model import QuesNetModel
+from tqnet.modeling.quesnet import QuesNetModel
 from tqnet.questions import Question
 
 Build = Callable[..., Any]

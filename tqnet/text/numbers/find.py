@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers.chinese import find_chinese
-from tqnet.text.numbers.dates import find_clock_times, find_dates
-from tqnet.text.numbers.number import LONGEST, Kind, Number
+from tqnet.text.numbers.number import LONGEST, Kind, Number, find_clock_times, find_dates
 from tqnet.text.numbers.words import SCALES, find_spelled
-from tqnet.text.spans import Span, formula_spans
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d*\.\d+|\d+)"
 #: What "$ 1 , 036.70" is where a text was taken apart at its marks.
@@ -43,7 +42,7 @@ _AND_A_PART = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
 def find_numbers(text: str) -> list[Number]:
     """The numbers of a text in their order, none within another; of its LaTeX formulas, those that are but a number."""
     found: list[Number] = []
-    formulas = formula_spans(text)
+    formulas = formula_character_spans(text)
     taken = bytearray(len(text))  # 1 where a number stands
     for number in _candidates(text):
         formula = _formula_at(number.start, formulas)

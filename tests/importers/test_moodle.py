@@ -1,0 +1,223 @@
+"""Moodle XML: what becomes of each type, what is reported, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lxml")
+
+from tests.importers.conftest import Loaded
+from tests.importers.generators import (
+    awkward_quiz,
+    moodle_answer,
+    moodle_question,
+    moodle_quiz,
+    moodle_text,
+    picture,
+)
+from tqnet.importers.moodle import category_path, cloze
+from tqnet.importers.moodle_export import export_moodle
+from tqnet.questions import BankError, Question, QuestionBank
+
+
+@pytest.fixture
+def quiz(tmp_path: Path) -> Callable[[str], Path]:
+    def quiz(document: str) -> Path:
+        path = tmp_path / "quiz.xml"
+        path.write_text(document, encoding="utf-8")
+        return path
+
+    return quiz
+
+
+def test_types(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+    questions, imported = load(quiz(awkward_quiz()))
+    assert imported.format == "moodle"
+    first = questions["alg-1"]
+    assert first.stem == "Which $x$ satisfy $\\frac{1}{\\sqrt{x}} < 2$, if a < b?\nx | y\n1 | 4"
+    assert first.options == ("all \\(x>1\\)", "none", "this")
+    assert first.answer == "A"
+    assert first.analysis == "Think of roots.\nA: Square it."
+    assert first.knowledge == (("Algebra", "Inequalities and such"), ("Functions", "Roots"))
+    assert first.extras == {"tags": ["exam 2024"]}
+    assert [Path(image).read_bytes() for image in first.images] == [picture(10), picture(20)]
+    by_type = {question.type: question for question in questions.values() if question.id not in ("quiz-11", "quiz-13")}
+    assert by_type["multichoice"].answer == "A, B"
+    assert by_type["multichoice"].stem.endswith("1. Draw it.\n• the base\n• the height\n2. Measure it.")
+    assert (by_type["truefalse"].options, by_type["truefalse"].answer) == (("True", "False"), "A")
+    assert by_type["truefalse"].knowledge == (("Geometry/Shapes", "Triangles"),)
+    assert (by_type["shortanswer"].answer, by_type["shortanswer"].extras) == ("Paris", {"accepted": ["paris"]})
+    assert (by_type["numerical"].answer, by_type["numerical"].extras) == ("2.5", {"tolerance": "0.01", "unit": "m"})
+    assert by_type["essay"].answer == "Names both."
+    assert by_type["description"].answer is None
+    assert by_type["matching"].stem == "Match the animals.\n1. cat\n2. dog"
+    assert (by_type["matching"].options, by_type["matching"].answer) == (("bark", "chirp", "meow"), "1-C, 2-A")
+    assert by_type["cloze"].stem == "2+2=____ and it is ____ (odd / even / both)."
+    assert by_type["cloze"].answer == "1: 4; 2: even"
+    assert (by_type["gapselect"].stem, by_type["gapselect"].answer) == ("The ____(1) sees the ____(2).", "1-B, 2-A")
+
+
+def test_what_is_reported(quiz: Callable[[str], Path], load: Callable[..., Loaded], faults: Callable) -> None:
+    questions, imported = load(quiz(awkward_quiz()))
+    lines = faults(imported)
+    assert [line.split(":", 2)[2].strip() for line in lines] == [
+        "answer: none is right",
+        "type: questions of the type 'ddmarker' are not read",
+        "questiontext: no file embedded: 'gone.png'",
+        "questiontext: lies elsewhere and is not fetched: 'http://example.org/a.png'",
+    ]
+    document = awkward_quiz().splitlines()
+    assert all("<question" in document[fault.line - 1] for fault in imported.faults)
+    assert imported.left_out == 1
+    assert questions["quiz-11"].answer is None
+    assert questions["quiz-13"].images == ()
+
+
+def test_figures_are_kept_once_and_only_if_they_are_figures(
+    quiz: Callable[[str], Path], load: Callable[..., Loaded], faults: Callable, tmp_path: Path
+) -> None:
+    image = '<img src="@@PLUGINFILE@@/a.png">'
+    document = moodle_quiz(
+        moodle_question("essay", f"<p>one</p>{image}", files={"a.png": picture(1)}),
+        moodle_question("essay", f"<p>two</p>{image}", files={"a.png": picture(1)}),
+        moodle_question("essay", f"<p>three</p>{image}", files={"a.png": b"no picture"}),
+        moodle_question("essay", f"<p>four</p>{image}", files={"a.png": b"<svg xmlns='x'/>"}),
+        moodle_question("essay", f"<p>five</p>{image}").replace(
+            "</questiontext>", '<file name="a.png" path="/" encoding="base64">!!</file></questiontext>'
+        ),
+        moodle_question("essay", "<p>six</p><img src='data:image/png;base64,iVBORw0KGgo='>"),
+    )
+    questions, imported = load(quiz(document))
+    assert len(questions) == 6
+    assert questions["quiz-1"].images == questions["quiz-2"].images
+    assert [file.read_bytes() for file in (tmp_path / "bank" / "images").iterdir()] == [picture(1)]
+    said = [line.partition("questiontext: ")[2] for line in faults(imported)]
+    assert said[:2] == ["corrupt image: 'a.png'", "an SVG drawing, which is not read: 'a.png'"]
+    assert said[2].startswith("not base64")
+    assert said[3] == "corrupt image"
+
+
+def test_ids_that_recur_in_other_categories(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+    document = moodle_quiz(*(moodle_question("essay", f"<p>{i}</p>", number="q") for i in range(3)))
+    assert list(load(quiz(document))[0]) == ["q", "q-2", "q-3"]
+
+
+def test_texts_that_are_not_html(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+    plain = moodle_text("questiontext", "Is <b> a tag, and &lt;?", format="plain_text")
+    document = moodle_quiz(f'<question type="essay">{plain}</question>')
+    assert load(quiz(document))[0]["quiz-1"].stem == "Is <b> a tag, and &lt;?"
+
+
+def test_what_precedes_a_fault_is_kept(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+    document = moodle_quiz(moodle_question("essay", "one"), moodle_question("essay", "two"))
+    cut = document[: document.index("two")] + "two"
+    questions, imported = load(quiz(cut))
+    assert [question.stem for question in questions.values()] == ["one"]
+    assert "not well-formed XML" in imported.faults[0].message
+    assert imported.faults[0].line > 2
+
+
+@pytest.mark.parametrize("reference", ["&bomb;", "&outside;"])
+def test_entities_are_not_read(quiz: Callable[[str], Path], load: Callable[..., Loaded], reference: str) -> None:
+    tiers = "".join(f'<!ENTITY x{i} "{f"&x{i - 1};" * 10}">' for i in range(1, 12))
+    head = f'<!DOCTYPE quiz [<!ENTITY x0 "ha">{tiers}<!ENTITY bomb "&x11;"><!ENTITY outside SYSTEM "file:///etc/hostname">]>'
+    question = f'<question type="essay"><questiontext><text>{reference}</text></questiontext></question>'
+    with pytest.raises(BankError, match=r"declares entities, which are not read|entity amplification factor exceeded"):
+        load(quiz(moodle_quiz(question, head=head)))
+
+
+def test_there_and_back(quiz: Callable[[str], Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
+    before, _ = load(quiz(awkward_quiz()))
+    bank = QuestionBank.load(tmp_path / "bank")
+    assert export_moodle(bank, tmp_path / "back.xml") == (len(bank), [])
+    after, _ = load(tmp_path / "back.xml", out="again")
+    assert _relative(after) == _relative(before)
+
+
+def test_a_bank_of_ours_there_and_back(sample_bank: QuestionBank, load: Callable[..., Loaded], tmp_path: Path) -> None:
+    """All that Moodle has a place for, and figures; types and spaces are Moodle's."""
+    part = sample_bank.select(range(0, len(sample_bank), 9))
+    _, faults = export_moodle(part, tmp_path / "sample.xml")
+    assert all(fault.field.startswith("extras.") for fault in faults)
+    after, imported = load(tmp_path / "sample.xml")
+    assert [fault for fault in imported.faults if fault.field != "answer"] == []
+    for question in part:
+        back = after[question.id]
+        assert " ".join(back.stem.split()) == " ".join(question.stem.split())
+        assert (back.knowledge, back.group, back.split) == (question.knowledge, question.group, question.split)
+        assert (back.language, back.difficulty) == (question.language, question.difficulty)
+        assert back.options == question.options
+        assert [Path(image).read_bytes() for image in back.images] == list(
+            dict.fromkeys(Path(image).read_bytes() for image in question.images)
+        )
+
+
+def test_predicted_knowledge_goes_back(load: Callable[..., Loaded], tmp_path: Path) -> None:
+    question = Question(
+        id="q", stem="Find $x < y$.\nNow.", knowledge=(("A/B", "C"), ("D", "E"), ("F",)), extras={"year": 3}
+    )
+    count, faults = export_moodle([question], tmp_path / "q.xml")
+    assert (count, [str(fault) for fault in faults]) == (
+        1,
+        [f"{tmp_path / 'q.xml'}: extras.year: no place in Moodle: 1 question"],
+    )
+    after, _ = load(tmp_path / "q.xml")
+    assert after["q"].knowledge == question.knowledge
+    assert after["q"].stem == question.stem
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("$course$/top/A/B", ["A", "B"]),
+        ("$course$/A", ["A"]),
+        ("top/A//B/C", ["A/B", "C"]),
+        ("$system$/top", []),
+        ("", []),
+    ],
+)
+def test_categories(text: str, names: list[str]) -> None:
+    assert category_path(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "filled", "answers"),
+    [
+        ("{1:SA:=x~%50%y#half}!", "_!", ["x"]),
+        ("{:MCS:a~=b\\}c~d}", "_ (a / b}c / d)", ["b}c"]),
+        ("{2:NUMERICAL:%100%-1.5:0.1}", "_", ["-1.5"]),
+        ("{1:MR:=a~=b~c}", "_ (a / b / c)", ["a and b"]),
+        ("{x:1} and \\{1:SA:=a}", "{x:1} and \\{1:SA:=a}", []),
+        ("{1:SA:wrong}", "_", [""]),
+    ],
+)
+def test_gaps(text: str, filled: str, answers: list[str]) -> None:
+    assert cloze(text, "_") == (filled, answers)
+
+
+def test_an_answer_by_the_text_of_an_option(load: Callable[..., Loaded], tmp_path: Path) -> None:
+    questions = [
+        Question(id="a", stem="2+2?", options=("3", "4"), answer="4"),
+        Question(id="b", stem="2+2?", options=("3", "4"), answer="four"),
+    ]
+    export_moodle(questions, tmp_path / "q.xml")
+    after, _ = load(tmp_path / "q.xml")
+    assert (after["a"].options, after["a"].answer) == (("3", "4"), "B")
+    assert (after["b"].stem, after["b"].answer) == ("2+2?\n(A) 3\n(B) 4", "four")
+
+
+def test_fractions(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+    """One that counts in part is not the answer where one counts whole."""
+    answers = [moodle_answer("a", 50), moodle_answer("b", 100), moodle_answer("c", 0)]
+    document = moodle_quiz(moodle_question("multichoice", "?", "<single>true</single>", *answers))
+    assert load(quiz(document))[0]["quiz-1"].answer == "B"
+
+
+def _relative(questions: dict[str, Question]) -> list[tuple[object, ...]]:
+    return [
+        (q.id, q.stem, q.options, q.answer, q.analysis, [Path(i).name for i in q.images], q.knowledge, q.type, q.extras)
+        for q in questions.values()
+    ]

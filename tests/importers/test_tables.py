@@ -1,0 +1,273 @@
+"""CSV, Excel and Parquet: columns by map and by name, encodings, cells of all kinds."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("lxml")
+pytest.importorskip("openpyxl")
+
+from openpyxl import Workbook
+
+from tests.importers.conftest import Loaded
+from tests.importers.generators import picture
+from tqnet.importers import Settings
+from tqnet.importers.json_records import in_one_text, without_letters
+from tqnet.importers.spreadsheets import encoding_of
+from tqnet.importers.tables import columns_by_name
+from tqnet.questions import BankError
+
+
+@pytest.fixture
+def write_csv(tmp_path: Path) -> Callable[..., Path]:
+    def write_csv(*rows: list[str], encoding: str = "utf-8", delimiter: str = ",") -> Path:
+        path = tmp_path / "table.csv"
+        with path.open("w", encoding=encoding, newline="") as stream:
+            csv.writer(stream, delimiter=delimiter).writerows(rows)
+        return path
+
+    return write_csv
+
+
+def test_columns_by_their_names(write_csv: Callable[..., Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a b.png").write_bytes(picture(1))
+    path = write_csv(
+        ["No", "Question", "Option A", "Option B", "Option C", "Correct answer", "Topic", "Level", "Image", "Year"],
+        ["7", "Find $x$.\nNow.", "A. 3", "B. 4", "", "B", "Algebra > Equations; Sums", "2,5", "in/a b.png", "2020"],
+        ["", "", "", "", "", "", "", "", "", ""],
+        ["8", "<p>x<sup>2</sup> &lt; 3</p>", "", "", "", "yes", "", "", "", ""],
+    )  # fmt: skip
+    questions, imported = load(path)
+    assert imported.faults == ()
+    first, second = questions.values()
+    assert (first.id, first.stem, first.options, first.answer) == ("7", "Find $x$.\nNow.", ("3", "4"), "B")
+    assert (first.knowledge, first.difficulty) == ((("Algebra", "Equations"), ("Sums",)), 2.5)
+    assert first.extras == {"Year": "2020"}
+    assert Path(first.images[0]).read_bytes() == picture(1)
+    assert (second.stem, second.options, second.answer) == ("x^2 < 3", (), "yes")
+
+
+def test_columns_by_map(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    path = write_csv(
+        ["Task, in words", "Hint", "Choices", "Area", "Theme", "stem", "teacher"],
+        ["Add.", "Slowly.", "1;2;3", "Algebra", "Sums", "not this", "Kim"],
+        ["Take.", "", "1;2", "Algebra", "", "", "Lee"],
+    )
+    settings = Settings(
+        columns={"stem": ("Task, in words", "Hint"), "options": ("Choices",), "knowledge": ("Area", "Theme")},
+        separators={"options": ";"},
+        fixed={"language": "en", "split": "train", "teacher": "all"},
+    )
+    first, second = load(path, settings=settings)[0].values()
+    assert (first.stem, first.options, first.knowledge) == ("Add.\nSlowly.", ("1", "2", "3"), (("Algebra", "Sums"),))
+    assert (first.language, first.split, first.extras) == ("en", "train", {"teacher": "all"})
+    assert second.knowledge == (("Algebra",),)
+    assert (first.id, second.id) == ("table-1", "table-2")
+
+
+def test_what_is_reported(write_csv: Callable[..., Path], load: Callable[..., Loaded], faults: Callable) -> None:
+    path = write_csv(
+        ["id", "stem", "options", "difficulty", "split", "image"],
+        ["a", "good", "", "hard", "dev", "../x.png;http://example.org/x.png;gone.png"],
+        ["b", "", "", "", "", ""],
+        ["a", "twice", "", "", "", ""],
+        ["c", "a comma, too", "", "", "", "", "many"],
+        ["d", "lines", "one\ntwo", "", "third", ""],
+        ["e", "one", "only", "", "", ""],
+    )
+    questions, imported = load(path)
+    assert list(questions) == ["a", "d", "e"]
+    assert (questions["a"].split, questions["d"].options, questions["d"].split) == ("valid", ("one", "two"), None)
+    assert imported.left_out == 3
+    assert [line.removeprefix("table.csv:") for line in faults(imported)] == [
+        "2: images: leads outside of the source: '../x.png'",
+        "2: images: lies elsewhere and is not fetched: 'http://example.org/x.png'",
+        "2: images: missing file: 'gone.png'",
+        "2: difficulty: no number: 'hard'",
+        "3: stem: missing",
+        f"4: id: 'a' is already used at {path}:2",
+        "5: record: 7 cells under 6 columns; a comma without quotes?",
+        "6: split: expected one of train, valid, test or null, got 'third'",
+        "8: options: one option; what separates them? --separate options=SEPARATOR",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "found"),
+    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("gb18030", "gb18030")],
+)
+def test_encodings_that_tell(
+    write_csv: Callable[..., Path], load: Callable[..., Loaded], encoding: str, found: str
+) -> None:
+    path = write_csv(["题目", "答案", "知识点"], ["求方程的解，并说明理由。", "x=3", "代数 > 方程"], encoding=encoding)
+    assert encoding_of(path) == found
+    question = next(iter(load(path)[0].values()))
+    assert (question.stem, question.answer) == ("求方程的解，并说明理由。", "x=3")
+    assert question.knowledge == (("代数", "方程"),)
+
+
+def test_encodings_that_do_not(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    path = write_csv(["stem"], ["Le père était très fâché: où est l'élève?"], encoding="cp1252")
+    with pytest.raises(ValueError, match=r"table\.csv: neither UTF-8 nor GB18030; name its encoding by --encoding"):
+        load(path)
+    questions, _ = load(path, settings=Settings(encoding="cp1252"))
+    assert questions["table-1"].stem.startswith("Le père était")
+    with pytest.raises(ValueError, match="not in ascii"):
+        load(path, replace=True, settings=Settings(encoding="ascii"))
+
+
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_delimiters(write_csv: Callable[..., Path], load: Callable[..., Loaded], delimiter: str) -> None:
+    path = write_csv(["stem", "answer"], ["a, b", "c"], delimiter=delimiter)
+    question = next(iter(load(path)[0].values()))
+    assert (question.stem, question.answer) == ("a, b", "c")
+
+
+def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
+    path = write_csv(["Aufgabe", "B"], ["x", "y"])
+    with pytest.raises(
+        ValueError, match=r"which column is the stem\? --map stem=COLUMN; the columns are 'Aufgabe', 'B'"
+    ):
+        load(path)
+    with pytest.raises(ValueError, match="--map: no column 'Task'"):
+        load(path, settings=Settings(columns={"stem": ("Task",)}))
+    assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_a_name_with_a_comma(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    path = write_csv(["Task,in words"], ["Add."])
+    assert load(path, settings=Settings(columns={"stem": ("Task", "in words")}))[0]["table-1"].stem == "Add."
+
+
+def test_an_empty_table(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    with pytest.raises(BankError, match="no question in this source"):
+        load(write_csv(["stem"]))
+
+
+def workbook(path: Path, *rows: list[object], title: str = "Sheet") -> Path:
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "First"
+    sheet.append(["stem"])
+    sheet.append(["of the first sheet"])
+    second = book.create_sheet(title)
+    for row in rows:
+        second.append(row)
+    book.save(path)
+    return path
+
+
+def test_workbooks(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = workbook(
+        tmp_path / "book.xlsx",
+        [],
+        ["id", "Question", "A", "B", "Answer", "Level", "When"],
+        [1, "2+2?", 3, 4.0, "B", 2, None],
+        [2.0, "What is 1/2?", 0.5, True, "A", "#REF!", None],
+        title="Second",
+    )
+    assert [q.stem for q in load(path, out="first")[0].values()] == ["of the first sheet"]
+    questions, imported = load(path, settings=Settings(sheet="Second"))
+    assert (questions["1"].options, questions["1"].difficulty) == (("3", "4"), 2)
+    assert (questions["2"].options, questions["2"].difficulty) == (("0.5", "true"), None)
+    assert faults(imported) == ["book.xlsx:4: Level: a formula that failed: #REF!"]
+    with pytest.raises(ValueError, match="--sheet: no sheet 'Third'; there are 'First', 'Second'"):
+        load(path, out="third", settings=Settings(sheet="Third"))
+
+
+def test_workbooks_that_are_none(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    (tmp_path / "book.xlsx").write_text("stem\nx")
+    with pytest.raises(ValueError, match=r"book\.xlsx: not a workbook that can be read"):
+        load(tmp_path / "book.xlsx")
+    path = workbook(tmp_path / "other.xlsx", ["stem"])
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/evil.xml", '<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>')
+    with pytest.raises(ValueError, match=r"xl/evil\.xml declares a document type"):
+        load(path)
+
+
+def test_pictures_of_a_workbook_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = workbook(tmp_path / "book.xlsx")
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("xl/media/image1.png", picture(1))
+    assert faults(load(path)[1]) == [
+        "book.xlsx:0: images: pictures within the workbook are not read; name files in a column"
+    ]
+
+
+def test_parquet(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    """Lists are lists; figures that a table holds as bytes are taken."""
+    rows = {
+        "problem": ["a $x$", "b"],
+        "choices": [["1", "2"], None],
+        "knowledge": [[["Algebra", "Sums"], ["Sets"]], []],
+        "images": [[{"bytes": picture(3), "path": None}], []],
+        "split": ["validation", "test"],
+        "score": [1.5, None],
+    }
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    first, second = load(tmp_path / "t.parquet")[0].values()
+    assert (first.stem, first.options, first.split) == ("a $x$", ("1", "2"), "valid")
+    assert (first.knowledge, first.extras) == ((("Algebra", "Sums"), ("Sets",)), {"score": 1.5})
+    assert Path(first.images[0]).read_bytes() == picture(3)
+    assert (second.options, second.images, second.extras) == ((), (), {})
+    (tmp_path / "no.parquet").write_bytes(b"no")
+    with pytest.raises(ValueError, match=r"no\.parquet: not a readable Parquet file"):
+        load(tmp_path / "no.parquet", out="other")
+
+
+def test_html_with_figures_in_cells(
+    write_csv: Callable[..., Path], load: Callable[..., Loaded], tmp_path: Path
+) -> None:
+    (tmp_path / "f.png").write_bytes(picture(4))
+    path = write_csv(
+        ["stem", "option 1", "option 2"],
+        ["<p>If <math><mi>x</mi><mo>&lt;</mo><mn>2</mn></math></p>", "x &lt; 3", '<img src="f.png">'],
+    )
+    question = load(path)[0]["table-1"]
+    assert (question.stem, question.options) == ("If $x < 2$", ("x < 3", ""))
+    assert len(question.images) == 1
+
+
+@pytest.mark.parametrize(
+    ("header", "columns"),
+    [
+        (["Question", "A", "B", "C"], {"stem": ("Question",), "options": ("A", "B", "C")}),
+        (["题干", "选项A", "选项B"], {"stem": ("题干",), "options": ("选项A", "选项B")}),
+        (["text", "choice_2", "choice_1"], {"stem": ("text",), "options": ("choice_1", "choice_2")}),
+        (["Topic", "Subtopic", "question text"], {"stem": ("question text",), "knowledge": ("Topic", "Subtopic")}),
+        (["stem", "1", "2", "other"], {"stem": ("stem",)}),
+        (["question", "stem"], {"stem": ("question",)}),
+    ],
+)
+def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]) -> None:
+    assert columns_by_name(header) == columns
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ("a ) 38 , b ) 27.675 , c ) none of these", ["38", "27.675", "none of these"]),
+        ("['a ) 1', 'b ) 2']", ["1", "2"]),
+        ("A. x B. y", ["x", "y"]),
+        ("（A）甲 （B）乙", ["甲", "乙"]),
+        ("just this", ["just this"]),
+    ],
+)
+def test_options_in_one_text(text: str, options: list[str]) -> None:
+    assert in_one_text(text) == options
+
+
+def test_letters_that_are_none() -> None:
+    assert without_letters(["A) 1", "B) 2"]) == ["1", "2"]
+    assert without_letters(["A) 1", "2"]) == ["A) 1", "2"]
+    assert without_letters(["b. 1", "a. 2"]) == ["b. 1", "a. 2"]

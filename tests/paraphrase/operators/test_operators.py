@@ -1,0 +1,298 @@
+"""What each operator makes of a question, where it does not apply, and that nothing makes one fall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+from tqnet.paraphrase.negatives import NO_PHRASES, delete_important_phrases, without_phrases
+from tqnet.paraphrase.operators import Operator, draw_triplet, evaluation_operators, select, training_operators
+from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
+from tqnet.paraphrase.test_operators import WordWeights, corrupt
+from tqnet.paraphrase.units import find_units
+from tqnet.text.numbers import find_numbers
+
+ALEX = "Alex travelled 100 km from New York at a constant speed of 20 kmph. How many hours did it take him in total?"
+CORPUS = [ALEX, "Tom bought 5 apples.", "the cat sat on the mat"]
+
+
+def encode(texts: Sequence[str]) -> np.ndarray:
+    """Counts of letters."""
+    return np.array(
+        [[text.lower().count(letter) for letter in "abcdefghijklmnopqrstuvwxyz0123456789"] for text in texts]
+    )
+
+
+def shorten(problem: Problem, rng: np.random.Generator) -> str:
+    (text,) = delete_important_phrases([problem], encode)
+    if text is None:
+        raise NotApplicable(NO_PHRASES)
+    return text
+
+
+OPERATORS = {
+    operator.symbol: operator
+    for operator in (*training_operators(shorten), *evaluation_operators(weights=WordWeights.fit(CORPUS)))
+}
+
+
+def results(operator: Operator, parse: Parser, text: str, seeds: int = 60) -> set[str]:
+    return {operator(parse(text), np.random.default_rng(seed)) for seed in range(seeds)}
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text", "new"),
+    [
+        ("f2", ALEX, ALEX),
+        (
+            "f3",
+            ALEX,
+            "Alex travelled one hundred km from New York at a constant speed of twenty kmph. "
+            "How many hours did it take him in total?",
+        ),
+        ("f3", "10 men and Tom ate 3/4 on the 3rd day.", "Ten men and Tom ate three fourths on the third day."),
+        (
+            "f3",
+            "25% of $5.25 is $1 more. Why?",
+            "Twenty-five percent of five dollars and twenty-five cents is one dollar more. Why?",
+        ),
+        ("f3", "rs . 1,200 at 3.5 % in 2010", "one thousand two hundred rupees at three point five percent in 2010"),
+        ("f3", "a $10 tip, 5km, 2 dozen", "a ten dollar tip, five km, two dozen"),
+        ("f3", "solve 2 + 3 x = 7 for 5 boys in H2O", "solve 2 + 3 x = 7 for five boys in H2O"),
+        ("f3", "$5 dollars and 2 1/2 cups", "five dollars and two and one half cups"),
+        (
+            "f4",
+            ALEX,
+            "Alex travelled 100 kilometres from New York at a constant speed of 20 kilometres per hour. "
+            "How many hours did it take him in total?",
+        ),
+        ("f4", "1 km, 2 km, 0.5 km, per kg", "1 kilometre, 2 kilometres, 0.5 kilometres, per kilogram"),
+        ("f4", "a 20 ft ladder and a 5-km walk", "a 20 foot ladder and a 5-kilometre walk"),
+        ("f4", "5km at $3, $1 and $2 million", "5 kilometres at 3 dollars, 1 dollar and 2 million dollars"),
+        ("f4", "5 km is no kilometer", "5 kilometers is no kilometer"),
+        ("f4", "It costs her $.50 or 50¢", "It costs her .50 dollars or 50 cents"),
+        ("f6", ALEX, "Alex travelled 100 km from New York at a constant speed of 20 kmph."),
+        ("f6", "How many hours did it take in total?", "How many hours did it take"),
+        (
+            "f_a",
+            "Yesterday, Tom bought 5 red pens. He has 2 cars.",
+            "Yesterday, 5 red pens were bought by Tom. He has 2 cars.",
+        ),
+        ("f_a", "She will eat an apple on Monday.", "An apple will be eaten by her on Monday."),
+    ],
+)
+def test_what_becomes_of_a_question(parse: Parser, symbol: str, text: str, new: str) -> None:
+    assert OPERATORS[symbol](parse(text), np.random.default_rng(0)) == new
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text", "all_of"),
+    [
+        (
+            "f8",
+            "Tom ate 5 apples.",
+            {f"Tom ate {vague}apples." for vague in ("some ", "a few ", "many ", "a lot of ", "")},
+        ),
+        (
+            "f8",
+            "It costs $5.",
+            {f"It costs {vague}dollars." for vague in ("some ", "a few ", "many ", "a lot of ", "")},
+        ),
+        ("f8", "The 5 boys left.", {"The few boys left.", "The many boys left.", "The boys left."}),
+        ("f8", "Read a 120-page book.", {"Read a page book."}),
+        ("f8", "An 8 ft pole fell.", {"Some ft pole fell.", "A ft pole fell."}),
+        (
+            "f8",
+            "He saw 48 of them.",
+            {f"He saw {vague} of them." for vague in ("some", "a few", "many", "a lot")} | {"He saw them."},
+        ),
+        ("f8", "She rode the 3rd horse.", {"She rode the horse."}),
+        ("f8", "She has twice as many.", {"She has as many."}),
+        ("f7", "Natalia sold 5 clips.", {"Sold 5 clips."}),
+        ("f10", "It took 1 hour.", {f"It took 1 {unit}." for unit in ("second", "minute", "day", "week")}),
+        ("f10", "It earns 3 in an hour.", {f"It earns 3 in a {unit}." for unit in ("second", "minute", "day", "week")}),
+        ("f10", "It costs $5.", {f"It costs {other}." for other in ("5 cents", "€5", "£5", "₹5")}),
+    ],
+)
+def test_all_that_may_become_of_a_question(parse: Parser, symbol: str, text: str, all_of: set[str]) -> None:
+    assert results(OPERATORS[symbol], parse, text) == all_of
+
+
+def test_names_are_never_renamed_throughout(parse: Parser) -> None:
+    text = "Natalia met Tom. Natalia gave Tom a pen. What has Tom?"
+    for new in results(OPERATORS["f7"], parse, text):
+        assert new != text
+        others = {word.strip(".?") for word in new.split() if word[0].isupper()} - {
+            "Natalia",
+            "Tom",
+            "What",
+            "Met",
+            "Gave",
+            "Has",
+        }
+        assert len(others) == len([name for name in others if new.count(name) == 1])  # each stands once
+
+
+def test_the_most_important_phrase(parse: Parser) -> None:
+    problems = [parse(text) for text in (ALEX, "Run!", "Tom ate 5 apples.")]
+    calls = []
+
+    def counted(texts: Sequence[str]) -> np.ndarray:
+        calls.append(list(texts))
+        return encode(texts)
+
+    chosen = delete_important_phrases(problems, counted)
+    assert len(calls) == 1
+    assert chosen[1] is None
+    assert chosen[2] == min(without_phrases(problems[2]), key=lambda text: cosine(text, problems[2].text))
+    assert ALEX.replace("New York ", "") in without_phrases(problems[0])
+    assert OPERATORS["f5"](problems[2], np.random.default_rng(0)) == chosen[2]
+
+
+def cosine(first: str, second: str) -> float:
+    a, b = encode([first, second]).astype(float)
+    return float(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
+
+
+def test_heavy_words_are_replaced_by_any(parse: Parser) -> None:
+    weights = WordWeights.fit(["the cat sat", "the dog sat", "the bird flew"])
+    assert weights.of(["the", "cat"]).argmax() == 1
+    (operator,) = (one for one in evaluation_operators(weights=weights) if one.symbol == "f_c")
+    for new in results(operator, parse, "The cat sat on $x^2$"):
+        before, after = ["The", "cat", "sat", "on"], new.removesuffix(" $x^2$").split()
+        assert len(before) == len(after)
+        assert sum(old != other for old, other in zip(before, after, strict=True)) == 1
+        assert after[0] == "The"  # it weighs least
+    with pytest.raises(ValueError, match="empty vocabulary"):
+        WordWeights.fit(["1 2 3"])
+
+
+def test_a_corrupted_text_keeps_what_cannot_be_guessed(parse: Parser) -> None:
+    for seed in range(30):
+        new = corrupt(parse(ALEX), np.random.default_rng(seed))
+        assert new != ALEX
+        assert all(kept in new for kept in ("100 km", "20 kmph", "hours"))
+        assert new.endswith("in total?")
+    restored = evaluation_operators(reconstruct=str.upper)
+    assert [operator.symbol for operator in restored] == ["f_a", "f_b", "f_d"]
+    assert "100 KM" in restored[1](parse(ALEX), np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("symbol", "text", "reason"),
+    [
+        ("f2", " ", "there is no text"),
+        ("f3", "Tom ate apples.", "there are no numbers"),
+        ("f3", "Tom ate five apples in 2010.", "there are no numbers in digits"),
+        ("f4", "Tom ate apples.", "there are no units"),
+        ("f4", "Tom ran 5 miles.", "there are no abbreviated units"),
+        ("f5", "Run!", "there are no phrases besides what they are part of"),
+        ("f6", "Why me?", "it is one sentence of 3 tokens"),
+        ("f7", "he ate 5 apples.", "there are no named entities"),
+        ("f8", "Tom came in 2010.", "there are no numbers but dates and times"),
+        ("f10", "a 3 litre jug", "there are no units of Currency, Length, Time, Weight, Speed"),
+        ("f_a", "Tom has 5 cars. How many has he?", "no sentence has a subject, a verb and an object"),
+        ("f_c", "1 + 2 = ?", "there are no words"),
+        ("f_d", "Why", "there are no two tokens"),
+    ],
+)
+def test_why_an_operator_does_not_apply(parse: Parser, symbol: str, text: str, reason: str) -> None:
+    with pytest.raises(NotApplicable, match=reason):
+        OPERATORS[symbol](parse(text), np.random.default_rng(0))
+
+
+AWKWARD = [
+    "",
+    " \n\t",
+    "Why",
+    "?!... ,",
+    "$",
+    "$$",
+    "5",
+    "$5",
+    "%",
+    "Tom",
+    "小明有3个苹果，吃了5%，还剩多少千克？",
+    r"Given $x^2+3x=\frac{1}{2}$ and \(y=5\), find $x$. It is $12$ km.",
+    r"\frac{1}{2",
+    "1/0 of 0 km in 00:61 on 99/99/9999 at -–−5",
+    "one one one and and half a a dozen and a half a third",
+    "é ﬁ ½ ² 😀 5😀km",
+    "$5$6$7 $ 8 $ . rs rs . rs . . per per cent / / hr",
+    "9" * 400,
+    "Tom bought 5 apples for $3.20. " * 200,
+    "( [ { 5 km",
+]
+
+
+@pytest.mark.parametrize("text", AWKWARD, ids=lambda text: text[:20] or "empty")
+@pytest.mark.parametrize("symbol", OPERATORS)
+def test_nothing_makes_an_operator_fall(parse: Parser, symbol: str, text: str) -> None:
+    with suppress(NotApplicable):
+        new = OPERATORS[symbol](parse(text), np.random.default_rng(0))
+        assert any(map(str.isalnum, new))
+        assert new != text or symbol == "f2"
+
+
+@pytest.mark.parametrize("symbol", OPERATORS)
+def test_a_result_is_its_seed(parse: Parser, symbol: str) -> None:
+    text = "Tom bought 5 apples for $3 in London on Monday. Tom walked 3 km in 2 hours. How many miles is it?"
+    first, again = (OPERATORS[symbol](parse(text), np.random.default_rng(7)) for _ in "ab")
+    assert first == again
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A 20 ft pole, 3/4 of 1,250 kg, $5.25 or 2 1/2 lbs at 30%?",
+        "rs . 1,500 at 5 % for 3 years, 6 km / hr, 25 sq m",
+        "It took 1.5 hrs for 121/100 of 17 in. at $1.",
+    ],
+)
+def test_positives_keep_every_number_and_unit(parse: Parser, text: str) -> None:
+    def carried(text: str) -> tuple[list[object], list[str]]:
+        numbers = find_numbers(text)
+        return [number.value for number in numbers], sorted(unit.name for unit in find_units(text, numbers))
+
+    for symbol in ("f3", "f4"):
+        assert carried(OPERATORS[symbol](parse(text), np.random.default_rng(0))) == carried(text)
+
+
+def test_operators_that_lack_something_are_left_out() -> None:
+    assert [one.symbol for one in training_operators()] == ["f2", "f3", "f4", "f6", "f7", "f8", "f10"]
+    everything = training_operators(shorten, translate=rewritten("one"), lose=rewritten("two"))
+    assert [one.symbol for one in everything] == [f"f{number}" for number in range(1, 11)]
+    assert [one.symbol for one in select(everything, "positive")] == ["f1", "f2", "f3", "f4"]
+    assert [one.symbol for one in evaluation_operators(WordWeights.fit(CORPUS), str, rewritten("x"))] == [
+        *("f_a", "f_b", "f_c", "f_d", "f_e"),
+    ]
+
+
+def rewritten(text: str) -> Callable[[object, np.random.Generator], str]:
+    return lambda problem, rng: text
+
+
+def test_what_changes_nothing_does_not_apply(parse: Parser) -> None:
+    same, nothing = (
+        Operator("model", "f1", "positive", rewrite) for rewrite in (lambda problem, rng: problem.text, rewritten("?"))
+    )
+    with pytest.raises(NotApplicable, match="nothing would change"):
+        same(parse("Tom ran."), np.random.default_rng(0))
+    with pytest.raises(NotApplicable, match="nothing would be left"):
+        nothing(parse("Tom ran."), np.random.default_rng(0))
+
+
+def test_triplets(parse: Parser) -> None:
+    operators = training_operators()
+    positives, negatives = select(operators, "positive"), select(operators, "negative")
+    drawn = [draw_triplet(parse(ALEX), positives, negatives, np.random.default_rng(seed)) for seed in range(60)]
+    assert {triplet.positive_by for triplet in drawn} == {"f2", "f3", "f4"}
+    assert {triplet.negative_by for triplet in drawn} == {"f6", "f7", "f8", "f10"}
+    assert all(triplet.anchor == ALEX != triplet.negative for triplet in drawn)
+    with pytest.raises(
+        NotApplicable, match=r"f10: there are no units; f6: it is one sentence of 1 tokens; f7: .*; f8: "
+    ):
+        draw_triplet(parse("Why"), positives, negatives, np.random.default_rng(0))

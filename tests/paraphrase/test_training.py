@@ -1,0 +1,364 @@
+"""What a run of finetune/paraphrase.py sees of its questions, and what it makes of them beforehand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+
+from finetune.paraphrase import another, contrast
+from tqnet.losses.contrastive import cosine_triplet, multiple_negatives_ranking
+from tqnet.modeling.model import TQNetModel
+from tqnet.paraphrase import ParaphraseScorer
+from tqnet.paraphrase.negatives import delete_important_phrases
+from tqnet.paraphrase.operators import Operator, select, training_operators
+from tqnet.paraphrase.precompute import LookUp, made_of_each, made_once, refilled, without_important_phrases
+from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
+from tqnet.paraphrase.rewrites import Rewrites
+from tqnet.paraphrase.settings import ParaphraseConfig
+from tqnet.paraphrase.training import Draws, ParaphraseViews, PseudoLabels, ValidationSeparation, as_questions
+from tqnet.questions import Question, QuestionBank
+from tqnet.questions.paraphrase_pairs import ParaphrasePair
+from tqnet.questions.question import BankError
+from tqnet.training.config import ConfigError, load_config
+from tqnet.training.data import Batch
+from tqnet.training.provenance import Provenance
+from tqnet.training.sampler import LocalBatches, ShuffledBatches
+
+TEXTS = [
+    "Maria ran 12 km in 2 hours on Monday. How fast did Maria run?",
+    "A box holds 24 eggs. How many eggs do 5 boxes hold?",
+    "Tom paid $15 for 3 books. What did one book cost?",
+    "The pool is 25 m long and 10 m wide. What is its area?",
+    "Lena read 30 pages on Sunday and 45 pages in May. How many pages did Lena read?",
+    "A car needs 6 litres for 100 km. How many litres does it need for 250 km?",
+]
+
+
+@pytest.fixture(scope="module")
+def parse() -> Parser:
+    return Parser()
+
+
+@pytest.fixture
+def draws(parse: Parser) -> Draws:
+    rules = training_operators()
+    return Draws(parse.parse(TEXTS), [select(rules, "positive"), select(rules, "negative")], seed=5)
+
+
+@pytest.fixture
+def load(draws: Draws, build_tiny: Callable[..., TQNetModel]) -> Callable[..., list[Batch]]:
+    processor = build_tiny().processor
+    bank = QuestionBank.from_questions(Question(id=f"q{at}", stem=text) for at, text in enumerate(TEXTS))
+
+    def load(workers: int = 0, start: int = 0, rank: int = 0, world: int = 1) -> list[Batch]:
+        views = ParaphraseViews(bank, processor, draws, seed=5)
+        plan = ShuffledBatches(np.array(list(map(len, TEXTS))), 2, 5)
+        sampler = LocalBatches(plan, start, 3 * len(plan), rank, world)
+        return list(DataLoader(views, batch_sampler=sampler, collate_fn=views.collate, num_workers=workers))
+
+    return load
+
+
+def equal(first: Batch, second: Batch) -> bool:
+    return torch.equal(first.index, second.index) and all(
+        torch.equal(one[name], two[name]) for one, two in zip(first.views, second.views, strict=True) for name in one
+    )
+
+
+def test_every_epoch_draws_anew_and_the_same_again(draws: Draws) -> None:
+    drawn = [[draws(epoch, row) for row in range(len(draws))] for epoch in range(6)]
+    assert drawn == [[draws(epoch, row) for row in range(len(draws))] for epoch in range(6)]
+    for row, text in enumerate(TEXTS):
+        own = [epoch[row] for epoch in drawn]
+        assert {texts[0] for texts in own} == {text}
+        assert len({texts[2] for texts in own}) > 2
+        assert text not in {texts[2] for texts in own}
+
+
+def test_batches_know_nothing_of_workers_resumption_and_ranks(load: Callable[..., list[Batch]]) -> None:
+    whole = load()
+    assert all(map(equal, whole, load(workers=2)))
+    assert all(map(equal, whole[4:], load(start=4)))
+    for batch, *parts in zip(whole, load(rank=0, world=2), load(rank=1, world=2), strict=True):
+        assert torch.equal(batch.index, torch.cat([part.index for part in parts]))
+        rows = [ids[mask.bool()].tolist() for ids, mask in _rows(batch)]
+        assert rows == [ids[mask.bool()].tolist() for part in parts for ids, mask in _rows(part)]
+
+
+def _rows(batch: Batch) -> Any:
+    return zip(batch.inputs["input_ids"], batch.inputs["attention_mask"], strict=True)
+
+
+def test_a_batch_has_the_texts_of_a_question_side_by_side(
+    load: Callable[..., list[Batch]], draws: Draws, build_tiny: Callable[..., TQNetModel]
+) -> None:
+    tokenize = build_tiny().processor.tokenize
+    for batch in load()[:3]:
+        expected = tokenize([text for row in batch.index.tolist() for text in draws(0, row)])
+        assert [ids[mask.bool()].tolist() for ids, mask in _rows(batch)] == expected
+        assert len(set(batch.extras["content"].tolist())) == 2
+        assert batch.inputs["image_counts"].tolist() == [0] * 6
+
+
+def test_questions_without_a_text_of_each_kind_are_left_out(parse: Parser) -> None:
+    problems = parse.parse([TEXTS[0], "Why?", TEXTS[1]])
+    rules = {operator.symbol: operator for operator in training_operators()}
+    draws = Draws(problems, [[rules["f2"]], [rules["f8"]]], seed=0)
+    assert draws.rows.tolist() == [0, 2]
+    assert draws.reasons == Counter({"f8: there are no numbers": 1})
+    assert draws(0, 1)[0] == TEXTS[1]
+
+
+def test_a_question_too_long_to_parse_is_left_out(parse: Parser, tiny_model: TQNetModel) -> None:
+    """By every operator, and by what is made beforehand."""
+    long = f"{TEXTS[0]} " * 1000
+    problems = parse.parse([TEXTS[0], long, TEXTS[1]])
+    rules = training_operators()
+    draws = Draws(problems, [select(rules, "positive"), select(rules, "negative")], seed=0)
+    assert draws.rows.tolist() == [0, 2]
+    assert draws.reasons == Counter({"; ".join(f"f{at}: more than 50,000 characters" for at in (2, 3, 4)): 1})
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        return tiny_model.encode(as_questions(texts), device="cpu")
+
+    assert long not in without_important_phrases(problems, encode, shows_progress=False)
+
+
+def test_what_fails_by_chance_falls_back_on_what_did_not(parse: Parser) -> None:
+    calls: list[int] = []
+
+    def once(problem: Any, rng: np.random.Generator) -> str:
+        calls.append(1)
+        if len(calls) == 2:
+            raise NotApplicable("bad luck")
+        return f"{rng.random()}"
+
+    draws = Draws(parse.parse(TEXTS[:1]), [[Operator("once", "f0", "positive", once)]], seed=0)
+    first = str(np.random.default_rng([0, 0]).random())
+    assert draws(7, 0) == (TEXTS[0], first)
+    assert draws(7, 0) != (TEXTS[0], first)
+
+
+def test_important_phrases_in_parts_are_those_of_all_at_once(
+    parse: Parser, tiny_model: TQNetModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problems = parse.parse(TEXTS)
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        return tiny_model.encode(as_questions(texts), device="cpu")
+
+    monkeypatch.setattr("tqnet.paraphrase.precompute._ENCODED", 4)
+    made = dict(without_important_phrases(problems, encode, shows_progress=False))
+    assert [made[text] for text in TEXTS] == [[text] for text in delete_important_phrases(problems, encode)]
+    look_up = LookUp(made, "there are no phrases")
+    assert look_up(problems[0], np.random.default_rng(0)) == made[TEXTS[0]][0]
+    with pytest.raises(NotApplicable, match="there are no phrases"):
+        look_up(parse("Why?"), np.random.default_rng(0))
+
+
+def test_what_was_made_of_a_text_is_not_made_again(
+    parse: Parser, tiny_model: TQNetModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But by another model, or by other settings; what a killed run has left unfinished is made anew."""
+    monkeypatch.setenv("TQNET_CACHE", str(tmp_path))
+    asked: list[str] = []
+
+    def make(problems: Sequence[Problem]) -> Iterator[tuple[str, list[str]]]:
+        for problem in problems:
+            asked.append(problem.text)
+            yield problem.text, [f"not {problem.text}"]
+
+    problems = parse.parse(TEXTS[:4])
+    assert made_of_each(problems[:3], make, tiny_model, "f5") == {text: [f"not {text}"] for text in TEXTS[:3]}
+    (file,) = (tmp_path / "made").glob("*.jsonl")
+    file.write_text(file.read_text()[:-5])
+    assert list(made_of_each(problems[1:], make, tiny_model, "f5")) == TEXTS[1:4]
+    assert asked == [*TEXTS[:3], TEXTS[2], TEXTS[3]]
+    made_of_each(problems, make, tiny_model, "f5")
+    assert len(asked) == 5
+    made_of_each(problems[:1], make, tiny_model, "f5 of another parser")
+    with torch.no_grad():
+        next(tiny_model.parameters()).add_(1)
+    made_of_each(problems[:1], make, tiny_model, "f5")
+    assert len(asked) == 7
+    assert len(list((tmp_path / "made").glob("*.jsonl"))) == 3
+
+
+class Constant:
+    """Guesses one word for every gap."""
+
+    gap = "[MASK]"
+
+    def __call__(self, texts: Sequence[str]) -> list[list[tuple[Sequence[str], np.ndarray]]]:
+        return [[(("seven", "eight"), np.array([0.5, 0.5]))] * text.count(self.gap) for text in texts]
+
+
+def test_refills_do_not_depend_on_their_neighbours(parse: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    problems = parse.parse(TEXTS)
+    made = dict(refilled(problems, Constant(), 0.3, 3, 0, False))  # type: ignore[arg-type]
+    assert {len(of) for of in made.values()} == {3}
+    assert all(len(set(of)) > 1 and text not in of for text, of in made.items())
+    monkeypatch.setattr("tqnet.paraphrase.precompute._FILLED", 1)
+    assert dict(refilled(problems, Constant(), 0.3, 3, 0, False)) == made  # type: ignore[arg-type]
+
+
+def test_what_is_made_once_is_read_by_a_resumed_run_alone(tmp_path: Path) -> None:
+    bank = QuestionBank.from_questions([Question(id="q", stem=TEXTS[0])])
+    file, made = tmp_path / "run" / "phrases.json", [{"a": ["b"]}, {"a": ["c"]}]
+
+    def provenance(*settings: str) -> Provenance:
+        return Provenance(load_config(ParaphraseConfig, [], ["data.bank=b", "run.out=o", *settings]), bank)
+
+    def make() -> dict[str, list[str]]:
+        return made.pop(0)
+
+    accelerator = Accelerator(cpu=True)
+    assert made_once(file, provenance(), make, accelerator, resume=False) == {"a": ["b"]}
+    assert made_once(file, provenance("run.resume=true"), make, accelerator, resume=True) == {"a": ["b"]}
+    with pytest.raises(ConfigError, match=r"^run\.out: .*phrases\.json is of an earlier run; run\.resume=true"):
+        made_once(file, provenance(), make, accelerator, resume=False)
+    with pytest.raises(ConfigError, match="questions: None before, 3 now"):
+        made_once(file, provenance("questions=3"), make, accelerator, resume=True)
+    assert len(made) == 1
+
+
+def test_pseudo_labels_are_of_the_start_encoder(tiny_model: TQNetModel) -> None:
+    texts = [TEXTS[0], TEXTS[0], TEXTS[0], "苹果", TEXTS[1], TEXTS[1]]
+    cosine = tiny_model.encode(as_questions(texts), device="cpu", normalize=True)
+    cosine = (cosine[::2] * cosine[1::2]).sum(1)
+    batch = dict(tiny_model.processor(texts))
+    labels, accelerator = PseudoLabels(tiny_model, float(cosine[1]) + 1e-4), Accelerator(cpu=True)
+    for parameter in tiny_model.parameters():  # it is trained on
+        parameter.data.zero_()
+    assert labels(accelerator, **batch).tolist() == [True, False, True]
+    assert labels(accelerator, **batch).tolist() == [True, False, True]
+    assert labels.summary() == {
+        "threshold": labels.threshold,
+        "positive": 4,
+        "negative": 2,
+        "positive_percent": 66.67,
+        "negative_percent": 33.33,
+    }
+    again = PseudoLabels(tiny_model, labels.threshold)
+    again.load_state_dict(labels.state_dict())
+    assert again(accelerator, **batch).tolist() == [True, False, True]
+    assert again.summary()["positive"] == 6
+
+
+def unit(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.nn.functional.normalize(torch.randn(*shape, generator=torch.Generator().manual_seed(seed)), dim=-1)
+
+
+def config(**settings: Any) -> ParaphraseConfig:
+    return ParaphraseConfig(**settings)
+
+
+def test_the_next_question_is_another_one() -> None:
+    content = torch.tensor([4, 4, 7, 4])
+    assert another(content[:, None] == content).tolist() == [2, 2, 3, 2]
+    assert another(torch.ones(3, 3, dtype=torch.bool)).tolist() == [1, 2, 0]  # all are the same
+    assert another(torch.eye(4, dtype=torch.bool)).tolist() == [1, 2, 3, 0]
+
+
+def test_contrast_of_triplets_and_of_pairs() -> None:
+    triplets, content = unit(4, 3, 8), torch.arange(4)
+    anchor, positive, negative = triplets.unbind(1)
+    loss, means = contrast(triplets, content, None, config(margin=0.7))
+    assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
+    torch.testing.assert_close(means["negative"], (anchor * negative).sum(1).mean())
+    for hard, kept in ((True, negative), (False, None)):
+        loss, _ = contrast(triplets, content, None, config(objective="mnr", hard_negatives=hard))
+        assert torch.equal(loss, multiple_negatives_ranking(anchor, positive, kept))
+    baseline = config(method="uda", margin=0.7)
+    loss, _ = contrast(triplets[:, :2], content, None, baseline)
+    assert torch.equal(loss, cosine_triplet(anchor, positive, anchor[[1, 2, 3, 0]], 0.7))
+
+
+def test_contrast_of_pairs_that_are_labelled_negative() -> None:
+    pairs, content, valid = unit(3, 2, 8), torch.arange(3), torch.tensor([True, False, True])
+    anchor, other = pairs.unbind(1)
+    positive = torch.stack([other[0], anchor[1], other[2]])
+    negative = torch.stack([anchor[1], other[1], anchor[0]])
+    loss, _ = contrast(pairs, content, valid, config(method="uda", pseudo=True, margin=0.7))
+    assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
+    loss, _ = contrast(pairs, content, valid, config(method="uda", pseudo=True, objective="mnr"))
+    assert torch.equal(loss, multiple_negatives_ranking(anchor, positive, other[1:2]))
+
+
+def test_the_best_state_is_that_of_the_widest_separation(tiny_model: TQNetModel) -> None:
+    pairs = [
+        ParaphrasePair(TEXTS[0], TEXTS[0], 1, "1"),
+        ParaphrasePair(TEXTS[0], TEXTS[1], 0, "2"),
+        ParaphrasePair(TEXTS[1], TEXTS[2], 0, "3"),
+    ]
+    scores = ValidationSeparation(tiny_model, pairs, "fp32")()
+    vectors = tiny_model.encode(as_questions(TEXTS[:3]), device="cpu", normalize=True)
+    negative = (float(vectors[0] @ vectors[1]) + float(vectors[1] @ vectors[2])) / 2
+    assert next(iter(scores)) == "valid/separation"
+    assert scores["valid/positive"] == pytest.approx(1)
+    assert scores["valid/separation"] == pytest.approx(1 - negative, abs=1e-5)
+
+
+def test_validation_sees_what_evaluation_sees(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    """HTML is cleaned, and "<" is no tag."""
+    rows = [
+        ("<p>Tom has <b>5</b> pens.</p>", "Tom has five pens.", 1),
+        ("Is a<b and c>d?", "Is a less than b?", 1),
+        ("<p>Tom has <b>5</b> pens.</p>", "Tom has<br>pens.", 0),
+    ]
+    pairs = [ParaphrasePair(original, text, label, str(at)) for at, (original, text, label) in enumerate(rows)]
+    scores = [one.score for one in ParaphraseScorer(tiny_model, explain=False, precision="fp32").score(pairs)]
+    found = ValidationSeparation(tiny_model, pairs, "fp32")()
+    assert found["valid/positive"] == pytest.approx((scores[0] + scores[1]) / 2, abs=1e-6)
+    assert found["valid/negative"] == pytest.approx(scores[2], abs=1e-6)
+    plain = tiny_model.encode(as_questions(["Tom has 5 pens.", "Tom has five pens."]), device="cpu", normalize=True)
+    assert scores[0] == pytest.approx(float(plain[0] @ plain[1]), abs=1e-5)
+    file = tmp_path / "pairs.jsonl"
+    made = [{"original": text, "paraphrase": "Why?", "label": at} for at, text in enumerate(("Why?", "<p> </p>"))]
+    file.write_text("\n".join(map(json.dumps, made)))
+    with pytest.raises(ConfigError, match=r"^data\.valid_pairs: .*pairs\.jsonl: '<p> </p>': empty"):
+        ValidationSeparation.of(tiny_model, str(file), "fp32")
+
+
+def test_what_is_to_be_chosen_by(tiny_model: TQNetModel, tmp_path: Path) -> None:
+    assert ValidationSeparation.of(tiny_model, None, "fp32") is None
+    file = tmp_path / "pairs.jsonl"
+    rows = [{"original": TEXTS[0], "paraphrase": TEXTS[1], "label": label} for label in (0, None)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    with pytest.raises(ConfigError, match=r"data\.valid_pairs: .*pairs\.jsonl has no pairs of both labels"):
+        ValidationSeparation.of(tiny_model, str(file), "fp32")
+
+
+def test_rewrites_are_looked_up(parse: Parser, tmp_path: Path) -> None:
+    file = tmp_path / "rewrites.jsonl"
+    rows = [
+        {"text": TEXTS[0], "operator": "back-translation", "rewrites": ["one", "two"]},
+        {"text": TEXTS[1], "operator": "lossy-paraphrase", "rewrites": ["three"]},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    rewrites, rng = Rewrites.load(file), np.random.default_rng(0)
+    assert rewrites.operator("paraphrase") is None
+    translate, lose = rewrites.operator("back-translation"), rewrites.operator("lossy-paraphrase")
+    assert translate is not None
+    assert lose is not None
+    assert translate(parse(TEXTS[0]), rng) in ("one", "two")
+    assert lose(parse(TEXTS[1]), rng) == "three"
+    with pytest.raises(NotApplicable):
+        translate(parse(TEXTS[1]), rng)
+
+
+@pytest.mark.parametrize("row", ["{", '{"text": "a", "operator": "magic", "rewrites": ["b"]}', '{"text": "a"}'])
+def test_a_fault_of_rewrites_has_file_and_line(row: str, tmp_path: Path) -> None:
+    file = tmp_path / "rewrites.jsonl"
+    file.write_text(row)
+    with pytest.raises(BankError, match=r"rewrites\.jsonl:1: "):
+        Rewrites.load(file)

@@ -1,0 +1,158 @@
+"""Replacing a number of a question (QuesCo, "Formula Augmentation")."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from decimal import Decimal
+
+import numpy as np
+
+from tqnet.augment.edits import edit, replace_one
+from tqnet.questions import Question
+from tqnet.text.latex import TERM_STARTS, Formula, Role, argument_end, group_end, is_part_of_number, prose, text_at
+
+#: Angles that are theorems: another number makes another figure.
+_SPECIAL_ANGLES = frozenset(("90", "180", "360"))
+#: A quantity of the prose: no part of a longer number, date, fraction or name, no label of a question or a part of it.
+_IN_PROSE = re.compile(
+    r"(?<![\w.,/:(（第^-])(?!0)(?!(?:19|20)\d\d(?!\d))\d+(?:\.\d*[1-9])?(?![\w^)）/:]|[.,]\d|\s*[年月日题°])", re.ASCII
+)
+
+
+def replace_number(question: Question, rng: np.random.Generator) -> Question:
+    """One number becomes another of its kind: as many digits, as many decimals, no zero that was none.
+
+    Not 0, which is rarely a quantity, nor exponents, subscripts, indices of roots, powers of 10, or right angles.
+    """
+    return replace_one(question, rng, _replaceable_numbers, _other_number)
+
+
+def replace_prose_number(question: Question, rng: np.random.Generator) -> Question:
+    """One number of the stem's prose becomes another of its kind; not a date, nor the label of a part."""
+    found = [match for span in prose(question.stem) for match in _IN_PROSE.finditer(question.stem, *span)]
+    if not found:
+        return question
+    number = found[rng.integers(len(found))]
+    return replace(question, stem=edit(question.stem, {number.span(): _other_number(number[0], rng)}))
+
+
+def _replaceable_numbers(formula: Formula) -> list[int]:
+    indices = {
+        place
+        for at, token in enumerate(formula)
+        if token.text == r"\sqrt" and text_at(formula, at + 1) == "["
+        for place in range(at + 1, group_end(formula, at + 1))
+    }
+    return [
+        at
+        for at, token in enumerate(formula)
+        if token.role is Role.NUMBER
+        and not token.script
+        and at not in indices
+        and Decimal(token.text) != 0
+        and not is_part_of_number(formula, at)
+        and not (token.text == "10" and text_at(formula, at + 1) == "^")
+        and not (token.text in _SPECIAL_ANGLES and _is_angle(formula, at))
+    ]
+
+
+def _is_angle(formula: Formula, at: int) -> bool:
+    return any(token.text in (r"\circ", r"\degree", "°") for token in formula[at + 1 : argument_end(formula, at + 2)])
+
+
+def _other_number(number: str, rng: np.random.Generator) -> str:
+    whole, point, decimals = number.partition(".")
+    while True:
+        drawn = whole if whole in ("", "0") else _digits(len(whole), rng)
+        drawn += point + (_decimals(len(decimals), rng) if decimals else "")
+        if drawn != number:
+            return drawn
+
+
+def _digits(count: int, rng: np.random.Generator) -> str:
+    """A whole number of ``count`` digits, not 0 or 1."""
+    first = int(rng.integers(2 if count == 1 else 1, 10))
+    return str(first) + "".join(str(digit) for digit in rng.integers(0, 10, count - 1))
+
+
+def _decimals(count: int, rng: np.random.Generator) -> str:
+    """``count`` decimals, the last no zero."""
+    return "".join(str(digit) for digit in rng.integers(0, 10, count - 1)) + str(rng.integers(1, 10))
+
+
+# Replacing an operator of a question by one that is like it (QuesCo, "Formula Augmentation").
+#
+# A group holds operators that are defined alike, obey the same kind of laws and are taught together. What is left out,
+# and why: ``\times`` and ``\div`` (one commutes, the other does not, and each is taught for itself), ``\perp`` and
+# ``\parallel`` (other theorems), ``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (an equation
+# is solved otherwise), ``\int`` and ``\sum``.
+
+
+_GROUPS = (
+    ("+", "-"),  # each undoes the other
+    (r"\pm", r"\mp"),
+    (r"\sin", r"\cos"),  # shifted by a right angle
+    (r"\tan", r"\cot"),
+    (r"\sec", r"\csc"),
+    (r"\arcsin", r"\arccos"),
+    (r"\sinh", r"\cosh"),
+    (r"\ln", r"\lg", r"\log"),  # proportional to one another
+    ("<", ">"),  # the same order, read from either side
+    (r"\lt", r"\gt"),
+    (r"\leq", r"\geq"),
+    (r"\le", r"\ge"),
+    (r"\leqslant", r"\geqslant"),
+    (r"\max", r"\min"),
+    (r"\sup", r"\inf"),
+    (r"\cup", r"\cap"),  # dual by complements
+    (r"\bigcup", r"\bigcap"),
+    (r"\subset", r"\supset"),
+    (r"\subseteq", r"\supseteq"),
+    (r"\vee", r"\wedge"),
+    (r"\lor", r"\land"),
+)
+
+#: Operator -> those that may stand in its place.
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    operator: tuple(other for other in group if other != operator) for group in _GROUPS for operator in group
+}
+
+_ORDERS = frozenset(("<", ">", r"\lt", r"\gt", r"\leq", r"\geq", r"\le", r"\ge", r"\leqslant", r"\geqslant"))
+
+
+def replace_operator(question: Question, rng: np.random.Generator, spared: Collection[str] = ()) -> Question:
+    r"""One operator gives way to one with like properties (`tqnet.augment.formulas`): \sin to \cos, + to -."""
+
+    def replaceable(formula: Formula) -> list[int]:
+        return [at for at in _replaceable_operators(formula) if formula[at].text not in spared]
+
+    return replace_one(question, rng, replaceable, _other_operator)
+
+
+def _replaceable_operators(formula: Formula) -> list[int]:
+    """Operators with a synonym: signs between two terms, logarithms without a base, relations that stand alone."""
+    chained = sum(token.text in _ORDERS for token in formula) > 1  # 0 < x < 1 has one direction
+    found = []
+    for at, token in enumerate(formula):
+        if token.text not in SYNONYMS or token.role is Role.WORD or text_at(formula, at - 1) in (r"\left", r"\right"):
+            continue
+        signs = token.text in ("+", "-") and (
+            not at or text_at(formula, at - 1) in TERM_STARTS or at + 1 == len(formula)
+        )
+        based = token.text in (r"\ln", r"\lg", r"\log") and _has_base(formula, at)
+        if not (signs or based or (chained and token.text in _ORDERS)):
+            found.append(at)
+    return found
+
+
+def _has_base(formula: Formula, at: int) -> bool:
+    r"""Of \log_2 and of \log^3_2."""
+    behind = argument_end(formula, at + 2) if text_at(formula, at + 1) == "^" else at + 1
+    return text_at(formula, behind) == "_"
+
+
+def _other_operator(operator: str, rng: np.random.Generator) -> str:
+    others = SYNONYMS[operator]
+    return others[rng.integers(len(others))]

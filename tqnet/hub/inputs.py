@@ -1,0 +1,130 @@
+"""Questions in the forms of other libraries: texts, opened figures, both in a dict, turns of a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.processor import as_question
+from tqnet.modeling.visual import figure_array, fit_square, open_figure
+from tqnet.questions import Question
+
+#: A figure: its path, or opened.
+Figure = str | Image.Image | np.ndarray | Tensor
+
+
+@dataclass(frozen=True)
+class Read:
+    """A question whose figures need not lie in files."""
+
+    text: str
+    figures: tuple[Figure, ...] = ()
+
+
+def read(item: Any) -> Read:
+    """One input.
+
+    Args:
+        item: A text; a question as :meth:`~tqnet.modeling.encoder.QuestionEncoder.encode` takes it; a figure; a dict
+            of ``text`` and ``image``, each one or a list; or a turn of a chat (``role``, ``content``), or a list of
+            them, whose texts and figures are read in order.
+
+    Raises:
+        ValueError: Anything else, audio and video among it.
+        FieldError: A field of a question is wrong.
+    """
+    if isinstance(item, str | Question):
+        return _of_question(item)
+    if isinstance(item, Image.Image | np.ndarray | Tensor):
+        return Read("", (item,))
+    if isinstance(item, Mapping):
+        if "content" in item:
+            return _joined([_of_turn(item)])
+        if item.keys() & {"text", "image", "audio", "video"}:
+            return _of_parts(item)
+        return _of_question(item)
+    if isinstance(item, list) and item and all(isinstance(turn, Mapping) and "content" in turn for turn in item):
+        return _joined(map(_of_turn, item))
+    raise ValueError(f"input: expected a text, a figure or a dict of text and image, got {type(item).__name__}")
+
+
+def pack(model: QuestionEncoder, questions: Sequence[Read]) -> dict[str, Tensor]:
+    """A batch as ``model`` takes it; figures only where it reads any.
+
+    Raises:
+        OSError: A figure that cannot be used; the message has its path.
+        ValueError: An array that is no figure.
+    """
+    processor = model.processor
+    ids = processor.tokenize([question.text for question in questions])
+    if not model.config.reads_images:
+        return processor.pack_text(ids)
+    size = processor.image_processor.image_size
+    squares = [
+        [fit_square(_array(figure), size) for figure in processor.kept_images(question.figures)]
+        for question in questions
+    ]
+    return dict(processor.pack(ids, squares))
+
+
+def _of_question(item: Any) -> Read:
+    question = as_question(item)
+    return Read(question.content, question.images)
+
+
+def _of_parts(parts: Mapping[str, Any]) -> Read:
+    if unread := sorted(parts.keys() - {"text", "image"}):
+        raise ValueError(f"input: {unread[0]!r} is not read, only text and image")
+    texts = [_of_question(text) for text in _several(parts.get("text"))]
+    return _joined([*texts, Read("", tuple(_several(parts.get("image"))))])
+
+
+def _of_turn(turn: Mapping[str, Any]) -> Read:
+    content = turn["content"]
+    if isinstance(content, str):
+        return _of_question(content)
+    # {"type": "text", "text": ...}, {"type": "image", "image": ...}
+    return _joined(_of_parts({name: value for name, value in part.items() if name != "type"}) for part in content)
+
+
+def _joined(parts: Iterable[Read]) -> Read:
+    parts = list(parts)
+    return Read(
+        "\n".join(part.text for part in parts if part.text), tuple(figure for part in parts for figure in part.figures)
+    )
+
+
+def _several(value: Any) -> list[Any]:
+    if value is None:
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _array(figure: Figure) -> np.ndarray:
+    """uint8 [H, W, 3] of a path, an opened image, or an array [H, W, c] or [c, H, W], uint8 or of 0 to 1."""
+    if isinstance(figure, str):
+        if "://" in figure or figure.startswith("data:"):
+            raise ValueError(f"figure: {figure[:60]!r} is no file; nothing is fetched")
+        return open_figure(figure)
+    if isinstance(figure, Image.Image):
+        return figure_array(figure)
+    if isinstance(figure, torch.Tensor):
+        figure = figure.detach().cpu().numpy()
+    if not isinstance(figure, np.ndarray) or figure.ndim not in (2, 3):
+        raise ValueError(f"figure: expected a path, an image or an array of three axes, got {type(figure).__name__}")
+    if figure.ndim == 3 and figure.shape[0] in (1, 3, 4) and figure.shape[2] not in (1, 3, 4):
+        figure = figure.transpose(1, 2, 0)
+    if figure.ndim == 3 and figure.shape[2] == 1:
+        figure = figure[:, :, 0]
+    if figure.ndim == 3 and figure.shape[2] not in (3, 4):
+        raise ValueError(f"figure: an array of shape {list(figure.shape)} is no image")
+    if np.issubdtype(figure.dtype, np.floating):
+        figure = (figure.clip(0, 1) * 255).round()
+    return figure_array(Image.fromarray(figure.astype(np.uint8)))

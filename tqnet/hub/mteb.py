@@ -1,0 +1,240 @@
+"""A trained folder as a model of mteb 2, and similar questions of a bank as one of its tasks.
+
+import mteb
+from tqnet.integrations.mteb import TQNetEncoder, similar_questions
+mteb.evaluate(TQNetEncoder("runs/scl/model"), [similar_questions(bank), *mteb.get_tasks(tasks=["NFCorpus"])])
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from datasets import Dataset, Features, Image, Sequence, Value
+from mteb.abstasks.retrieval import AbsTaskRetrieval
+from mteb.abstasks.retrieval_dataset_loaders import RetrievalSplitData
+from mteb.abstasks.task_metadata import TaskMetadata
+from mteb.models.abs_encoder import AbsEncoder
+from mteb.models.model_meta import ModelMeta, ScoringFunction
+from torch.utils.data import DataLoader
+
+from tqnet.files import content_digest
+from tqnet.hub.inputs import Read, pack, read
+from tqnet.modeling.build import load_model
+from tqnet.modeling.encode import accelerator
+from tqnet.modeling.interchange import kind_of
+from tqnet.questions import QuestionBank, Similarity
+
+# Similar questions of a bank as a retrieval task of mteb, with the numbers of ``tqnet evaluate similar``.
+
+
+#: ISO 639-1, as a bank has it, -> as mteb has it; of other languages a bank's questions are without one there.
+_LANGUAGES = {
+    "ar": "ara-Arab",
+    "de": "deu-Latn",
+    "en": "eng-Latn",
+    "es": "spa-Latn",
+    "fr": "fra-Latn",
+    "hi": "hin-Deva",
+    "it": "ita-Latn",
+    "ja": "jpn-Jpan",
+    "ko": "kor-Hang",
+    "pt": "por-Latn",
+    "ru": "rus-Cyrl",
+    "vi": "vie-Latn",
+    "zh": "zho-Hans",
+}
+
+
+class SimilarQuestions(AbsTaskRetrieval):
+    """Queries are the questions of a split that have at least k similar ones in the bank; the corpus is the whole bank.
+
+    The main score is P@k (TQ-Net, Eq. 4), and a query does not find itself. P@n, R@n and nDCG@n are those of
+    :func:`tqnet.evaluation.similar.evaluate_similar` where scores are rounded to six decimals, as
+    :class:`~tqnet.hub.mteb.TQNetEncoder` does; MRR is mteb's own, which breaks ties otherwise.
+
+    Of two equal scores, trec_eval takes the larger id first and tqnet the smaller, so an id here begins with a number
+    that counts down: ``0042 q17``.
+    """
+
+    ignore_identical_ids = True
+    abstask_prompt = "Retrieve questions that are similar to the given one."
+
+    def __init__(self, metadata: TaskMetadata, data: RetrievalSplitData, split: str, k: int):
+        self.metadata = metadata
+        self.k_values = tuple(sorted({1, 3, 5, 10, 20, 100, 1000, k}))
+        super().__init__()
+        self.dataset = {"default": {split: data}}
+        self.data_loaded = True
+
+    def load_data(self, *_: Any, **__: Any) -> None:
+        """It is there."""
+
+
+def similar_questions(
+    bank: QuestionBank,
+    similarity: Similarity | None = None,
+    split: str | None = "test",
+    k: int = 5,
+    figures: bool = True,
+) -> SimilarQuestions:
+    """The task of a bank.
+
+    Args:
+        similarity: Which questions are similar; by default those of one group.
+        split: Whose questions ask; None for all.
+        figures: Whether questions come with their figures, each a list; mteb asks them of a model that reads any.
+
+    Raises:
+        ValueError: No question of the split has k similar ones.
+    """
+    similarity = similarity if similarity is not None else Similarity.from_groups(bank)
+    asking = [row for row, own in enumerate(bank.column("split")) if split is None or own == split]
+    similar = {row: [int(n) for n in similarity.neighbours(row) if n != row] for row in asking}
+    kept = {row: found for row, found in similar.items() if len(found) >= k}
+    if not kept:
+        raise ValueError(f"no question{'' if split is None else f' of split {split!r}'} has {k} similar ones")
+    ids = _counting_down(bank)
+    corpus = _questions(bank, ids, figures and any(bank.column("images")))
+    data = RetrievalSplitData(
+        corpus=corpus,
+        queries=corpus.select(list(kept)),
+        relevant_docs={ids[row]: {ids[n]: 1 for n in found} for row, found in kept.items()},
+        top_ranked=None,
+    )
+    pictured = "image" in corpus.column_names
+    name = split or "all"
+    metadata = TaskMetadata(
+        name=f"SimilarQuestions-{re.sub(r'[^A-Za-z0-9_.]+', '-', bank.name)}",
+        description=f"Similar questions of {bank.name}: P@{k}, each query left out of what it finds.",
+        dataset={"path": bank.name, "revision": bank.fingerprint},
+        type="Any2AnyRetrieval" if pictured else "Retrieval",
+        category="it2it" if pictured else "t2t",
+        modalities=["text", "image"] if pictured else ["text"],
+        eval_splits=[name],
+        eval_langs=sorted({_LANGUAGES[code] for code in bank.column("language") if code in _LANGUAGES}),
+        main_score=f"precision_at_{k}",
+        prompt=SimilarQuestions.abstask_prompt,
+        is_public=False,
+    )
+    return SimilarQuestions(metadata, data, name, k)
+
+
+def _counting_down(bank: QuestionBank) -> list[str]:
+    """Ids whose order is the reverse of the bank's own."""
+    order = np.argsort(np.asarray(bank.ids, dtype=object), kind="stable")
+    place = np.empty(len(bank), dtype=np.int64)
+    place[order] = np.arange(len(bank) - 1, -1, -1)
+    width = len(str(len(bank)))
+    return [f"{place[row]:0{width}d} {own}" for row, own in enumerate(bank.ids)]
+
+
+def _questions(bank: QuestionBank, ids: list[str], figures: bool) -> Dataset:
+    columns: dict[str, Any] = {"id": ids, "text": [question.content for question in bank]}
+    features: dict[str, Any] = {"id": Value("string"), "text": Value("string")}
+    if figures:
+        columns["image"] = [list(images) for images in bank.column("images")]
+        features["image"] = Sequence(Image())
+    return Dataset.from_dict(columns, features=Features(features))
+
+
+__all__ = ["SimilarQuestions", "TQNetEncoder", "model_meta", "similar_questions"]
+
+
+class TQNetEncoder(AbsEncoder):
+    """An encoder of mteb. It reads text, and ``image`` where a task has any and the model reads figures.
+
+    Args:
+        model_name: A trained folder.
+        device: By default the accelerator where there is one.
+        precision: ``fp32`` or ``bf16``.
+
+    Raises:
+        FileNotFoundError: The folder holds no model.
+        ValueError: It holds one that is no encoder of questions, or the precision is another.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        revision: str | None = None,
+        *,
+        device: str | None = None,
+        precision: str = "fp32",
+        **_: Any,
+    ):
+        kind = kind_of(model_name)
+        if not kind.gives_vectors:
+            raise ValueError(f"{model_name}: a {kind.what}, no encoder of questions; {kind.taken_by} takes it")
+        if precision not in ("fp32", "bf16"):
+            raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")
+        self.encoder = load_model(model_name)
+        self.encoder.to(device or accelerator() or "cpu").eval()  # type: ignore[arg-type]
+        self.precision = precision
+        self.mteb_model_meta = model_meta(model_name, self.encoder, revision)
+
+    @torch.inference_mode()
+    def encode(self, inputs: DataLoader[Any], **_: Any) -> np.ndarray:
+        """float32 [inputs, h], in order.
+
+        Args:
+            inputs: Batches with ``text``, ``image`` or both; an image of None, or no image, is a question without.
+        """
+        vectors, device = [], self.encoder.device
+        for batch in inputs:
+            packed = pack(self.encoder, self._questions(batch))
+            with torch.autocast(device.type, torch.bfloat16, enabled=self.precision == "bf16"):
+                output = self.encoder(**{name: value.to(device) for name, value in packed.items()})
+            vectors.append(output.embedding.float().cpu().numpy())
+        return np.concatenate(vectors)
+
+    def _questions(self, batch: dict[str, Any]) -> list[Read]:
+        texts, images = batch.get("text"), batch.get("image") if self.encoder.config.reads_images else None
+        if texts is None and images is None:
+            raise ValueError(f"{self.mteb_model_meta.name}: the task has none of what the model reads")  # type: ignore[union-attr]
+        count = len(texts if texts is not None else images)  # type: ignore[arg-type]
+        return [
+            read({"text": texts[row] if texts is not None else None, "image": images[row] if images else None})
+            for row in range(count)
+        ]
+
+    def similarity(self, embeddings1: Any, embeddings2: Any) -> torch.Tensor:
+        """Cosines [a, b], rounded to six decimals as in `tqnet.evaluation.ranking.VectorRanker`: equal texts tie."""
+        return torch.round(super().similarity(embeddings1, embeddings2), decimals=6)  # type: ignore[arg-type]
+
+
+def model_meta(folder: str, model: Any, revision: str | None = None) -> ModelMeta:
+    """What mteb writes beside scores; the revision is that of the folder's content.
+
+    Args:
+        model: That of the folder.
+        revision: In its place.
+    """
+    path = Path(folder).resolve()
+    name = path.parent.name if path.name == "model" else path.name
+    text = getattr(model.config, "text_config", None)
+    parameters = sum(weights.numel() for weights in model.parameters())
+    return ModelMeta(
+        loader=None,  # it would need the folder, a path that is written beside scores
+        name=f"tqnet/{name}",
+        revision=revision or content_digest(path),
+        release_date=None,
+        languages=None,
+        n_parameters=parameters,
+        n_embedding_parameters=getattr(text, "vocab_size", 0) * model.config.hidden_size or None,
+        memory_usage_mb=round(sum(w.numel() * w.element_size() for w in model.parameters()) / 2**20),
+        max_tokens=model.processor.max_length,
+        embed_dim=model.config.hidden_size,
+        license=None,
+        open_weights=None,
+        public_training_code=None,
+        public_training_data=None,
+        framework=["PyTorch", "Transformers", "safetensors"],
+        similarity_fn_name=ScoringFunction.COSINE,
+        use_instructions=False,
+        training_datasets=None,
+        modalities=["text", "image"] if model.config.reads_images else ["text"],
+    )

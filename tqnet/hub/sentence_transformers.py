@@ -1,0 +1,137 @@
+"""A trained folder in sentence-transformers 6: the module that its ``modules.json`` names.
+
+SentenceTransformer("runs/scl/model", trust_remote_code=True)       # the library asks for it: the class is ours
+SentenceTransformer(modules=[TQNetModule.load("runs/scl/model")])   # without that word
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from sentence_transformers.base.modality import is_image_url_or_path
+from sentence_transformers.base.modality_types import Modality
+from sentence_transformers.base.modules import InputModule
+from torch import Tensor
+from transformers import PreTrainedTokenizerBase
+
+from tqnet.hub.inputs import Read, pack, read
+from tqnet.modeling.build import load_model
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.interchange import kind_of
+from tqnet.modeling.processor import TQNetProcessor
+
+#: What :func:`~tqnet.hub.inputs.pack` gives.
+_INPUTS = ("input_ids", "attention_mask", "pixel_values", "image_counts")
+
+
+class TQNetModule(InputModule):
+    """The whole of a model of questions, from inputs to ``sentence_embedding`` [b, h].
+
+    Inputs are what :func:`tqnet.hub.inputs.read` reads: texts, figures (a path, a PIL image, an array), dicts
+    such as ``{"text": "Find $x$.", "image": "figure.png"}``, whose ``image`` may be a list, and tqnet's own questions.
+    A text that names an image file is that figure, as everywhere in sentence-transformers, where the model reads any.
+    """
+
+    def __init__(self, model: QuestionEncoder):
+        super().__init__()
+        self.model = model
+
+    @classmethod
+    def load(  # type: ignore[override]
+        cls,
+        model_name_or_path: str,
+        subfolder: str = "",
+        token: bool | str | None = None,
+        cache_folder: str | None = None,
+        revision: str | None = None,
+        local_files_only: bool = False,
+        **options: Any,
+    ) -> Self:
+        """From a trained folder, or from the hub.
+
+        Raises:
+            FileNotFoundError: No model of tqnet there.
+            ValueError: A model that is no encoder of questions; another backend than torch; weights that are damaged,
+                or options for them: they are loaded in fp32 and as they were saved.
+        """
+        if (backend := options.get("backend", "torch")) != "torch":
+            raise ValueError(f"backend: {backend!r}, where a model of tqnet runs in torch alone")
+        for name in ("model_kwargs", "processor_kwargs", "config_kwargs"):
+            if options.get(name):
+                raise ValueError(f"{name}: a model of tqnet takes none ({', '.join(options[name])})")
+        folder = cls.load_dir_path(
+            model_name_or_path,
+            subfolder=subfolder,
+            token=token,
+            cache_folder=cache_folder,
+            revision=revision,
+            local_files_only=local_files_only,
+        )
+        if folder is None or not Path(folder).is_dir():
+            raise FileNotFoundError(f"{model_name_or_path}: no such folder")
+        kind = kind_of(folder)
+        if not kind.gives_vectors:
+            raise ValueError(f"{model_name_or_path}: a {kind.what}, no encoder of questions; {kind.taken_by} takes it")
+        return cls(load_model(folder))
+
+    def save(self, output_path: str, *args: Any, safe_serialization: bool = True, **kwargs: Any) -> None:
+        """Write a folder that tqnet, transformers and sentence-transformers load."""
+        self.model.save_pretrained(output_path)
+
+    @property
+    def modalities(self) -> list[Modality]:
+        """``message`` stands for batches of unlike inputs too."""
+        if not self.model.config.reads_images:
+            return ["text"]
+        return ["text", "image", ("image", "text"), "message"]
+
+    @property
+    def processor(self) -> TQNetProcessor:
+        return self.model.processor
+
+    @property
+    def tokenizer(self) -> PreTrainedTokenizerBase:  # type: ignore[override]
+        return self.processor.tokenizer
+
+    @property
+    def max_seq_length(self) -> int:
+        """Text tokens of a question; longer ones are cut."""
+        return self.processor.max_length
+
+    @max_seq_length.setter
+    def max_seq_length(self, length: int) -> None:
+        text = getattr(self.model.config, "text_config", None)
+        most = getattr(text, "max_position_embeddings", length)
+        if not 3 <= length <= most:
+            raise ValueError(f"max_seq_length: {length} is not between 3 and the encoder's {most} positions")
+        self.processor.max_length = length
+
+    def get_embedding_dimension(self) -> int:
+        return self.model.config.hidden_size
+
+    def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> dict[str, Tensor | Any]:
+        """``input_ids`` and ``attention_mask`` [b, t]; ``pixel_values`` [n, 3, s, s] and ``image_counts`` [b].
+
+        Raises:
+            OSError, ValueError: As :func:`~tqnet.hub.inputs.read` and :func:`~tqnet.hub.inputs.pack`.
+        """
+        questions = [self._read(item) for item in inputs]
+        if prompt:
+            questions = [Read(prompt + question.text, question.figures) for question in questions]
+        return dict(pack(self.model, questions))
+
+    def _read(self, item: Any) -> Read:
+        if isinstance(item, str) and self.model.config.reads_images and is_image_url_or_path(item):
+            return Read("", (item,))
+        return read(item)
+
+    def forward(self, features: dict[str, Tensor | Any], **_: Any) -> dict[str, Tensor | Any]:
+        """Adds ``sentence_embedding`` [b, h], the question's vector, not normalised."""
+        given = {name: features[name] for name in _INPUTS if name in features}
+        return {**features, "sentence_embedding": self.model(**given).embedding}
+
+    def __repr__(self) -> str:
+        read = "text and figures" if self.model.config.reads_images else "text"
+        return f"TQNetModule({self.model.config.model_type}, {read}, {self.get_embedding_dimension()})"

@@ -1,0 +1,210 @@
+"""One run of ``tqnet import``, as every format sees it: what is read, with which settings, and what went wrong."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from tqnet.importers.markup import Plain
+from tqnet.importers.source import MAX_MEMBER, Source, SourceError
+from tqnet.questions.images import read_image
+from tqnet.questions.question import Fault
+
+# The figures of a bank that is being made: checked, named by what is in them, each kept once.
+
+
+#: The formats of Pillow that a bank keeps -> a file's ending.
+_ENDINGS = {"PNG": "png", "JPEG": "jpg", "MPO": "jpg", "GIF": "gif", "BMP": "bmp", "WEBP": "webp", "TIFF": "tif"}
+_DATA_URI = re.compile(r"data:[\w/+.-]*((?:;[\w=+.-]+)*),", re.IGNORECASE)
+
+
+class FigureFolder:
+    """``images/`` of a bank.
+
+    Args:
+        bank: The bank's folder, in which ``images`` is made with the first figure.
+    """
+
+    def __init__(self, bank: Path):
+        self._bank = bank
+        self._known: dict[bytes, str] = {}
+
+    def add(self, content: bytes) -> str:
+        """The path, relative to the bank, of a figure with this content.
+
+        Raises:
+            SourceError: It is no figure that can be shown.
+        """
+        digest = hashlib.blake2b(content, digest_size=16).digest()
+        if digest not in self._known:
+            name = f"images/{digest.hex()}.{_ending(content)}"
+            (self._bank / "images").mkdir(exist_ok=True)
+            (self._bank / name).write_bytes(content)
+            self._known[digest] = name
+        return self._known[digest]
+
+
+def _ending(content: bytes) -> str:
+    image = read_image(content)
+    if isinstance(image, str):
+        is_drawing = b"<svg" in content[:4096]
+        raise SourceError("an SVG drawing, which is not read" if is_drawing else image)
+    if image.format not in _ENDINGS:
+        raise SourceError(f"a figure in the format {image.format}, which is not kept")
+    return _ENDINGS[image.format]
+
+
+def data_uri(reference: str) -> bytes | None:
+    """The bytes of a ``data:`` reference; None for any other.
+
+    Raises:
+        SourceError: They are not in base64, or too many.
+    """
+    head = _DATA_URI.match(reference)
+    if head is None:
+        return None
+    if "base64" not in head[1].lower():
+        raise SourceError("an embedded figure that is not in base64")
+    return from_base64(reference[head.end() :])
+
+
+def from_base64(text: str) -> bytes:
+    """The bytes that a text holds; white space in it is allowed.
+
+    Raises:
+        SourceError: It is not base64, or too long.
+    """
+    packed = "".join(text.split())
+    if len(packed) > MAX_MEMBER * 4 // 3:
+        raise SourceError(f"an embedded figure of more than {MAX_MEMBER >> 20} MiB")
+    try:
+        return base64.b64decode(packed, validate=True)
+    except binascii.Error as error:
+        raise SourceError(f"not base64: {error}") from None
+
+
+class Place(NamedTuple):
+    """Where something stands: a file as a report names it, and a line of it (0: the file as a whole)."""
+
+    file: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A question as a format has it.
+
+    Attributes:
+        record: The fields of a `Question` by name, as `tqnet.questions.read_question` takes them, its texts plain, its
+            figures in the new bank; without an ``id``, one is made.
+    """
+
+    record: dict[str, Any]
+    place: Place
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user says of the source.
+
+    Attributes:
+        columns: Field -> columns of a table, in order.
+        separators: Field -> what separates several values in one cell.
+        fixed: Field -> value that every question gets.
+        encoding: Of a text file; None finds it out.
+        sheet: Of a workbook; None takes the first.
+    """
+
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    separators: Mapping[str, str] = field(default_factory=dict)
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    encoding: str | None = None
+    sheet: str | None = None
+
+
+@dataclass
+class Job:
+    """What a format reads from and reports to.
+
+    Attributes:
+        faults: All that could not be read, in order.
+        left_out: Records that gave no question.
+    """
+
+    source: Source
+    figures: FigureFolder
+    settings: Settings = field(default_factory=Settings)
+    faults: list[Fault] = field(default_factory=list)
+    left_out: int = 0
+
+    def fault(self, place: Place, name: str, message: str) -> None:
+        """A part of a record is not read."""
+        self.faults.append(Fault(place.file, place.line, name, message))
+
+    def leave_out(self, place: Place, name: str, message: str) -> None:
+        """A record gives no question."""
+        self.left_out += 1
+        self.fault(place, name, message)
+
+    def place(self, name: str, line: int = 0) -> Place:
+        """A line of a part of the source."""
+        return Place(self.source.shown(name), line)
+
+    def figure(self, reference: str, document: str, place: Place, name: str) -> list[str]:
+        """The figure that a document (a part of the source) names, put into the bank; none, and a fault, if it cannot.
+
+        Args:
+            reference: A path relative to the document, or a ``data:`` URI.
+        """
+        try:
+            content = data_uri(reference)
+            if content is None:
+                content = self.source.read(resolve(reference, document))
+        except SourceError as error:
+            self.fault(place, name, str(error))
+            return []
+        return self.embedded(content, place, name, "" if reference.startswith("data:") else f": {reference!r:.200}")
+
+    def embedded(self, content: bytes, place: Place, name: str, shown: str = "") -> list[str]:
+        """The same for the bytes of a figure, which a fault calls ``shown``."""
+        try:
+            return [self.figures.add(content)]
+        except SourceError as error:
+            self.fault(place, name, f"{error}{shown}")
+            return []
+
+    def figures_of(self, text: Plain, document: str, place: Place, name: str) -> list[str]:
+        """The figures of a text, and a fault for whatever else it has lost."""
+        for lost in text.lost:
+            self.fault(place, name, lost)
+        return [path for source in text.images for path in self.figure(source, document, place, name)]
+
+
+class Format(Protocol):
+    """The function ``read`` of a module of this folder."""
+
+    def __call__(self, job: Job) -> Iterator[Draft]: ...
+
+
+def resolve(reference: str, document: str) -> str:
+    """The name of the part of a source that a document means; raises SourceError where it leads outside."""
+    from tqnet.importers.source import inside
+
+    return inside(reference, posixpath.dirname(document))
+
+
+def distinct(items: Iterable[str]) -> list[str]:
+    """Each once, in order."""
+    return list(dict.fromkeys(items))
+
+
+def lettered(numbers: Iterable[int]) -> str:
+    """An answer that names options by their places: ``A, C``."""
+    return ", ".join(chr(ord("A") + number % 26) for number in numbers)

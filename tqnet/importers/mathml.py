@@ -1,0 +1,320 @@
+"""Presentation MathML to LaTeX (MathML Core and what editors write beyond it).
+
+No maintained library goes this way (latex2mathml goes the other), so that the elements of school formulas are
+converted here: tokens, rows, scripts, fractions, roots, tables, fences, accents and enclosures. Content MathML
+(``<apply>``) is not read.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Sequence
+
+from tqnet.importers.mathml_symbols import (
+    ARROWS,
+    FENCED_TABLES,
+    FUNCTIONS,
+    LARGE,
+    NOTATIONS,
+    OVER,
+    SPACE,
+    UNDER,
+    VARIANTS,
+    join,
+    symbols,
+    text_command,
+)
+from tqnet.importers.safe_xml import Element, XmlError, parse, strip_namespaces
+
+_NAMED_REFERENCE = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)(\w+;)")
+
+
+def to_latex(markup: str) -> str:
+    r"""LaTeX of one ``<math>`` element, without delimiters.
+
+    Raises:
+        XmlError: It is not well-formed, or holds an element that is no presentation MathML.
+    """
+    named = _NAMED_REFERENCE.sub(lambda m: html.unescape(m[0]), markup)  # as HTML has them, and XML not
+    undeclared = re.sub(r"(?<=[<\s/])\w+:(?=\w)", "", named)  # mml:mi, whose namespace a stretch of HTML may not say
+    return _latex(strip_namespaces(parse(undeclared))).strip()
+
+
+def _latex(element: Element) -> str:
+    convert = _CONVERTERS.get(element.tag)
+    if convert is None:
+        raise XmlError(f"<{element.tag}> is no presentation MathML")
+    return convert(element)
+
+
+def _group(element: Element) -> str:
+    return f"{{{_latex(element).strip()}}}"
+
+
+def _base(element: Element) -> str:
+    """What a script stands at: in braces where it is more than one sign."""
+    latex = _latex(element).strip()
+    simple = re.fullmatch(r"(?:\\?[^\\{}^_]|\\[A-Za-z]+|[\d.,]+|\\(?:mathrm|mathbf|mathbb|text)\{[^{}]*\})", latex)
+    return latex if simple else f"{{{latex}}}"
+
+
+def _children(element: Element, count: int) -> list[Element]:
+    children = list(element)
+    if len(children) != count:
+        raise XmlError(f"<{element.tag}> holds {len(children)} elements, not {count}")
+    return children
+
+
+def _text(element: Element) -> str:
+    return "".join(element.itertext()).strip(" \t\r\n")
+
+
+def _row(element: Element) -> str:
+    return _joined(list(element))
+
+
+def _joined(children: Sequence[Element]) -> str:
+    pieces = []
+    place = 0
+    while place < len(children):
+        fenced, width = _fenced_table(children[place:])
+        pieces.append(fenced if width else _latex(children[place]))
+        place += width or 1
+    return join(pieces)
+
+
+def _fenced_table(children: Sequence[Element]) -> tuple[str, int]:
+    """A matrix, cases or a binomial coefficient at the head of a row, and how many elements it takes; else 0."""
+    if len(children) < 2 or children[0].tag != "mo":
+        return "", 0
+    opening, inner = _text(children[0]), _unwrapped(children[1])
+    closing = _text(children[2]) if len(children) > 2 and children[2].tag == "mo" else ""
+    if inner.tag == "mtable":
+        if opening == "{" and closing in ("", "}"):
+            width = 3 if len(children) > 2 and children[2].tag == "mo" else 2
+            return _environment("cases", inner), width
+        if name := FENCED_TABLES.get((opening, closing)):
+            return _environment(name, inner), 3
+    if inner.tag == "mfrac" and _is_barless(inner) and (opening, closing) == ("(", ")"):
+        over, under = map(_group, _children(inner, 2))
+        return rf"\binom{over}{under}", 3
+    return "", 0
+
+
+def _unwrapped(element: Element) -> Element:
+    while element.tag in ("mrow", "mstyle", "mpadded") and len(element) == 1:
+        element = element[0]
+    return element
+
+
+def _identifier(element: Element) -> str:
+    name = _text(element)
+    if name in FUNCTIONS:
+        return rf"\{name}"
+    latex = symbols(name)
+    if variant := VARIANTS.get(element.get("mathvariant", "").removesuffix("-italic")):
+        return f"{variant}{{{latex}}}"
+    if len(name) > 1 and name.isalpha() and not name.isupper():
+        return rf"\mathrm{{{name}}}" if name.isascii() else text_command(name)
+    return latex
+
+
+def _number(element: Element) -> str:
+    return symbols(_text(element))
+
+
+def _operator(element: Element) -> str:
+    text = _text(element)
+    if text in FUNCTIONS:
+        return rf"\{text}"
+    if len(text) > 1 and text.isalpha():
+        return rf"\operatorname{{{text}}}" if text.isascii() else text_command(text)
+    latex = symbols(text)
+    return f" {latex} " if latex in ("=", "<", ">") else latex
+
+
+def _words(element: Element) -> str:
+    text = "".join(element.itertext()).replace("\u00a0", " ")
+    return text_command(re.sub(r"\s+", " ", text)) if text.strip() else (SPACE if text else "")
+
+
+def _space(element: Element) -> str:
+    if element.get("linebreak") == "newline":
+        return r"\\ "
+    width = re.fullmatch(r"([\d.]+)(em|ex|px|pt)", element.get("width", ""))
+    if not width or not float(width[1]):
+        return ""
+    return r"\quad " if width[2] == "em" and float(width[1]) >= 1 else SPACE
+
+
+def _script(element: Element) -> str:
+    mark = "^" if element.tag == "msup" else "_"
+    base, script = _children(element, 2)
+    inner = _latex(script).strip()
+    if mark == "^" and set(inner) == {"'"}:
+        return _base(base) + inner
+    if inner == r"^{\circ}":
+        inner = r"\circ"
+    return f"{_base(base)}{mark}{_short(inner)}" if inner else _latex(base)
+
+
+def _both_scripts(element: Element) -> str:
+    base, below, above = _children(element, 3)
+    inner = _latex(above).strip()
+    raised = inner if inner and set(inner) == {"'"} else f"^{_short(inner)}"
+    return f"{_base(base)}_{_short(_latex(below).strip())}{raised}"
+
+
+def _short(script: str) -> str:
+    """As scripts are usually typed, and as `tqnet.text.html` writes them: ``^2``, ``^{10}``."""
+    return script if len(script) == 1 else f"{{{script}}}"
+
+
+def _many_scripts(element: Element) -> str:
+    children = [child for child in element if child.tag != "mprescripts"]
+    if not children:
+        return ""
+    split = next((i for i, child in enumerate(element) if child.tag == "mprescripts"), len(children))
+
+    def pairs(scripts: Sequence[Element]) -> str:
+        marked = zip("_^" * len(scripts), scripts, strict=False)
+        return "".join(
+            f"{mark}{_group(script)}" for mark, script in marked if script.tag != "none" and len(_latex(script))
+        )
+
+    before = pairs(children[split:])
+    return ("{}" + before if before else "") + _base(children[0]) + pairs(children[1:split])
+
+
+def _over(element: Element) -> str:
+    base, above = _children(element, 2)
+    if _is_large(base):
+        return f"{_latex(base).strip()}^{_group(above)}"
+    if arrow := ARROWS.get(_text(base)):
+        return f"{arrow}{_group(above)}"
+    if command := OVER.get(_text(above)):
+        return f"{command}{_group(base)}"
+    return rf"\overset{_group(above)}{_group(base)}"
+
+
+def _under(element: Element) -> str:
+    base, below = _children(element, 2)
+    if _is_large(base):
+        return f"{_latex(base).strip()}_{_group(below)}"
+    if command := UNDER.get(_text(below)):
+        return f"{command}{_group(base)}"
+    return rf"\underset{_group(below)}{_group(base)}"
+
+
+def _under_and_over(element: Element) -> str:
+    base, below, above = _children(element, 3)
+    if _is_large(base):
+        return f"{_latex(base).strip()}_{_group(below)}^{_group(above)}"
+    if arrow := ARROWS.get(_text(base)):
+        return f"{arrow}[{_latex(below).strip()}]{_group(above)}"
+    return rf"\underset{_group(below)}{{\overset{_group(above)}{_group(base)}}}"
+
+
+def _is_large(base: Element) -> bool:
+    return _text(_unwrapped(base)) in LARGE
+
+
+def _fraction(element: Element) -> str:
+    over, under = map(_group, _children(element, 2))
+    if _is_barless(element):
+        return rf"{{{over} \atop {under}}}"
+    return rf"\frac{over}{under}"
+
+
+def _is_barless(element: Element) -> bool:
+    return re.fullmatch(r"0(?:\.0*)?(?:\w+|%)?", element.get("linethickness", "")) is not None
+
+
+def _square_root(element: Element) -> str:
+    return rf"\sqrt{{{_row(element).strip()}}}"
+
+
+def _root(element: Element) -> str:
+    radicand, degree = _children(element, 2)
+    return rf"\sqrt[{_latex(degree).strip()}]{_group(radicand)}"
+
+
+def _fenced(element: Element) -> str:
+    opening, closing = element.get("open", "("), element.get("close", ")")
+    children = list(element)
+    if len(children) == 1 and _unwrapped(children[0]).tag == "mtable":
+        table = _unwrapped(children[0])
+        if opening == "{" and closing in ("", "}"):
+            return _environment("cases", table)
+        if name := FENCED_TABLES.get((opening, closing)):
+            return _environment(name, table)
+    marks = element.get("separators", ",").replace(" ", "")
+    pieces = [symbols(opening)]
+    for i, child in enumerate(children):
+        if i and marks:
+            pieces.append(symbols(marks[min(i - 1, len(marks) - 1)]) + " ")
+        pieces.append(_latex(child))
+    return join((*pieces, symbols(closing)))
+
+
+def _table(element: Element) -> str:
+    return _environment("matrix", element)
+
+
+def _environment(name: str, table: Element) -> str:
+    rows = []
+    for row in table:
+        cells = list(row)[1:] if row.tag == "mlabeledtr" else list(row)
+        rows.append(" & ".join(_row(cell).strip() for cell in cells))
+    body = r" \\ ".join(rows)
+    return rf"\begin{{{name}}} {body} \end{{{name}}}"
+
+
+def _enclosed(element: Element) -> str:
+    latex = _row(element).strip()
+    for notation in element.get("notation", "longdiv").split():
+        latex = f"{NOTATIONS[notation]}{{{latex}}}" if notation in NOTATIONS else latex
+    return latex
+
+
+def _semantics(element: Element) -> str:
+    for child in element:
+        if child.tag == "annotation" and child.get("encoding", "").lower() in ("application/x-tex", "tex", "latex"):
+            return _text(child)
+    return _latex(element[0]) if len(element) else ""
+
+
+def _first(element: Element) -> str:
+    return _latex(element[0]) if len(element) else ""
+
+
+def _nothing(element: Element) -> str:
+    return ""
+
+
+_CONVERTERS: dict[str, Callable[[Element], str]] = {
+    **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "merror", "mtd"), _row),
+    **dict.fromkeys(("none", "mprescripts", "mphantom", "malignmark", "maligngroup", "mglyph"), _nothing),
+    "mi": _identifier,
+    "mn": _number,
+    "mo": _operator,
+    "mtext": _words,
+    "ms": _words,
+    "mspace": _space,
+    "msup": _script,
+    "msub": _script,
+    "msubsup": _both_scripts,
+    "mmultiscripts": _many_scripts,
+    "mover": _over,
+    "munder": _under,
+    "munderover": _under_and_over,
+    "mfrac": _fraction,
+    "msqrt": _square_root,
+    "mroot": _root,
+    "mfenced": _fenced,
+    "mtable": _table,
+    "menclose": _enclosed,
+    "semantics": _semantics,
+    "maction": _first,
+}

@@ -1,0 +1,259 @@
+"""A bank as Moodle XML, for what was found out about questions to go back to where they are used.
+
+Formulas stay as they are, figures are embedded; the first knowledge path is the category, the others are tags; what
+Moodle has no place for (type, language, difficulty, group, split, source) are tags, which
+`tqnet.importers.moodle` reads back. Runs of spaces and blank lines become one, as HTML has it.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from tqnet.files import atomic
+from tqnet.importers.moodle import BLANK, numbered
+from tqnet.importers.safe_xml import Element
+from tqnet.questions.question import Fault, KnowledgePath, Question
+from tqnet.text.formulas import segments
+
+_LETTERS = re.compile(r"[A-Z](?:\s*,\s*[A-Z])*")
+_GAP = re.compile(rf"{BLANK}\(\d+\)")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+#: Moodle's bound on a tag.
+_LONGEST_TAG = 255
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+
+
+def export_moodle(questions: Iterable[Question], out: Path) -> tuple[int, list[Fault]]:
+    """Write ``out``, whole or not at all; how many questions it holds, and what of them it does not.
+
+    Raises:
+        OSError: A figure cannot be read, or the file not be written.
+    """
+    count, faults = 0, []
+    lost: Counter[str] = Counter()
+    with atomic(out) as temporary, etree.xmlfile(str(temporary), encoding="utf-8") as stream:
+        stream.write_declaration()
+        with stream.element("quiz"):
+            category: KnowledgePath | None = None
+            for question in questions:
+                path = question.knowledge[0] if question.knowledge else ()
+                if path != category:
+                    stream.write(_category(path), pretty_print=True)
+                    category = path
+                element, missing = _question(question)
+                stream.write(element, pretty_print=False)
+                faults += [Fault(str(out), 0, f"{question.id}: {name}", message) for name, message in missing]
+                lost.update(question.extras.keys() - _KEPT)
+                count += 1
+    faults += [
+        Fault(str(out), 0, f"extras.{name}", f"no place in Moodle: {n:,} question{'s' if n != 1 else ''}")
+        for name, n in lost.items()
+    ]
+    return count, faults
+
+
+def _category(path: KnowledgePath) -> Element:
+    element = etree.Element("question", type="category")
+    names = "/".join(["top", *(name.replace("/", "//") for name in path)])
+    etree.SubElement(etree.SubElement(element, "category"), "text").text = _clean(f"$course$/{names}")
+    return element
+
+
+def _question(question: Question) -> tuple[Element, list[tuple[str, str]]]:
+    kind = _kind(question)
+    element = etree.Element("question", type=kind)
+    _add_text(element, "name", question.id, markup=False)
+    stem = _stem(question, kind)
+    holder = _add_text(element, "questiontext", stem, figures=question.images)
+    for image in question.images:
+        name = Path(image).name
+        packed = base64.b64encode(Path(image).read_bytes()).decode()
+        etree.SubElement(holder, "file", name=name, path="/", encoding="base64").text = packed
+    if question.analysis:
+        _add_text(element, "generalfeedback", question.analysis)
+    etree.SubElement(element, "idnumber").text = _clean(question.id)
+    _ANSWERS[kind](element, question)
+    return element, _add_tags(element, question, kind)
+
+
+#: Extras that a type of question, or its tags, hold.
+_KEPT = frozenset({"tags", "matches", "cloze", "accepted", "tolerance", "unit"})
+
+
+def _kind(question: Question) -> str:
+    """The type that the question was, where its fields are still of it; else the one that they are of."""
+    matches, letters = question.extras.get("matches"), _letters(question)
+    if question.type == "matching" and isinstance(matches, list):
+        return "matching"
+    if question.type == "cloze" and isinstance(question.extras.get("cloze"), str):
+        return "cloze"
+    if question.type == "truefalse" and question.options == ("True", "False") and question.answer in ("A", "B"):
+        return "truefalse"
+    if question.type in ("gapselect", "ddwtos") and _gap_answers(question):
+        return "gapselect"
+    if question.options:
+        return "multichoice" if question.answer is None or letters else "essay"
+    if question.type == "description" and question.answer is None:
+        return "description"
+    if not question.answer or question.type == "essay" or len(question.answer) > _LONGEST_TAG:
+        return "essay"
+    if question.type == "numerical" and _NUMBER.fullmatch(question.answer):
+        return "numerical"
+    return "shortanswer"
+
+
+def _stem(question: Question, kind: str) -> str:
+    """As Moodle asks: gaps by their codes, without the list of what is to be matched; an essay with its options."""
+    if kind == "cloze":
+        return str(question.extras["cloze"])
+    if kind == "matching":
+        listed = numbered([asked for asked, _ in question.extras["matches"] if asked])
+        return question.stem.removesuffix(listed).rstrip("\n")
+    if kind == "gapselect":
+        answers = iter(_gap_answers(question))
+        return _GAP.sub(lambda _: f"[[{next(answers) + 1}]]", question.stem)
+    return question.content if kind == "essay" else question.stem
+
+
+def _gap_answers(question: Question) -> list[int]:
+    """The option of each gap of the stem, in order; none if they are not all answered."""
+    found = [ord(letter) - ord("A") for letter in re.findall(r"\d+-([A-Z])", question.answer or "")]
+    complete = len(found) == len(_GAP.findall(question.stem)) and all(place < len(question.options) for place in found)
+    return found if complete else []
+
+
+def _letters(question: Question) -> list[int]:
+    """The options that the answer names, by its letters or as one of their texts."""
+    answer = (question.answer or "").strip()
+    if _LETTERS.fullmatch(answer):
+        places = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", answer)]
+        return places if max(places) < len(question.options) else []
+    return [question.options.index(answer)] if answer in question.options else []
+
+
+def _multichoice(element: Element, question: Question) -> None:
+    right = _letters(question)
+    etree.SubElement(element, "single").text = "false" if len(right) > 1 else "true"
+    etree.SubElement(element, "shuffleanswers").text = "true"
+    etree.SubElement(element, "answernumbering").text = "ABCD"
+    for place, option in enumerate(question.options):
+        share = f"{100 / len(right):.5f}".rstrip("0").rstrip(".") if place in right else "0"
+        _add_answer(element, option, share)
+
+
+def _truefalse(element: Element, question: Question) -> None:
+    for letter, word in (("A", "true"), ("B", "false")):
+        _add_answer(element, word, "100" if question.answer == letter else "0", markup=False)
+
+
+def _shortanswer(element: Element, question: Question) -> None:
+    for text in (question.answer or "", *question.extras.get("accepted", ())):
+        _add_answer(element, str(text), "100", markup=False)
+
+
+def _numerical(element: Element, question: Question) -> None:
+    answer = _add_answer(element, question.answer or "", "100", markup=False)
+    etree.SubElement(answer, "tolerance").text = str(question.extras.get("tolerance", "0"))
+    if unit := question.extras.get("unit"):
+        holder = etree.SubElement(etree.SubElement(element, "units"), "unit")
+        etree.SubElement(holder, "multiplier").text = "1"
+        etree.SubElement(holder, "unit_name").text = _clean(str(unit))
+
+
+def _essay(element: Element, question: Question) -> None:
+    etree.SubElement(element, "responseformat").text = "editor"
+    if question.answer:
+        _add_text(element, "graderinfo", question.answer)
+
+
+def _matching(element: Element, question: Question) -> None:
+    etree.SubElement(element, "shuffleanswers").text = "true"
+    for asked, answer in question.extras["matches"]:
+        part = _add_text(element, "subquestion", asked)
+        _add_text(part, "answer", answer, markup=False)
+
+
+def _gapselect(element: Element, question: Question) -> None:
+    for option in question.options:
+        holder = etree.SubElement(element, "selectoption")
+        etree.SubElement(holder, "text").text = _clean(option)
+        etree.SubElement(holder, "group").text = "1"
+
+
+def _nothing(element: Element, question: Question) -> None:
+    """The text says all."""
+
+
+_ANSWERS = {
+    "multichoice": _multichoice,
+    "truefalse": _truefalse,
+    "shortanswer": _shortanswer,
+    "numerical": _numerical,
+    "essay": _essay,
+    "matching": _matching,
+    "gapselect": _gapselect,
+    "cloze": _nothing,
+    "description": _nothing,
+}
+
+
+def _add_tags(element: Element, question: Question, kind: str) -> list[tuple[str, str]]:
+    """Tags for what has no place elsewhere; those that are too long for Moodle, as faults."""
+    fields: dict[str, Any] = {
+        "type": None if question.type == kind else question.type,
+        "language": question.language,
+        "difficulty": None if question.difficulty is None else f"{question.difficulty:g}",
+        "group": question.group,
+        "split": question.split,
+        "source": question.source,
+    }
+    paths = question.knowledge[1:]
+    tags = [("knowledge", " > ".join(path) if len(path) > 1 else f"tqnet:knowledge={path[0]}") for path in paths]
+    tags += [(name, f"tqnet:{name}={value}") for name, value in fields.items() if value is not None]
+    own = question.extras.get("tags", [])
+    tags += [("tags", str(tag)) for tag in (own if isinstance(own, list) else [own])]
+    holder = etree.SubElement(element, "tags")
+    for _, tag in _short(tags):
+        etree.SubElement(etree.SubElement(holder, "tag"), "text").text = _clean(tag)
+    return [(name, f"too long for a tag: {tag!r:.80}") for name, tag in tags if len(tag) > _LONGEST_TAG]
+
+
+def _short(tags: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    return ((name, tag) for name, tag in tags if len(tag) <= _LONGEST_TAG)
+
+
+def _add_answer(element: Element, text: str, fraction: str, markup: bool = True) -> Element:
+    answer = _add_text(element, "answer", text, markup=markup)
+    answer.set("fraction", fraction)
+    return answer
+
+
+def _add_text(element: Element, name: str, text: str, markup: bool = True, figures: Sequence[str] = ()) -> Element:
+    holder = etree.SubElement(element, name)
+    if markup:
+        holder.set("format", "html")
+    etree.SubElement(holder, "text").text = _clean(_markup(text, figures) if markup else text)
+    return holder
+
+
+def _markup(text: str, figures: Sequence[str]) -> str:
+    """Escaped text, its lines as lines but within formulas, its figures below."""
+    pieces = []
+    for segment in segments(text):
+        piece = html.escape(text[segment.start : segment.end], quote=False)
+        pieces.append(piece if segment.is_formula else piece.replace("\n", "<br>"))
+    images = "".join(f'<p><img src="@@PLUGINFILE@@/{html.escape(Path(image).name)}" alt=""></p>' for image in figures)
+    return f"<p>{''.join(pieces)}</p>{images}"
+
+
+def _clean(text: str) -> str:
+    """Without the control characters that no XML can hold."""
+    return _NOT_XML.sub("", text)

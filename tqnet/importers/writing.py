@@ -1,0 +1,155 @@
+"""From the drafts of a format to a bank that is there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tqdm import tqdm
+
+from tqnet.importers.formats import detect, reader
+from tqnet.importers.job import Draft, FigureFolder, Job, Settings
+from tqnet.importers.source import ZipSource, open_source
+from tqnet.questions.question import BankError, Fault, Question
+from tqnet.questions.reading import read_fields, write_question
+from tqnet.text import html
+
+#: Without these, there is no question.
+_NEEDED = frozenset({"id", "stem", "options", "record"})
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What came of it.
+
+    Attributes:
+        questions: In the bank.
+        left_out: Records that gave no question.
+        faults: All that could not be read, in the order of the source.
+        format: The source's, found out or given.
+    """
+
+    questions: int
+    left_out: int
+    faults: tuple[Fault, ...]
+    format: str
+
+
+def import_bank(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    format: str = "auto",
+    settings: Settings | None = None,
+    on_error: Literal["skip", "stop"] = "skip",
+    replace: bool = False,
+) -> Imported:
+    """Make the bank ``out``, a folder with ``questions.jsonl`` and ``images/``, of a source in another format.
+
+    It is made under another name beside ``out``, which it takes when it is whole. A record without an id, a stem or
+    options that can be read is left out; of other fields, those that cannot be read are.
+
+    Args:
+        source: A file, folder or zip.
+        format: One of `tqnet.importers.formats.FORMATS`, or ``auto`` to find it out.
+        on_error: ``stop`` writes nothing if there is a fault; ``skip`` whatever can be read.
+        replace: A bank that is there makes way for the new one.
+
+    Raises:
+        FileNotFoundError: No such source.
+        FileExistsError: There is something at ``out``: no bank, or one that is not to be replaced.
+        ValueError: The source is in no format that is known, or a setting is not for it.
+        BankError: Faults, with ``stop``; or no question at all.
+    """
+    parts = open_source(Path(source))
+    name = detect(parts) if format == "auto" else format
+    read = reader(name)
+    with _new_folder(Path(out), replace) as folder:
+        job = Job(parts, FigureFolder(folder), settings or Settings())
+        if isinstance(parts, ZipSource):
+            for refused in parts.refused:
+                job.fault(job.place(refused), "record", "leads outside of the zip; not read")
+        count = 0
+        with (folder / "questions.jsonl").open("w", encoding="utf-8") as stream:
+            for question in tqdm(_questions(job, read(job)), desc="import", unit="", disable=None):
+                stream.write(json.dumps(write_question(question), ensure_ascii=False) + "\n")
+                count += 1
+        if not count:
+            raise BankError(job.faults or [Fault(str(source), 0, "record", f"no question in this source ({name})")])
+        if job.faults and on_error == "stop":
+            raise BankError(job.faults)
+    return Imported(count, job.left_out, tuple(job.faults), name)
+
+
+def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
+    """Those of the drafts that are questions; ids are made where there are none, and not used twice."""
+    used: dict[str, str] = {}
+    for number, draft in enumerate(drafts, 1):
+        name = draft.record.get("id") or f"{job.source.path.stem}-{number}"
+        question = _question(job, Draft(draft.record | {"id": name}, draft.place))
+        if question is None:
+            continue
+        at = f"{draft.place.file}:{draft.place.line}" if draft.place.line else draft.place.file
+        if question.id in used:
+            job.leave_out(draft.place, "id", f"{question.id!r:.80} is already used at {used[question.id]}")
+            continue
+        used[question.id] = at
+        yield question
+
+
+def _question(job: Job, draft: Draft) -> Question | None:
+    """The draft's question, without the fields that cannot be read; None where it cannot be one."""
+    fixed = dict(job.settings.fixed)
+    given = {name: value for name, value in (draft.record | fixed).items() if value is not None}
+    extras = {name: value for name, value in given.get("extras", {}).items() if name not in fixed}
+    record = _protected(given | {"extras": extras})
+    values, errors = read_fields(record)
+    if errors:
+        for error in errors:
+            job.fault(draft.place, error.field, error.message)
+        bad = {re.split(r"[.\[]", error.field)[0] for error in errors}
+        if not bad & _NEEDED:
+            values, errors = read_fields({name: value for name, value in record.items() if name not in bad})
+        if errors:
+            job.left_out += 1
+            return None
+    return Question(**values)
+
+
+def _protected(record: dict[str, Any]) -> dict[str, Any]:
+    """The record, its texts written so that none of them is taken for HTML: they are plain already."""
+    names = [name for name in ("stem", "answer", "analysis") if isinstance(record.get(name), str)]
+    options = record.get("options", [])
+    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
+        return record
+    texts = iter(html.protect([*(record[name] for name in names), *options]))
+    return record | {name: next(texts) for name in names} | {"options": list(texts)}
+
+
+@contextmanager
+def _new_folder(out: Path, replace: bool) -> Iterator[Path]:
+    """A folder to fill, which takes the name ``out`` when the block ends well and is gone otherwise."""
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"--out: {out} is a file; a bank is a folder")
+    if out.is_dir() and any(out.iterdir()):
+        if not replace:
+            raise FileExistsError(f"--out: {out} is there already; --replace it, or give another name")
+        if not any((out / name).is_file() for name in ("questions.jsonl", "questions.parquet")):
+            raise FileExistsError(f"--out: {out} is no bank, and is not replaced")
+    out.absolute().parent.mkdir(parents=True, exist_ok=True)
+    work, old = (out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.{kind}") for kind in ("tmp", "old"))
+    work.mkdir()
+    try:
+        yield work
+        if out.exists():
+            out.rename(old)
+        work.rename(out)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,350 @@
+"""How well scores tell valid paraphrases from invalid ones (ParaQD, Section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
+from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas
+from tqnet.evaluation.table import Table
+from tqnet.paraphrase.check.difference import UNLIKE
+from tqnet.questions.paraphrase_pairs import ParaphrasePair
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tqnet.paraphrase.vectors import TextVectors
+
+
+#: Of a pair that is called valid, the score is above this one: the paper's tau.
+THRESHOLD = 0.5
+
+#: In the order of the paper's tables.
+METRICS = (
+    "macro_precision",
+    "macro_recall",
+    "macro_f1",
+    "weighted_precision",
+    "weighted_recall",
+    "weighted_f1",
+    "mean_f1",
+    "weighted_mean_f1",
+    "mu_valid",
+    "mu_invalid",
+    "separation",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ParaphraseMetrics:
+    """Scores of labelled pairs, and all that is made of them.
+
+    Attributes:
+        valid: bool ``[n]``, what the annotators said.
+        scores: ``[n]``.
+        groups: ``[n]``, pairs of one original have one, for the bootstrap.
+    """
+
+    valid: BoolArray
+    scores: FloatArray
+    groups: IntArray
+    threshold: float = THRESHOLD
+
+    @classmethod
+    def of(
+        cls, labels: Sequence[int], scores: FloatArray, originals: Sequence[str], threshold: float = THRESHOLD
+    ) -> ParaphraseMetrics:
+        """Raises ValueError without a pair of each label."""
+        if set(labels) != {0, 1}:
+            raise ValueError("valid and invalid pairs are needed, at least one of each")
+        groups = np.unique(np.asarray(originals), return_inverse=True)[1].astype(np.int64)
+        return cls(np.asarray(labels) == 1, np.asarray(scores, dtype=np.float64), groups, threshold)
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        """``[n, 6]``; every metric is a function of the column sums."""
+        called, valid, invalid = self.scores > self.threshold, self.valid, ~self.valid
+        counts = (invalid & ~called, invalid & called, valid & ~called, valid & called)
+        return np.stack([*counts, np.where(invalid, self.scores, 0.0), np.where(valid, self.scores, 0.0)], axis=1)
+
+    @property
+    def confusion(self) -> IntArray:
+        """int64 ``[2, 2]``: how many invalid (row 0) and valid pairs were called invalid (column 0) and valid."""
+        return self._sums[:, :4].sum(0).astype(np.int64).reshape(2, 2)
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """Each of METRICS."""
+        return {name: float(value) for name, value in metrics_of_sums(self._sums.sum(0)).items()}
+
+    @cached_property
+    def draws(self) -> dict[str, FloatArray]:
+        """Each metric by a bootstrap of the originals with all their pairs; of equal groups and labels, equal draws.
+
+        Draws without a pair of one label, which has no mean score, are left out.
+        """
+        sums = resampled_sums(self._sums, self.groups)
+        both = (sums[:, :2].sum(1) > 0) & (sums[:, 2:4].sum(1) > 0)
+        return metrics_of_sums(sums[both])
+
+    @cached_property
+    def intervals(self) -> dict[str, Interval]:
+        """95 % of each metric."""
+        return {name: percentiles(values) for name, values in self.draws.items()}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain numbers for JSON."""
+        return {
+            "pairs": len(self.valid),
+            "threshold": self.threshold,
+            **self.values,
+            "intervals": {name: list(interval) for name, interval in self.intervals.items()},
+            "confusion": {
+                of: dict(zip(("called_invalid", "called_valid"), row, strict=True))
+                for of, row in zip(("invalid", "valid"), self.confusion.tolist(), strict=True)
+            },
+        }
+
+
+def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
+    r"""METRICS of counts and sums of scores.
+
+    With precision :math:`P_c`, recall :math:`R_c` and share :math:`w_c` of each class c, valid and invalid::
+
+        macro P = mean_c P_c            weighted P = sum_c w_c P_c            and so for R
+        F1 = 2 P R / (P + R)            of macro (weighted) P and R
+        mean F1 = mean_c F1_c           weighted mean F1 = sum_c w_c F1_c
+        mu_l = E[score | label l]       separation = mu_valid - mu_invalid
+
+    NOTE: the paper does not say which F1 it reports; its tables have the harmonic mean of averaged precision and
+    recall, so that is ``macro_f1`` and ``weighted_f1`` here. scikit-learn's, the average of the classes' F1, are the
+    means. Where nothing is called a class, its precision is 0, as in the paper's row of SAWP.
+
+    Shape:
+        - sums: ``[..., 6]``: invalid called invalid, invalid called valid, valid called invalid, valid called valid,
+          sum of the scores of invalid pairs, of valid ones
+        - output: ``[...]`` each
+    """
+    confusion = sums[..., :4].reshape(*sums.shape[:-1], 2, 2)
+    right = np.diagonal(confusion, axis1=-2, axis2=-1)
+    sizes, called = confusion.sum(-1), confusion.sum(-2)
+    precision, recall = _ratio(right, called), _ratio(right, sizes)
+    f1 = _harmonic(precision, recall)
+    shares = _ratio(sizes, sizes.sum(-1, keepdims=True))
+    found: dict[str, FloatArray] = {}
+    for name, average in (("macro", np.full(2, 0.5)), ("weighted", shares)):
+        p, r = (precision * average).sum(-1), (recall * average).sum(-1)
+        found |= {f"{name}_precision": p, f"{name}_recall": r, f"{name}_f1": _harmonic(p, r)}
+    found |= {"mean_f1": f1.mean(-1), "weighted_mean_f1": (f1 * shares).sum(-1)}
+    mu = _ratio(sums[..., 4:], sizes)
+    return found | {"mu_invalid": mu[..., 0], "mu_valid": mu[..., 1], "separation": mu[..., 1] - mu[..., 0]}
+
+
+def scored_pairs(
+    pairs: Sequence[ParaphrasePair], vectors: TextVectors, otherwise: BoolArray | None = None
+) -> ParaphraseMetrics:
+    """Labelled pairs by the cosines of their vectors.
+
+    Args:
+        otherwise: bool ``[pairs]``, those that have a score of -1 whatever their vectors
+            (:func:`tqnet.paraphrase.check.checks.asks_otherwise`).
+    """
+    scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
+    if otherwise is not None:
+        scores = np.where(otherwise, UNLIKE, scores)
+    return ParaphraseMetrics.of([int(pair.label or 0) for pair in pairs], scores, [pair.original for pair in pairs])
+
+
+def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") -> Table:
+    """The columns of ParaQD's Table 1, the usual means of F1, and the confusion; intervals of F1 and separation.
+
+    The last row is of a scorer that calls every pair valid.
+    """
+    rows = [_row(name, found) for name, found in results.items()]
+    one = next(iter(results.values()))
+    every = ParaphraseMetrics(one.valid, np.full(len(one.valid), np.inf), one.groups, one.threshold)
+    counts = every._sums.sum(0)
+    counts[4:] = 0.0  # it has no scores
+    values = {name: float(value) for name, value in metrics_of_sums(counts).items()}
+    rows.append(
+        ("(every pair valid)", *(f"{values[name]:.3f}" for name in METRICS[:8]), "", "", "", *_cells(every.confusion))
+    )
+    header = (
+        "stage",
+        *("macro P", "R", "F1", "weighted P", "R", "F1", "mean of F1", "weighted mean"),
+        *("µ+", "µ-", "µs", "valid called valid", "invalid called invalid"),
+    )
+    note = (
+        f"Of {len(one.valid):,} pairs of {len(np.unique(one.groups)):,} questions, {one.valid.sum():,} are valid; "
+        f"those with a score above {one.threshold:g} are called so. F1 is the harmonic mean of the averaged precision "
+        "and recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the mean "
+        "scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
+    )
+    return Table(title, header, tuple(rows), (note,))
+
+
+def _row(name: str, found: ParaphraseMetrics) -> tuple[str, ...]:
+    cells = []
+    for metric in METRICS:
+        low, high = found.intervals[metric]
+        interval = f" ({low:.3f}–{high:.3f})" if metric in ("macro_f1", "weighted_f1", "separation") else ""
+        cells.append(f"{found.values[metric]:.3f}{interval}")
+    return (name, *cells, *_cells(found.confusion))
+
+
+def _cells(confusion: IntArray) -> tuple[str, str]:
+    return tuple(f"{confusion[c, c]} of {confusion[c].sum()}" for c in (1, 0))  # type: ignore[return-value]
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    """0 where nothing stands below."""
+    return above / np.where(below > 0, below, 1.0)
+
+
+def _harmonic(a: FloatArray, b: FloatArray) -> FloatArray:
+    return _ratio(2 * a * b, a + b)
+
+
+# Scores of paraphrases by what was done to them: a lost number, a changed unit (ParaQD, Section 5.3).
+
+
+@dataclass(frozen=True, slots=True)
+class KindScores:
+    """Scores of the pairs of one kind and label.
+
+    Attributes:
+        right: Share of them whose score is on the side of the label: above the threshold if they ask the same, else
+            not above it.
+        mean_score: mu+ or mu- of the kind.
+    """
+
+    kind: str
+    label: int
+    pairs: int
+    right: float
+    mean_score: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def kind_scores(
+    pairs: Sequence[ParaphrasePair], scores: np.ndarray, threshold: float = THRESHOLD
+) -> tuple[KindScores, ...]:
+    """Of each kind and label that labelled pairs have, as they come; pairs without a kind are left out.
+
+    Args:
+        scores: ``[n]``, of each pair.
+    """
+    rows: dict[tuple[str, int], list[int]] = {}
+    for row, pair in enumerate(pairs):
+        if pair.kind and pair.label is not None:
+            rows.setdefault((pair.kind, pair.label), []).append(row)
+    return tuple(
+        KindScores(kind, label, len(own), float(((found > threshold) == bool(label)).mean()), float(found.mean()))
+        for (kind, label), own in rows.items()
+        for found in [np.asarray(scores, dtype=np.float64)[own]]
+    )
+
+
+def kind_table(results: Mapping[str, Sequence[KindScores]], title: str = "", threshold: float = THRESHOLD) -> Table:
+    """A row for each kind and label, two columns for each stage.
+
+    Args:
+        results: Stage -> its scores, of the same pairs.
+    """
+    kinds = next(iter(results.values()))
+    rows = [
+        (
+            one.kind,
+            "yes" if one.label else "no",
+            str(one.pairs),
+            *(cell for of in results.values() for cell in (f"{of[at].right:.2f}", f"{of[at].mean_score:.3f}")),
+        )
+        for at, one in enumerate(kinds)
+    ]
+    columns = (column for stage in results for column in (f"{stage}: right", "mean score"))
+    note = (
+        f"Right is the share of pairs with a score on the side of their label: above {threshold:g} where the "
+        "paraphrase asks the same, else not above it."
+    )
+    return Table(title, ("kind", "asks the same", "pairs", *columns), tuple(rows), (note,))
+
+
+# Pictures of scored paraphrases: histograms of scores by label, and maps of triplets (ParaQD, Figures 2 and 5).
+
+
+#: Triplets that are drawn in colours of their own, as many as the paper's.
+_FEW = len(PALETTE)
+
+#: Markers of the original, the valid paraphrase and the invalid one.
+_PARTS = {"original": "o", "valid": "^", "invalid": "X"}
+
+
+def triplets(pairs: Sequence[ParaphrasePair]) -> list[tuple[str, str, str]]:
+    """(original, valid, invalid) of each original that has both, the first of each."""
+    first: dict[str, dict[int | None, str]] = {}
+    for pair in pairs:
+        first.setdefault(pair.original, {}).setdefault(pair.label, pair.paraphrase)
+    return [(original, own[1], own[0]) for original, own in first.items() if own.keys() >= {0, 1}]
+
+
+def score_histograms(results: Mapping[str, ParaphraseMetrics], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
+    """Scores of valid and of invalid pairs, one row per stage, over the same range; their means as lines."""
+    low = min(float(found.scores.min()) for found in results.values())
+    edges = np.linspace(np.floor(10 * low) / 10, 1.0, 41).tolist()
+    with canvas(7.2, 0.5 + 1.7 * len(results), theme, fmt) as (figure, buffer):
+        first: Axes | None = None
+        for row, (stage, found) in enumerate(results.items()):
+            axes = figure.add_subplot(len(results), 1, row + 1, sharex=first)
+            first = first or axes
+            for label, of, color in (("valid", found.valid, theme.accent), ("invalid", ~found.valid, PALETTE[5])):
+                own = found.scores[of]
+                axes.hist(own, edges, color=color, alpha=0.55, label=f"{label} ({len(own):,})")
+                axes.axvline(own.mean(), color=color, linewidth=1.4)
+            axes.axvline(found.threshold, color=theme.ink, linewidth=0.8, linestyle=":")
+            axes.set_title(f"{stage}, µs {found.values['separation']:.3f}", fontsize=11, loc="left", color=theme.ink)
+            axes.legend(frameon=False, fontsize=9, labelcolor=theme.ink, loc="upper left")
+        axes.set_xlabel("cosine; lines: means, dotted: threshold", fontsize=9, color=theme.ink)
+    return buffer.getvalue()
+
+
+def triplet_maps(maps: Mapping[str, FloatArray], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
+    """t-SNE maps of triplets, one row per stage: a few of them, each in a colour, then all, by part.
+
+    Shape:
+        - maps: stage -> ``[3 n, 2]``: original, valid and invalid of the first triplet, then of the next
+    """
+    with canvas(8.2, 4.1 * len(maps) + 0.4, theme, fmt) as (figure, buffer):
+        for row, (stage, points) in enumerate(maps.items()):
+            parts = points.reshape(-1, 3, 2)
+            few = parts[np.linspace(0, len(parts) - 1, min(_FEW, len(parts))).astype(int)]
+            left, right = (figure.add_subplot(len(maps), 2, 2 * row + column) for column in (1, 2))
+            for triplet, color in zip(few, PALETTE, strict=False):
+                _triplets(left, triplet[None], [color] * 3, 60)
+            _triplets(right, parts, (theme.other, theme.accent, PALETTE[5]), 14)
+            left.set_title(f"{stage}: {len(few)} triplets", fontsize=12, loc="left", color=theme.ink)
+            right.set_title(f"all {len(parts):,}", fontsize=12, loc="left", color=theme.ink)
+            for axes in (left, right):
+                axes.set_xticks([])
+                axes.set_yticks([])
+                axes.set_aspect("equal", adjustable="datalim")
+                axes.spines[:].set_color(theme.faint)
+                axes.spines[:].set_visible(True)
+        handles, texts = figure.axes[1].get_legend_handles_labels()
+        figure.legend(
+            handles, texts, loc="outside lower center", ncols=3, frameon=False, fontsize=10, labelcolor=theme.ink
+        )
+    return buffer.getvalue()
+
+
+def _triplets(axes: Axes, points: FloatArray, colors: Sequence[str], size: float) -> None:
+    for at, (part, marker) in enumerate(_PARTS.items()):
+        x, y = points[:, at].T
+        axes.scatter(x, y, s=size, color=colors[at], marker=marker, label=part, linewidths=0, alpha=0.85)

@@ -1,0 +1,126 @@
+"""Places in a text, and texts rewritten there so that they still read well."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from itertools import accumulate
+
+from tqnet.augment.edits import edit
+from tqnet.text.formulas import Span, formula_character_spans, unspaced_money
+from tqnet.text.replacements import as_written
+from tqnet.text.sentences import SENTENCE_ENDS, cuts
+
+_ARTICLE = re.compile(r"\b(an?)(?=\s+$)", re.IGNORECASE)
+_SOUNDS_LIKE_A_VOWEL = re.compile(
+    r"(?!eu|uni|us[ae]|ugand|ukrain|uk\b|us\b|one\b|once\b)[aeiou]|hour|hono|heir|8|1[18]\b", re.IGNORECASE
+)
+_SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
+
+
+class Covered:
+    """The characters of a text that some spans hold: ``place in Covered(spans)``, by bisection."""
+
+    def __init__(self, spans: Iterable[Span]):
+        ordered = sorted(spans)
+        self._starts = [start for start, _ in ordered]
+        self._ends = list(accumulate((end for _, end in ordered), max))  # of all spans that begin so far
+
+    def __contains__(self, place: int) -> bool:
+        begun = bisect_right(self._starts, place)
+        return begun > 0 and place < self._ends[begun - 1]
+
+
+def outside_formulas(text: str, pattern: re.Pattern[str]) -> list[Span]:
+    """Where a pattern matches in a text, but for what begins within a LaTeX formula."""
+    formulas = Covered(formula_character_spans(text))
+    return [match.span() for match in pattern.finditer(text) if match.start() not in formulas]
+
+
+def rewrite(text: str, changes: Mapping[Span, str]) -> str:
+    """``text`` with each span replaced; what is left out leaves no second space, and its capital to what follows."""
+    changed: dict[Span, str] = {}
+    for (start, end), new in sorted(changes.items()):
+        if new:
+            changed[start, end] = new
+            continue
+        gone = _closed_up(text, start, end)
+        changed[gone] = ""
+        if text[start].isupper() and _SENTENCE_BEGINS.search(text, 0, start):
+            changed[gone[1], gone[1] + 1] = text[gone[1] : gone[1] + 1].upper()
+    return edit(text, changed)
+
+
+def _closed_up(text: str, start: int, end: int) -> Span:
+    """A span that is left out, with the space before or behind it that would be one too many."""
+    spaced_before = not start or text[start - 1].isspace()
+    while spaced_before and end < len(text) and text[end].isspace():
+        end += 1
+    if end == len(text) or (text[end] in ".,;:?!)%" and not text[end - 1].isspace()):
+        while start and text[start - 1].isspace():
+            start -= 1
+    return start, end
+
+
+def with_article(text: str, start: int, end: int, new: str) -> tuple[Span, str]:
+    """The span and what replaces it, the article before it made to agree: "an hour" becomes "a minute"."""
+    article = _ARTICLE.search(text[max(0, start - 8) : start])
+    if not article:
+        return (start, end), new
+    agreeing = as_written("an" if _SOUNDS_LIKE_A_VOWEL.match(new) else "a", article[1])
+    begin = max(0, start - 8) + article.start()
+    return (begin, end), agreeing + text[begin + len(article[1]) : start] + new
+
+
+# The sentences of a question and the one that asks.
+
+
+#: What a dot behind does not end, beside what `tqnet.text.sentences` knows: "rs . 150", "5 sq . ft", "l . c . m".
+_ABBREVIATED = re.compile(r"\b(?:rs|sq|cu|mr|mrs|ms|dr|st|no|vs|[ap]\s?\.?\s?m|[a-z]\s?\.\s?[a-z])\s*$", re.IGNORECASE)
+_INITIAL = re.compile(r"\b[a-z]\s?(?:\.|$)", re.IGNORECASE)
+#: These may end a sentence, unless a word in small letters follows in a text that has capitals.
+_ABBREVIATED_UNIT = re.compile(r"\b(?:ft|in|yd|oz|lbs?|hrs?|mins?|secs?|cm|kg|km|approx|etc)\s?$", re.IGNORECASE)
+_ASKS = re.compile(
+    r"[?？]|\b(?:find|calculate|determine|compute|evaluate|solve|express|estimate|simplify|work out|write down|what|"
+    r"which|how (?:many|much|long|far|old|fast|often|tall))\b|[:=]\s*$|\b(?:is|are|as|be|equals?|of|by)\s*[.:=]?\s*$"
+    r"|求|多少|几|计算|化简",
+    re.IGNORECASE,
+)
+
+
+def sentences(text: str) -> list[Span]:
+    """Where the sentences of a text are, with the marks that end them; formulas and abbreviations stay whole."""
+    found, position = [], 0
+    has_capitals = any(map(str.isupper, text))
+    readable = unspaced_money(text)
+    for _, end in cuts(readable, 0, len(readable), SENTENCE_ENDS):
+        before, after = text[:end].rstrip(), text[end:].lstrip()
+        if before.endswith("."):
+            before = before[:-1]
+            if not after and _ABBREVIATED.search(before):
+                continue
+            if _INITIAL.search(before[-4:]) and _INITIAL.match(after):
+                continue
+            goes_on = after[:1].islower() and has_capitals
+            if _ABBREVIATED.search(before[-8:]) or (goes_on and _ABBREVIATED_UNIT.search(before[-8:])):
+                continue
+        found += _trimmed(text, position, end)
+        position = end
+    return found + _trimmed(text, position, len(text))
+
+
+def asked_question(text: str) -> Span | None:
+    """The sentence that asks: the last one with a question mark, else the last one that demands something, if any."""
+    spans = sentences(text)
+    marked = [span for span in spans if text[slice(*span)].rstrip().endswith(("?", "？"))]
+    asking = marked or [span for span in spans if _ASKS.search(text, *span)]
+    return asking[-1] if asking else None
+
+
+def _trimmed(text: str, start: int, end: int) -> list[Span]:
+    """A span without white space around it, where anything is left that says something."""
+    body = text[start:end]
+    if not any(map(str.isalnum, body)):
+        return []
+    return [(start + len(body) - len(body.lstrip()), start + len(body.rstrip()))]

@@ -1,0 +1,244 @@
+"""The texts that a question is trained with, drawn anew in every epoch."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from accelerate import Accelerator
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tqnet.libraries import precision
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.processor import TQNetProcessor
+from tqnet.paraphrase.operators import Operator, first_that_applies
+from tqnet.paraphrase.problem import NotApplicable, Problem
+from tqnet.paraphrase.settings import SEPARATION, ParaphraseConfig
+from tqnet.paraphrase.vectors import PairTexts
+from tqnet.questions import Question, QuestionBank
+from tqnet.questions.near_duplicates import folded_tokens
+from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
+from tqnet.questions.table import hash64
+from tqnet.training import session
+from tqnet.training.config import ConfigError
+from tqnet.training.data import Batch, Item, QuestionViews
+from tqnet.training.session import settings_at_fault
+
+
+class Draws:
+    """A question itself and one text of each kind, by an operator that is drawn among those that apply.
+
+    What is drawn depends on (seed, epoch, row) alone, so that workers, processes and resumed runs agree.
+
+    Args:
+        kinds: The operators of each kind: positive ones, and negative ones where there are any.
+
+    Attributes:
+        rows: Numbers of the problems that have a text of each kind, int64 [n]; all others are left out.
+        reasons: Why the others have not -> how many.
+    """
+
+    def __init__(self, problems: Sequence[Problem], kinds: Sequence[Sequence[Operator]], seed: int):
+        self.kinds, self.seed = kinds, seed
+        self.reasons: Counter[str] = Counter()
+        rows = [row for row, problem in enumerate(problems) if self._applies(problem, row)]
+        self.rows = np.array(rows, dtype=int)
+        self.problems = [problems[row] for row in rows]
+
+    def __len__(self) -> int:
+        return len(self.problems)
+
+    def __call__(self, epoch: int, row: int) -> tuple[str, ...]:
+        """Texts of the problem ``rows[row]``: itself, and one of each kind.
+
+        Where by chance nothing came of any operator, those by which it was found to have texts.
+        """
+        problem = self.problems[row]
+        try:
+            return self._draw(problem, np.random.default_rng([self.seed, epoch, row]))
+        except NotApplicable:
+            return self._draw(problem, self._first(int(self.rows[row])))
+
+    def _applies(self, problem: Problem, number: int) -> bool:
+        try:
+            self._draw(problem, self._first(number))
+        except NotApplicable as reason:
+            self.reasons[str(reason)] += 1
+            return False
+        return True
+
+    def _first(self, number: int) -> np.random.Generator:
+        return np.random.default_rng([self.seed, number])
+
+    def _draw(self, problem: Problem, rng: np.random.Generator) -> tuple[str, ...]:
+        return (problem.text, *(first_that_applies(problem, operators, rng)[0] for operators in self.kinds))
+
+
+# Questions with their drawn texts as a DataLoader hands them out.
+
+
+class ParaphraseViews(QuestionViews):
+    """Each question's texts in rows one behind the other: itself, a positive, and a negative if there is one.
+
+    ``Batch.extras["content"]`` int64 [b] is equal where two questions are the same text.
+
+    Args:
+        bank: The questions that ``draws`` has texts of, in its order.
+    """
+
+    def __init__(self, bank: QuestionBank, processor: TQNetProcessor, draws: Draws, seed: int, workers: int = 0):
+        super().__init__(bank, processor, seed, workers=workers, read_images=False)
+        self.draws = draws
+
+    def __getitem__(self, item: Item) -> tuple[Item, tuple[str, ...]]:  # type: ignore[override]
+        epoch, row, _ = item
+        return item, self.draws(epoch, row)
+
+    def collate(self, rows: list[tuple[Item, tuple[str, ...]]]) -> Batch:  # type: ignore[override]
+        """Rows of :meth:`__getitem__` as a :class:`Batch`; its inputs have as many rows as there are texts."""
+        texts = [text for _, of in rows for text in of]
+        inputs = self.processor.pack(self.processor.tokenize(texts), [[]] * len(texts))
+        content = torch.tensor([hash64(of[0]) - 2**63 for _, of in rows])
+        return Batch(torch.tensor([row for (_, row, _), _ in rows]), [dict(inputs)], {"content": content})
+
+
+# Labels that the start encoder gives to what a baseline takes for paraphrases (ParaQD, Appendix B).
+
+
+class PseudoLabels(nn.Module):
+    """lambda(Q, Q') = 1 if cos(ENC(Q), ENC(Q')) > threshold else 0, by the encoder as it was before training.
+
+    Belongs into a checkpoint: what a resumed run has counted, and the encoder.
+
+    Attributes:
+        counts: int64 [2], how many pairs were found negative and positive.
+    """
+
+    counts: Tensor
+
+    def __init__(self, encoder: QuestionEncoder, threshold: float):
+        super().__init__()
+        self.encoder, self.threshold = copy.deepcopy(encoder).eval().requires_grad_(False), threshold
+        self.register_buffer("counts", torch.zeros(2, dtype=torch.long))
+
+    @torch.no_grad()
+    def forward(self, accelerator: Accelerator, **batch: Tensor) -> Tensor:
+        """A packed batch, each question followed by its paraphrase -> bool [b], of all processes' pairs."""
+        vectors = F.normalize(self.encoder(**batch).embedding.float(), dim=-1)
+        question, paraphrase = vectors.unflatten(0, (-1, 2)).unbind(1)
+        found = accelerator.gather((question * paraphrase).sum(1) > self.threshold)
+        self.counts += torch.stack([(~found).sum(), found.sum()])
+        return found
+
+    def summary(self) -> dict[str, float]:
+        """As in Table 9: how many pairs of each label there were, and their shares in percent."""
+        negative, positive = self.counts.tolist()
+        total = max(1, negative + positive)
+        return {
+            "threshold": self.threshold,
+            "positive": positive,
+            "negative": negative,
+            "positive_percent": round(100 * positive / total, 2),
+            "negative_percent": round(100 * negative / total, 2),
+        }
+
+
+# The questions that paraphrases are made of.
+
+
+log = logging.getLogger(__name__)
+
+
+def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionBank:
+    """The questions of which texts can be made: those with a text, in no other language, and not among those by which
+    the best state is chosen.
+
+    They are drawn at random where the run is to see fewer than all. Of those that its steps have room for, a quarter
+    more: of some nothing can be made.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    from tqnet.paraphrase.check.language import is_english
+
+    told = zip(bank.column("stem"), bank.column("language"), strict=True)
+    rows = [row for row, (stem, language) in enumerate(told) if stem.strip() and is_english(stem, language)]
+    if left := len(bank) - len(rows):
+        log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
+    if config.data.valid_pairs:
+        with session.settings_at_fault():
+            judged = {words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
+        stems = bank.column("stem")
+        own = [row for row in rows if words_of(stems[row]) not in judged]
+        if left := len(rows) - len(own):
+            log.info("%d questions are left out: data.valid_pairs has them, by which the best state is chosen", left)
+        rows = own
+    if not rows:
+        raise ConfigError(f"data.bank: {config.data.bank} has no training question in English")
+    run = config.run
+    seen = math.ceil(1.25 * run.max_steps * run.accumulate * run.batch_size) if run.max_steps else len(rows)
+    count = min(len(rows), seen, config.questions or len(rows))
+    drawn = np.random.default_rng(run.seed).permutation(len(rows))[:count]
+    return bank.select(np.array(rows)[np.sort(drawn)])
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """What makes two texts one question, whatever their case, spaces and stops."""
+    return tuple(token for token in folded_tokens(text, fold_numbers=False) if any(map(str.isalnum, token)))
+
+
+# The score by which a run's best state is chosen: how far valid and invalid paraphrases are apart.
+
+
+class ValidationSeparation:
+    """mu_s = mu+ - mu-, means of the cosine over valid and invalid paraphrases (ParaQD, Section 4.4).
+
+    NOTE: the paper calls the separation its primary metric, and does not say by what a state is chosen.
+    """
+
+    def __init__(self, model: QuestionEncoder, pairs: Sequence[ParaphrasePair], precision: str):
+        self.model, self.precision = model, precision
+        self.pairs = [(pair.original, pair.paraphrase) for pair in pairs]
+        self.texts = PairTexts.read(text for pair in self.pairs for text in pair)
+        self.valid = np.array([bool(pair.label) for pair in pairs])
+
+    @classmethod
+    def of(cls, model: QuestionEncoder, path: str | None, chosen: str) -> ValidationSeparation | None:
+        """On the labelled pairs of the file ``data.valid_pairs``; None, and a line that says so, without one.
+
+        Raises:
+            BankError: The file has faults.
+            ConfigError: It has no pairs of both labels, or one with a text that is none.
+        """
+        if path is None:
+            log.info("data.valid_pairs: not given, so the last state is kept, not the best")
+            return None
+        with settings_at_fault():
+            pairs = [pair for pair in read_pairs(path) if pair.label is not None]
+        if len({pair.label for pair in pairs}) < 2:
+            raise ConfigError(f"data.valid_pairs: {path} has no pairs of both labels, 1 and 0")
+        try:
+            return cls(model, pairs, precision(chosen))
+        except ValueError as error:
+            raise ConfigError(f"data.valid_pairs: {path}: {error}") from error
+
+    def __call__(self) -> dict[str, float]:
+        vectors = self.texts.encode(self.model, device=self.model.device, precision=self.precision)
+        scores = vectors.cosines(self.pairs)
+        positive, negative = float(scores[self.valid].mean()), float(scores[~self.valid].mean())
+        return {
+            SEPARATION: positive - negative,
+            "valid/positive": positive,
+            "valid/negative": negative,
+        }
+
+
+def as_questions(texts: Sequence[str]) -> list[Question]:
+    """Stems of a bank and what was made of them, which hold no HTML any more: "<" begins no tag."""
+    return [Question(id="-", stem=text) for text in texts]

@@ -1,0 +1,396 @@
+"""The goal-driven tree decoder (Xie and Sun 2019): a goal is met by a number, or broken up into two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from tqnet.text.equations import OPERATORS, Prefix, ends
+
+# Attention of goals over what their problems have, which the goals of one problem share.
+#
+# Nothing is copied for each goal as a whole: [n, k, h] is made for a few goals at a time, and once more in the backward
+# pass.
+
+
+#: Numbers of [n, k, h] that are held at a time. A processor's stay in its cache, a MiB of them; a GPU has the room.
+_AT_ONCE = {"cpu": 2**18}
+_AT_ONCE_ELSEWHERE = 2**26
+
+
+def additive_scores(query: Tensor, keys: Tensor, weight: Tensor, problem: Tensor) -> Tensor:
+    """w . tanh(q + k), of a query and all keys of its problem.
+
+    tanh(x) is computed as 2 sigmoid(2x) - 1, which torch does in a tenth of the time on a processor.
+
+    Args:
+        query: [n, h].
+        keys: [b, k, h].
+        weight: [h].
+        problem: [n], the row of ``keys`` that a query is compared with.
+
+    Returns:
+        [n, k], float32 at least: near 1/2 a sigmoid in bf16 has too few digits.
+    """
+    return _AdditiveScores.apply(query, keys, weight, problem)
+
+
+def weighted_sums(weights: Tensor, values: Tensor, problem: Tensor) -> Tensor:
+    """Sums [n, h] of the ``values`` [b, k, h] of each query's problem [n], by the query's weights [n, k]."""
+    return _WeightedSums.apply(weights.to(values.dtype), values, problem)
+
+
+class _AdditiveScores(torch.autograd.Function):
+    """The gradient of w . (2 s - 1), with s = sigmoid(2q + 2k), to q and to k is 4 w s (1 - s)."""
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, keys: Tensor, weight: Tensor, problem: Tensor) -> Tensor:
+        ctx.save_for_backward(query, keys, weight, problem)
+        wide = torch.promote_types(query.dtype, torch.float32)
+        scores = query.new_empty((len(query), keys.shape[1]), dtype=wide)
+        doubled = 2 * weight.to(wide)
+        for part, sigmoid in _sigmoids(query, keys, problem):
+            torch.mv(sigmoid.flatten(0, 1), doubled, out=scores[part].view(-1))
+        return scores.sub_(weight.to(wide).sum())
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        query, keys, weight, problem = ctx.saved_tensors
+        gradient = gradients[0].contiguous()
+        wide = gradient.dtype
+        to_query, to_keys = query.new_empty(query.shape, dtype=wide), keys.new_zeros(keys.shape, dtype=wide)
+        to_weight = torch.zeros_like(weight, dtype=wide)
+        for part, sigmoid in _sigmoids(query, keys, problem):
+            to_weight.addmv_(sigmoid.flatten(0, 1).T, gradient[part].view(-1))
+            slope = sigmoid.addcmul_(sigmoid, sigmoid, value=-1).mul_(gradient[part, :, None])
+            torch.sum(slope, 1, out=to_query[part])
+            to_keys.index_add_(0, problem[part], slope)
+        slopes = 4 * weight.to(wide)
+        to_weight = 2 * to_weight - gradient.sum()
+        return (
+            to_query.mul_(slopes).to(query.dtype),
+            to_keys.mul_(slopes).to(keys.dtype),
+            to_weight.to(weight.dtype),
+            None,
+        )
+
+
+class _WeightedSums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, weights: Tensor, values: Tensor, problem: Tensor) -> Tensor:
+        ctx.save_for_backward(weights, values, problem)
+        sums = values.new_empty((len(weights), values.shape[2]))
+        for part, own in _own(values, problem):
+            torch.bmm(weights[part, None], own, out=sums[part, None])
+        return sums
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, None]:
+        weights, values, problem = ctx.saved_tensors
+        gradient = gradients[0]
+        to_weights, to_values = torch.empty_like(weights), torch.zeros_like(values)
+        for part, own in _own(values, problem):
+            torch.sum(own * gradient[part, None], 2, out=to_weights[part])
+            torch.mul(weights[part, :, None], gradient[part, None], out=own)
+            to_values.index_add_(0, problem[part], own)
+        return to_weights, to_values, None
+
+
+def _sigmoids(query: Tensor, keys: Tensor, problem: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Some queries, and sigmoid(2q + 2k) of these: [m, k, h], to be overwritten by whoever takes it."""
+    wide = torch.promote_types(query.dtype, torch.float32)
+    doubled = 2 * query.to(wide)
+    for part, own in _own(keys, problem):
+        own = own.to(wide)
+        yield part, torch.add(doubled[part, None], own, alpha=2, out=own).sigmoid_()
+
+
+def _own(rows: Tensor, problem: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Some of n queries, and a copy of what their problems have: [m, k, h]."""
+    step = max(1, _AT_ONCE.get(rows.device.type, _AT_ONCE_ELSEWHERE) // max(1, rows[0].numel()))
+    for first in range(0, len(problem), step):
+        part = slice(first, first + step)
+        yield part, rows.index_select(0, problem[part])
+
+
+# What all parts of a tree decoder are made of.
+
+
+class Gate(nn.Module):
+    """sigmoid(W x) * tanh(V x)."""
+
+    def __init__(self, inputs: int, hidden: int):
+        super().__init__()
+        self.both = nn.Linear(inputs, 2 * hidden)
+
+    def forward(self, *parts: Tensor) -> Tensor:
+        """Parts [n, i] side by side -> [n, h]."""
+        return _gated(self.both(torch.cat(parts, -1)))
+
+    def first_told(self, vectors: Tensor) -> ToldGate:
+        """The same, where the first part of what it reads is one of ``vectors`` [m, h]."""
+        of_vectors, weight = self.both.weight.tensor_split((vectors.shape[1],), 1)
+        return ToldGate(weight, F.linear(vectors, of_vectors, self.both.bias))
+
+    def last_told(self, vectors: Tensor) -> ToldGate:
+        """The same, where the last part is."""
+        weight, of_vectors = self.both.weight.tensor_split((-vectors.shape[1],), 1)
+        return ToldGate(weight, F.linear(vectors, of_vectors, self.both.bias))
+
+
+class ToldGate(NamedTuple):
+    """A gate that is told one of a few vectors, what each of which comes to is computed once in a forward pass.
+
+    Attributes:
+        weight: Of the other parts, [2h, i].
+        told: What each of the vectors comes to, [m, 2h].
+    """
+
+    weight: Tensor
+    told: Tensor
+
+    def __call__(self, *parts: Tensor, told: Tensor) -> Tensor:
+        """Parts [n, i] side by side, and the number [n] of the vector that is told -> [n, h]."""
+        return _gated(F.linear(torch.cat(parts, -1), self.weight) + self.told.index_select(0, told))
+
+
+def _gated(both: Tensor) -> Tensor:
+    gate, content = both.chunk(2, -1)
+    return torch.sigmoid(gate) * torch.tanh(content)
+
+
+# The equation trees of a batch as flat tensors, so that a level of all trees is one step.
+
+
+@dataclass(frozen=True)
+class TreeBatch:
+    """Nodes of all trees one behind the other, each tree in prefix order.
+
+    Attributes:
+        problem: [n], row of the batch that a node belongs to.
+        token: [n], place in the decoder's output (`tqnet.solver.problems.Alphabet.place`).
+        parent, left, right: [n], nodes; -1 at roots and leaves.
+        depth: [n], 0 at roots.
+        height: [n], 0 at leaves.
+        root: [b], of each tree.
+
+    Shape notation: b problems, n nodes.
+    """
+
+    problem: Tensor
+    token: Tensor
+    parent: Tensor
+    left: Tensor
+    right: Tensor
+    depth: Tensor
+    height: Tensor
+    root: Tensor
+
+    @classmethod
+    def of(cls, equations: Sequence[Prefix], tokens: Sequence[Sequence[int]]) -> TreeBatch:
+        """From equations in prefix order, and the places of their tokens."""
+        rows: list[tuple[int, ...]] = []
+        roots = []
+        for row, (equation, places) in enumerate(zip(equations, tokens, strict=True)):
+            roots.append(len(rows))
+            rows += [(row, place, *links) for place, links in zip(places, _links(equation, len(rows)), strict=True)]
+        columns: list[Tensor] = [*torch.tensor(rows).reshape(-1, 7).T.contiguous(), torch.tensor(roots)]
+        return cls(*columns)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """By name, as a batch's extras carry them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _links(equation: Prefix, first: int) -> list[tuple[int, int, int, int, int]]:
+    """Parent, left, right, depth and height of each node of a tree whose root is node ``first``."""
+    behind = ends(equation)
+    count = len(equation)
+    parent, left, right, depth, height = ([-1] * count, [-1] * count, [-1] * count, [0] * count, [0] * count)
+    for node in range(count):
+        if equation[node] in OPERATORS:
+            left[node], right[node] = node + 1, behind[node + 1]
+            for child in (left[node], right[node]):
+                parent[child], depth[child] = node, depth[node] + 1
+    for node in reversed(range(count)):
+        if left[node] >= 0:
+            height[node] = 1 + max(height[left[node]], height[right[node]])
+    shifted = [[first + link if link >= 0 else -1 for link in links] for links in (parent, left, right)]
+    return list(zip(*shifted, depth, height, strict=True))
+
+
+class Source(NamedTuple):
+    """What a decoder reads of a batch of problems, and all that it needs only once for the goals of these.
+
+    Attributes:
+        hidden: [b, t, h], states of the text's tokens.
+        keys: [b, t, h], what the attention compares goals with.
+        mask: bool [b, t], real tokens.
+        root: [b, h], the first goal.
+        candidates: [b, k, h], embeddings of operators, constants, and the problem's numbers, in this order.
+        compared: [b, k, h], what is scored of them.
+        possible: bool [b, k], those that the problem has.
+        break_up_left, break_up_right, merge: Gates of the decoder that are told operators.
+    """
+
+    hidden: Tensor
+    keys: Tensor
+    mask: Tensor
+    root: Tensor
+    candidates: Tensor
+    compared: Tensor
+    possible: Tensor
+    break_up_left: ToldGate
+    break_up_right: ToldGate
+    merge: ToldGate
+
+    def embeddings(self, problem: Tensor, token: Tensor) -> Tensor:
+        """[n, h], of a candidate ``token`` [n] of each ``problem`` [n]."""
+        count = self.candidates.shape[1]
+        return self.candidates.flatten(0, 1).index_select(0, problem * count + token)
+
+
+class TreeDecoder(nn.Module):
+    """Goals to nodes, in the order: goal, context, node, left subtree, right subtree.
+
+    ::
+
+        c = attention(q, text)                          context of a goal q
+        s(y) = w . tanh(W [q, c, e(y)])                 score of an operator, a constant or a number of the text
+        q_left  = gate(gate(q, c, e(y)))                goal of the left operand of an operator y
+        q_right = gate(gate(q, c, e(y)), t_left)        of the right one, told the left subtree
+        t = e(y)  or  gate(e(y), t_left, t_right)       embedding of a subtree
+
+    With the true tree at hand, no subtree embedding depends on a goal: all are made from the leaves up, a height of
+    all trees at a time, then all goals from the roots down, a depth of all trees at a time. The first height and depth
+    are passed even where all trees are a leaf: their gates then have gradients of zero, for which other processes wait.
+
+    Args:
+        hidden: Width of the text's states and of all within.
+        constants: Numbers that stand in equations and not in texts.
+    """
+
+    def __init__(self, hidden: int, constants: int, dropout: float = 0.5):
+        super().__init__()
+        self.fixed = nn.Embedding(len(OPERATORS) + constants, hidden)
+        self.query, self.key = nn.Linear(hidden, hidden), nn.Linear(hidden, hidden, bias=False)
+        self.attention = nn.Linear(hidden, 1, bias=False)
+        self.wanted, self.candidate = nn.Linear(2 * hidden, hidden), nn.Linear(hidden, hidden, bias=False)
+        self.score = nn.Linear(hidden, 1, bias=False)
+        self.break_up_left, self.break_up_right = Gate(3 * hidden, hidden), Gate(3 * hidden, hidden)
+        self.left_goal, self.right_goal = Gate(hidden, hidden), Gate(2 * hidden, hidden)
+        self.merge = Gate(3 * hidden, hidden)
+        self.dropout = nn.Dropout(dropout)
+
+    def read(self, hidden: Tensor, mask: Tensor, number_at: Tensor) -> Source:
+        """A batch of texts as the decoder reads it.
+
+        Args:
+            hidden: [b, t, h], the first state of each row being that of [CLS], the root's goal.
+            mask: bool [b, t].
+            number_at: [b, q], token of each of the text's numbers; -1 behind the last.
+        """
+        numbers = hidden.gather(1, number_at.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1]))
+        # NOTE: with dropout, all problems of a batch compare with the same constants, of which the same is left out.
+        fixed = self.fixed.weight.to(hidden.dtype)
+        operators, of_all = fixed[: len(OPERATORS)], (len(hidden), -1, -1)
+        compared = self.candidate(self.dropout(fixed)), self.candidate(self.dropout(numbers))
+        there = torch.ones((len(hidden), len(fixed)), dtype=torch.bool, device=hidden.device)
+        return Source(
+            hidden=hidden,
+            keys=self._keys(hidden, mask),
+            mask=mask,
+            root=hidden[:, 0],
+            candidates=torch.cat((fixed.expand(of_all), numbers), 1),
+            compared=torch.cat((compared[0].expand(of_all), compared[1]), 1),
+            possible=torch.cat((there, number_at >= 0), 1),
+            break_up_left=self.break_up_left.last_told(operators),
+            break_up_right=self.break_up_right.last_told(operators),
+            merge=self.merge.first_told(operators),
+        )
+
+    def _keys(self, hidden: Tensor, mask: Tensor) -> Tensor:
+        """[b, t, h]; zero where texts are padded, which is not computed."""
+        real = mask.flatten().nonzero().squeeze(1)
+        keys = self.key(hidden.flatten(0, 1).index_select(0, real))
+        padded = keys.new_zeros((mask.numel(), keys.shape[1])).index_copy(0, real, keys)
+        return padded.view(*mask.shape, -1)
+
+    def context(self, goal: Tensor, source: Source, problem: Tensor) -> Tensor:
+        """Of goals [n, h], each of the row ``problem`` [n] of ``source`` -> [n, h]."""
+        energy = additive_scores(self.query(self.dropout(goal)), source.keys, self.attention.weight[0], problem)
+        masked = energy.masked_fill(~source.mask.index_select(0, problem), float("-inf"))
+        return weighted_sums(masked.softmax(-1), source.hidden, problem)
+
+    def log_probabilities(self, goal: Tensor, context: Tensor, source: Source, problem: Tensor) -> Tensor:
+        """Of each candidate, float32 [n, k]; minus infinity where the problem has none."""
+        wanted = self.wanted(self.dropout(torch.cat((goal, context), -1)))
+        scores = additive_scores(wanted, source.compared, self.score.weight[0], problem)
+        return F.log_softmax(scores.masked_fill(~source.possible.index_select(0, problem), float("-inf")), -1)
+
+    def left(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
+        """Goals of left operands, [n, h]; ``operator`` [n] is a token."""
+        return self.left_goal(source.break_up_left(self.dropout(goal), context, told=operator))
+
+    def pending(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
+        """What right operands' goals are made of beside the left subtrees, [n, h]."""
+        return source.break_up_right(self.dropout(goal), context, told=operator)
+
+    def right(self, pending: Tensor, left_subtree: Tensor) -> Tensor:
+        """Goals of right operands, [n, h]."""
+        return self.right_goal(pending, left_subtree)
+
+    def subtree(self, operator: Tensor, left: Tensor, right: Tensor, source: Source) -> Tensor:
+        """Embedding [n, h] of a subtree, of its operator [n], a token, and the embeddings of its operands."""
+        return source.merge(left, right, told=operator)
+
+    def forward(self, source: Source, trees: TreeBatch, equal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The true trees of a batch.
+
+        Args:
+            equal: [b, k], numbers that are the same where candidates are: mentions of one value.
+
+        Returns:
+            Log-probability of each node's token or one that is equal to it [n], goals [n, h] and subtree embeddings
+            [n, h].
+        """
+        subtrees = self._subtrees(source, trees)
+        goals, contexts = self._goals(source, subtrees, trees)
+        log_probabilities = self.log_probabilities(goals, contexts, source, trees.problem)
+        same = equal[trees.problem] == equal[trees.problem, trees.token][:, None]
+        return log_probabilities.masked_fill(~same, float("-inf")).logsumexp(-1), goals, subtrees
+
+    def _subtrees(self, source: Source, trees: TreeBatch) -> Tensor:
+        found = source.embeddings(trees.problem, trees.token)
+        for height in range(1, max(1, int(trees.height.max())) + 1):
+            at = (trees.height == height).nonzero().squeeze(1)
+            left, right = (found.index_select(0, of.index_select(0, at)) for of in (trees.left, trees.right))
+            made = self.subtree(trees.token.index_select(0, at), left, right, source)
+            found = found.index_copy(0, at, made.to(found.dtype))
+        return found
+
+    def _goals(self, source: Source, subtrees: Tensor, trees: TreeBatch) -> tuple[Tensor, Tensor]:
+        levels, goals, contexts = [trees.root], [source.root], list[Tensor]()
+        while True:
+            at, goal = levels[-1], goals[-1]
+            context = self.context(goal, source, trees.problem.index_select(0, at))
+            contexts.append(context)
+            inner = (trees.left.index_select(0, at) >= 0).nonzero().squeeze(1)
+            if not len(inner) and len(levels) > 1:
+                break
+            at, goal, context = (of.index_select(0, inner) for of in (at, goal, context))
+            operator, left, right = (of.index_select(0, at) for of in (trees.token, trees.left, trees.right))
+            told = subtrees.index_select(0, left)
+            pending = self.pending(goal, context, operator, source)
+            goals.append(torch.cat((self.left(goal, context, operator, source), self.right(pending, told))))
+            levels.append(torch.cat((left, right)))
+        in_order = torch.cat(levels).argsort()
+        return torch.cat(goals).index_select(0, in_order), torch.cat(contexts).index_select(0, in_order)

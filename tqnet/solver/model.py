@@ -1,0 +1,224 @@
+"""A solver of word problems: a text encoder, a tree decoder, and what its equations are made of."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from tqdm import tqdm
+
+from tqnet.modeling.build import load_model, readable
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.processor import QuestionLike, as_question
+from tqnet.solver.beams import beam_search
+from tqnet.solver.decoder import Source, TreeBatch, TreeDecoder
+from tqnet.solver.problems import NUMBER_TOKENS, Alphabet, named, quantities, value_of
+from tqnet.text.equations import EquationError, Prefix, evaluate, number
+from tqnet.text.vocabulary import add_tokens, start_embeddings
+
+_WEIGHTS, _SHAPE = "solver.safetensors", "solver.json"
+#: Hypotheses of a problem (mwp-cl, Section 5.1), and tokens of an equation.
+BEAMS, MOST_TOKENS = 3, 45
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What a solver makes of a problem.
+
+    Attributes:
+        numbers: Values of the text's numbers, n1 first.
+        equation: In prefix order; empty where the text has no number.
+        value: Of the equation; None where it has none.
+        probability: Of the equation, as the solver sees it.
+        fault: Why there is no value, in words.
+    """
+
+    numbers: tuple[Fraction, ...]
+    equation: Prefix = ()
+    value: Fraction | None = None
+    probability: float = 0.0
+    fault: str | None = None
+
+
+class WordProblemSolver(nn.Module):
+    """Texts to equation trees (mwp-cl, BERT-TD); saved to a folder from which the encoder alone loads too.
+
+    The state of [CLS] is the goal of the root. Numbers are tokens of their own (`tqnet.solver.problems`), whose
+    states stand for them in the decoder.
+
+    Args:
+        encoder: A TQ-Net, of which the text stream is read; its processor then marks numbers, and its other parts take
+            no gradient.
+        dropout: Of the decoder.
+
+    Raises:
+        ValueError: The encoder has no text stream of its own.
+    """
+
+    def __init__(self, encoder: QuestionEncoder, alphabet: Alphabet, dropout: float = 0.5):
+        super().__init__()
+        if not hasattr(encoder, "text"):
+            raise ValueError(f"a {encoder.config.model_type} has no text stream that a solver could be made of")
+        _read_numbers_as_tokens(encoder)
+        for name, part in encoder.named_children():
+            if name != "text":
+                part.requires_grad_(False)
+        self.encoder, self.alphabet, self.dropout = encoder, alphabet, dropout
+        self.decoder = TreeDecoder(encoder.config.hidden_size, len(alphabet.constants), dropout)
+        known = encoder.processor.tokenizer.get_vocab()
+        self.number_ids: Tensor
+        self.register_buffer("number_ids", torch.tensor([known[token] for token in NUMBER_TOKENS]), persistent=False)
+
+    @property
+    def cells_per_image(self) -> int:
+        """Visual tokens that one figure becomes."""
+        return 0
+
+    def read(self, input_ids: Tensor, attention_mask: Tensor, **_: Any) -> Source:
+        """A packed batch [b, t] as the decoder reads it."""
+        mask = attention_mask.bool()
+        text: Any = self.encoder.text
+        hidden = text(input_ids=input_ids, attention_mask=None if bool(mask.all()) else mask).last_hidden_state
+        return self.decoder.read(hidden, mask, self.number_places(input_ids))
+
+    def number_places(self, input_ids: Tensor) -> Tensor:
+        """Token [b, q] of each of a text's first numbers, -1 behind the last; q is as of the batch's most."""
+        is_number = torch.isin(input_ids, self.number_ids)
+        order = torch.where(is_number, is_number.cumsum(1) - 1, self.alphabet.most)
+        count = min(int(is_number.sum(1).max()), self.alphabet.most)
+        places = input_ids.new_full((len(input_ids), self.alphabet.most + 1), -1)
+        places.scatter_(
+            1, order.clamp(max=self.alphabet.most), torch.arange(input_ids.shape[1]).to(order).expand_as(order)
+        )
+        return places[:, :count]
+
+    def forward(self, equal: Tensor, trees: TreeBatch, **inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The true trees of a batch: see :meth:`TreeDecoder.forward`; the log-probabilities [b] are of whole trees."""
+        source = self.read(**inputs)
+        width = source.candidates.shape[1]
+        nodes, goals, subtrees = self.decoder(source, trees, equal[:, :width])
+        return nodes.new_zeros(len(source.root)).index_add(0, trees.problem, nodes), goals, subtrees
+
+    def equal_numbers(self, values: Sequence[Sequence[Fraction]]) -> Tensor:
+        """[b, k], equal where candidates are one value; k is of the problem that has most numbers."""
+        fixed = [number(token) for token in self.alphabet.constants]
+        operators = len(self.alphabet.fixed) - len(fixed)
+        most = max((len(of) for of in values), default=0)
+        rows = []
+        for of in values:
+            first: dict[Fraction, int] = {}
+            row = list(range(operators))
+            for place, value in enumerate([*fixed, *of], start=operators):
+                row.append(first.setdefault(value, place))
+            rows.append(row + list(range(len(row), operators + len(fixed) + most)))
+        return torch.tensor(rows)
+
+    @torch.inference_mode()
+    def solve(
+        self,
+        questions: Sequence[QuestionLike],
+        beams: int = BEAMS,
+        batch_size: int = 64,
+        most_tokens: int = MOST_TOKENS,
+        precision: str = "fp32",
+        show_progress: bool = False,
+    ) -> list[Solution]:
+        """Of each problem the likeliest equation that has a value; of those without any, why not.
+
+        NOTE: the paper takes the likeliest equation of the beam; here one that divides by zero is passed over.
+        """
+        texts = [as_question(question).content for question in questions]
+        was_training, device = self.training, self.number_ids.device
+        self.eval()
+        found: dict[int, Solution] = {}
+        processor = self.encoder.processor
+        ids = processor.tokenize(texts)
+        processor.forget_cuts()
+        order = sorted(range(len(texts)), key=lambda place: len(ids[place]), reverse=True)
+        with tqdm(total=len(texts), desc="solve", unit=" problems", disable=None if show_progress else True) as bar:
+            for start in range(0, len(order), batch_size):
+                rows = order[start : start + batch_size]
+                batch = {name: of.to(device) for name, of in processor.pack_text([ids[row] for row in rows]).items()}
+                with torch.autocast(str(device.type), torch.bfloat16, enabled=precision == "bf16"):
+                    made = beam_search(self.decoder, self.read(**batch), beams, most_tokens)
+                found |= dict(zip(rows, self._solutions([texts[row] for row in rows], *made), strict=True))
+                bar.update(len(rows))
+        self.train(was_training)
+        return [found[row] for row in range(len(texts))]
+
+    def _solutions(self, texts: Sequence[str], tokens: Tensor, lengths: Tensor, scores: Tensor) -> Iterator[Solution]:
+        for text, *beams in zip(texts, tokens.tolist(), lengths.tolist(), scores.tolist(), strict=True):
+            values = tuple(value_of(n) for n in quantities(text))[: self.alphabet.most]
+            yield self._best(values, *beams)
+
+    def _best(
+        self, values: tuple[Fraction, ...], tokens: list[list[int]], lengths: list[int], scores: list[float]
+    ) -> Solution:
+        if not values:
+            return Solution(values, fault="the text has no number")
+        faults: list[Solution] = []
+        for row, length, score in zip(tokens, lengths, scores, strict=True):
+            if score == float("-inf"):
+                continue
+            equation = tuple(self.alphabet.token(place) for place in row[:length])
+            probability = float(torch.tensor(score).exp())
+            try:
+                return Solution(values, equation, evaluate(equation, named(values)), probability)
+            except EquationError as error:
+                faults.append(Solution(values, equation, None, probability, str(error)))
+        return faults[0]
+
+    def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
+        """Write encoder, processor and decoder."""
+        folder = Path(folder)
+        self.encoder.save_pretrained(folder)
+        save_file({name: weight.contiguous() for name, weight in self.decoder.state_dict().items()}, folder / _WEIGHTS)
+        shape = {"dropout": self.dropout, **dataclasses.asdict(self.alphabet)}
+        (folder / _SHAPE).write_text(json.dumps(shape, indent=2) + "\n", encoding="utf-8")
+
+
+def is_solver(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder holds a solver."""
+    return (Path(folder) / _SHAPE).is_file()
+
+
+def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
+    """A solver that was saved, in ``eval``.
+
+    Raises:
+        FileNotFoundError: The folder holds none.
+        ValueError: Its weights or its description are damaged.
+    """
+    folder = Path(folder)
+    if not is_solver(folder) or not (folder / _WEIGHTS).is_file():
+        raise FileNotFoundError(f"{folder}: no solver here; finetune/solver.py makes one, in RUN/model")
+    with readable(folder / _SHAPE):
+        shape = json.loads((folder / _SHAPE).read_text(encoding="utf-8"))
+        alphabet, dropout = Alphabet(tuple(shape["constants"]), shape["most"]), float(shape["dropout"])
+    solver = WordProblemSolver(load_model(folder), alphabet, dropout)
+    try:
+        solver.decoder.load_state_dict(load_file(folder / _WEIGHTS))
+    except (SafetensorError, RuntimeError) as error:
+        raise ValueError(f"{folder / _WEIGHTS}: its weights cannot be read: {error}") from error
+    return solver.eval()
+
+
+def _read_numbers_as_tokens(encoder: QuestionEncoder) -> None:
+    """Give the encoder the tokens of numbers, if it has none."""
+    processor = encoder.processor
+    if processor.mark_numbers:
+        return
+    add_tokens(processor.tokenizer, NUMBER_TOKENS)
+    encoder.resize_token_embeddings(len(processor.tokenizer), mean_resizing=False)
+    start_embeddings(encoder.get_input_embeddings(), processor.tokenizer, NUMBER_TOKENS)
+    processor.mark_numbers = True
