@@ -11,8 +11,8 @@ in ALBERT they share a pass. All vectors are of the question as it is, in a seco
 third is the solution's, of two tokens where there is none. What no task asks for does not pass.
 
 Eq. 1, e = Norm(sum of token states), is the direction of their mean, which the encoder gives. Eq. 2 is
-`tqnet.losses.contrastive.in_batch_infonce`: NOTE, the paper's lacks the exponentials. Its negatives are drawn from the bank;
-here they are the other questions of the batch, of all processes.
+`tqnet.losses.contrastive.in_batch_infonce`: NOTE, the paper's lacks the exponentials. Its negatives are drawn from the
+bank; here they are the other questions of the batch, of all processes.
 
 NOTE: a figure is found by the vector of the text alone (Eq. 3). The fused one has seen it, and need only hand it on.
 """

@@ -40,7 +40,6 @@ def __getattr__(name: str) -> Any:
 @wrapt.when_imported("transformers.models.auto.configuration_auto")
 def _register_config(_: ModuleType) -> None:
     importlib.import_module("tqnet.modeling.configuration")
-    importlib.import_module("tqnet.modeling.configuration")
 
 
 @wrapt.when_imported("transformers.models.auto.modeling_auto")

@@ -137,7 +137,7 @@ def watched(watch: Stopwatch, recipe: ModuleType) -> Iterator[None]:
         stack.enter_context(patch.object(session, "build", build))
         stack.enter_context(patch.object(DataLoader, "__iter__", iterate))
         for name, found in list(vars(recipe).items()):
-            if inspect.isfunction(found) and found.__module__.startswith("tqnet.objectives"):
+            if inspect.isfunction(found) and found.__module__.startswith("tqnet.losses"):
                 stack.enter_context(patch.object(recipe, name, watch.clocked("loss", found)))
         stack.callback(register_optimizer_step_pre_hook(watch.optimizer_begins).remove)
         stack.callback(register_optimizer_step_post_hook(watch.optimizer_ends).remove)

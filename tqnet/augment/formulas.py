@@ -86,8 +86,8 @@ def _decimals(count: int, rng: np.random.Generator) -> str:
 #
 # A group holds operators that are defined alike, obey the same kind of laws and are taught together. What is left out,
 # and why: ``\times`` and ``\div`` (one commutes, the other does not, and each is taught for itself), ``\perp`` and
-# ``\parallel`` (other theorems), ``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (an equation
-# is solved otherwise), ``\int`` and ``\sum``.
+# ``\parallel`` (other theorems), ``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (an
+# equation is solved otherwise), ``\int`` and ``\sum``.
 
 
 _GROUPS = (

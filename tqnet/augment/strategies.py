@@ -19,8 +19,8 @@ from tqnet.text.numbers import CARDINALS
 
 # Random swap and random deletion of words of prose (QuesCo, "Text Augmentation"; Wei and Zou 2019).
 #
-# Formulas stay as they are, and so do the words that a question turns on: numbers, the units that follow them, negations,
-# and single letters, which are names. Chinese words are those that rjieba finds. Options are left whole.
+# Formulas stay as they are, and so do the words that a question turns on: numbers, the units that follow them,
+# negations, and single letters, which are names. Chinese words are those that rjieba finds. Options are left whole.
 
 
 _ENGLISH = r"(?<![\w$\\<&])[A-Za-z]+(?:['’-][A-Za-z]+)*(?![\w>])"

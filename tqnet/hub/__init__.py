@@ -1,0 +1,1 @@
+"""Trained models in other people's libraries: model cards, sentence-transformers, mteb."""

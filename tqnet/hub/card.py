@@ -213,7 +213,7 @@ chances = classifier.classify(Question("a", "Solve $2x = 8$."), [Question("b", "
 print(dict(zip(RELATIONS, chances)))
 """
 
-_SOLVER = """from tqnet.modeling.solver import load_solver
+_SOLVER = """from tqnet.solver.model import load_solver
 
 solver = load_solver(".")
 print(solver.solve(["Tom has 5 apples and eats 2 of them. How many are left?"]))

@@ -1,7 +1,7 @@
 """A trained folder as a model of mteb 2, and similar questions of a bank as one of its tasks.
 
 import mteb
-from tqnet.integrations.mteb import TQNetEncoder, similar_questions
+from tqnet.hub.mteb import TQNetEncoder, similar_questions
 mteb.evaluate(TQNetEncoder("runs/scl/model"), [similar_questions(bank), *mteb.get_tasks(tasks=["NFCorpus"])])
 """
 

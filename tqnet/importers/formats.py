@@ -10,21 +10,21 @@ from typing import Any
 from tqnet.importers.job import Format
 from tqnet.importers.source import Source, SourceError
 
-#: Name -> the module of this folder that reads it, imported when it is asked for.
+#: Name -> the module of this folder with ``read_NAME``, imported when it is needed.
 FORMATS = {
-    "csv": "csv_table",
-    "xlsx": "workbook",
-    "parquet": "parquet",
+    "csv": "spreadsheets",
+    "xlsx": "spreadsheets",
+    "parquet": "spreadsheets",
     "moodle": "moodle",
     "qti": "qti",
-    "math23k": "math23k",
-    "mathqa": "mathqa",
-    "mawps": "mawps",
-    "aqua": "aqua",
-    "gsm8k": "gsm8k",
-    "math": "competition_math",
-    "geometry3k": "geometry3k",
-    "scienceqa": "scienceqa",
+    "math23k": "word_problem_sets",
+    "mathqa": "word_problem_sets",
+    "mawps": "word_problem_sets",
+    "aqua": "word_problem_sets",
+    "gsm8k": "word_problem_sets",
+    "math": "figure_sets",
+    "geometry3k": "figure_sets",
+    "scienceqa": "figure_sets",
 }
 
 _BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet"}
@@ -59,7 +59,7 @@ def reader(name: str) -> Format:
     """
     if name not in FORMATS:
         raise ValueError(f"format: {name!r} is none of {', '.join(FORMATS)}")
-    read: Format = import_module(f"tqnet.importers.{FORMATS[name]}").read
+    read: Format = getattr(import_module(f"tqnet.importers.{FORMATS[name]}"), f"read_{name}")
     return read
 
 

@@ -1,0 +1,1 @@
+"""Training losses, each on plain tensors."""

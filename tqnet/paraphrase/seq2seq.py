@@ -47,8 +47,8 @@ from tqnet.modeling.pretrained import check_folder
 # own, and `generate` needs no more than a processor of logits that lets later groups keep away from earlier ones. Every
 # model that generates can do it.
 #
-# NOTE: ParaQD names neither groups nor strength; groups of several beams, which would need a search of our own, are left
-# out.
+# NOTE: ParaQD names neither groups nor strength; groups of several beams, which would need a search of our own, are
+# left out.
 
 
 class HammingDiversity(LogitsProcessor):

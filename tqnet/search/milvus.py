@@ -378,7 +378,8 @@ def _row(record: Mapping[str, Any]) -> dict[str, Any]:
 def _spelled(words: str) -> str:
     """Words in small letters and digits alone, which no analyzer parts or changes: ``$ab$`` is ``z24zabz24z``.
 
-    `tqnet.text.sentences` has chosen them; Milvus Lite knows no analyzer but one that makes letters small and drops signs.
+    `tqnet.text.sentences` has chosen them; Milvus Lite knows no analyzer but one that makes letters small and drops
+    signs.
     """
     return re.sub(r"[^a-y0-9 ]", lambda sign: f"z{ord(sign[0]):x}z", words)
 

@@ -13,7 +13,8 @@ from tqnet.text.numbers import Kind, Number, find_numbers
 
 # Numbers as tokens: a solver is told where they are and of what kind, not which.
 #
-# "买5个，用去(1/4)，剩25%" becomes "买[NUM]个，用去([FRACTION])，剩[PERCENT]"; a number in words keeps them, "two [NUM]".
+# "买5个，用去(1/4)，剩25%" becomes "买[NUM]个，用去([FRACTION])，剩[PERCENT]"; a number in words keeps them, "two
+# [NUM]".
 
 
 NUMBER, FRACTION, PERCENT = "[NUM]", "[FRACTION]", "[PERCENT]"
@@ -31,13 +32,13 @@ def quantities(text: str) -> list[Number]:
 def with_number_tokens(text: str) -> str:
     """``text`` with a token for each of its `quantities`."""
     parts, behind = [], 0
-    for number in quantities(text):
-        token = PERCENT if number.sign == "%" else FRACTION if number.kind is Kind.FRACTION else NUMBER
-        if number.spelled:
-            parts += [text[behind : number.end], f" {token} "]
+    for quantity in quantities(text):
+        token = PERCENT if quantity.sign == "%" else FRACTION if quantity.kind is Kind.FRACTION else NUMBER
+        if quantity.spelled:
+            parts += [text[behind : quantity.end], f" {token} "]
         else:
-            parts += [text[behind : number.start], token]
-        behind = number.end + (number.after if number.sign == "%" and not number.spelled else 0)
+            parts += [text[behind : quantity.start], token]
+        behind = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
     return "".join([*parts, text[behind:]])
 
 
