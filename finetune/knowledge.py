@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from tqnet.augment.view import AugmentConfig
 from tqnet.evaluation.linear_probe import decide, probabilities
 from tqnet.evaluation.metrics import micro_f1
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
@@ -134,7 +135,7 @@ def main(config: KnowledgeConfig) -> Path:
             losses[f"level_{labels.level}"] = weight_of_mean(accelerator, concepts.any(1).sum()) * loss
         loop.step(torch.stack(list(losses.values())).mean(), {name: loss.detach() for name, loss in losses.items()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank
@@ -135,7 +136,7 @@ def main(config: PairsConfig) -> Path:
         relation = batch.extras["relation"]
         loop.step(F.cross_entropy(logits, relation), {"accuracy": (logits.argmax(-1) == relation).float().mean()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

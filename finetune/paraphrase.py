@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.files import atomic
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import multiple_negatives_ranking
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.paraphrase.settings import PSEUDO_LABELS, TRIPLETS, ParaphraseConfig, check_installed
@@ -136,7 +137,7 @@ def main(config: ParaphraseConfig) -> Path:
         log.info("labelled positive: %(positive_percent)s %%, negative: %(negative_percent)s %%", summary)
         with atomic(loop.out / PSEUDO_LABELS) as temporary:
             temporary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

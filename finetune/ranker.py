@@ -26,6 +26,7 @@ from torch.nn import functional as F
 from tqnet.evaluation.metrics import mean_average_precision
 from tqnet.evaluation.sources import source_digest
 from tqnet.files import atomic
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
@@ -361,7 +362,7 @@ def train(
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
         loop.after_step()
-    folder = loop.finish()
+    folder = loop.finish(write_card)
     accelerator.free_memory()  # another fold may follow
     return folder
 

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.hub.folder import write_card
 from tqnet.losses.classification import draw_pairs, even_odds, pair_logistic
 from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.encoder import QuestionEncoder
@@ -164,7 +165,7 @@ def main(config: SimilarConfig) -> Path:
             )
         loop.step(loss, {"positives": similar.sum() / 2})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

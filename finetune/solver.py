@@ -19,6 +19,7 @@ import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.build import set_dropout
@@ -187,7 +188,7 @@ def main(config: SolverConfig) -> Path:
         loss, logged = loss_of(config, loop.trained, batch, rising)
         loop.step(loss, logged)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

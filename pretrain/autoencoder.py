@@ -16,6 +16,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.hub.folder import write_card
 from tqnet.losses.baselines import figure_reconstruction
 from tqnet.modeling.heads import FigureDecoder
 from tqnet.modeling.visual import TQNetImageProcessor, VisualStream
@@ -85,7 +86,7 @@ def main(config: AutoencoderConfig) -> Path:
         figures = batch.inputs["pixel_values"]
         loop.step(weight_of_mean(accelerator, len(figures)) * loop.trained(figures), {})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import cross_modal_infonce
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
@@ -108,7 +109,7 @@ def main(config: CLIPConfig) -> Path:
         loop.step(loss, retrieval_metrics(logits.detach(), encoder.scale.detach()))
         encoder.limit_scale()
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def retrieval_metrics(logits: Tensor, scale: Tensor) -> dict[str, Tensor]:

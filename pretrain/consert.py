@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import nt_xent
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import KINDS, EmbeddingAugmentation
@@ -98,7 +99,7 @@ def main(config: ConSERTConfig) -> Path:
         loss, logits = nt_xent(first, second, config.temperature, excluded)
         loop.step(loss, {"top1": _found(logits.detach())})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def _found(logits: Tensor) -> Tensor:

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.parametrizations import spectral_norm
 
+from tqnet.hub.folder import write_card
 from tqnet.losses.baselines import dependence, mutual_information
 from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
@@ -178,7 +179,7 @@ def main(config: DisenQNetConfig) -> Path:
         loss = torch.stack([getattr(config, f"{name}_weight") * of for name, of in losses.items()]).sum()
         loop.step(loss, {f"loss/{name}": of.detach() for name, of in losses.items()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from pathlib import Path
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from tqnet.hub.folder import write_card
 from tqnet.losses.classification import masked_token_prediction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
@@ -86,7 +87,7 @@ def main(config: MLMConfig) -> Path:
         loss, accuracy = loop.trained(**text, labels=labels)
         loop.step(weight_of_mean(accelerator, (labels != IGNORED).sum()) * loss, {"accuracy": accuracy})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import infonce
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
@@ -115,7 +116,7 @@ def main(config: MoCoConfig) -> Path:
         if loop.stepped:
             key_encoder.update(encoder)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:

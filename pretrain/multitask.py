@@ -26,6 +26,7 @@ from pathlib import Path
 
 import torch
 
+from tqnet.hub.folder import write_card
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import KnowledgeHierarchy, QuestionBank
 from tqnet.text.sentences import halves
@@ -150,7 +151,7 @@ def main(config: MultiTaskConfig) -> Path:
         logged = {f"{task}/loss": term.loss.detach() for task, term in said.items()}
         loop.step(loss, logged | {f"{task}/accuracy": term.accuracy for task, term in said.items()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def labels_of(bank: QuestionBank, config: MultiTaskConfig) -> dict[str, ClassLabels]:

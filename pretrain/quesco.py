@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.hub.folder import write_card
 from tqnet.losses.ranking import FORMS, rince, temperatures_for
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
@@ -115,7 +116,7 @@ def main(config: QuesCoConfig) -> Path:
         if loop.stepped:
             key_encoder.update(encoder)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def compare(query: Tensor, keys: Keys, queue: KeyQueue, ranks: KeyRanks) -> tuple[Tensor, Tensor]:

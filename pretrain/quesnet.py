@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.hub.folder import write_card
 from tqnet.losses.baselines import figure_reconstruction, skip_gram
 from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import MaskedTokenHead, VectorDecoder
@@ -180,7 +181,7 @@ def main(config: QuesNetPretrainingConfig) -> Path:
         loss, logged = loop.trained(**batch.inputs)
         loop.step(loss, logged)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from torch import Tensor, nn
 
+from tqnet.hub.folder import write_card
 from tqnet.losses.classification import masked_token_prediction
 from tqnet.modeling.build import build_text_encoder
 from tqnet.paraphrase.restoration import Restorations, ValidationAccuracy, check_installed
@@ -122,7 +123,7 @@ def main(config: RewriterConfig) -> Path:
         count = (target[:, 1:] != rewriter.tokenizer.pad_token_id).sum()
         loop.step(weight_of_mean(accelerator, count) * loss, {"accuracy": accuracy})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

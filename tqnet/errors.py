@@ -123,10 +123,9 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
         return Ending(CALLED_WRONGLY if error.errno in _WRONG_PATH else FAILED, _of_file(error))
     if not _is_ours(error):
         return Ending(FAILED, f"unexpected {_named(error)}", unexpected=True)
-    from tqnet.questions.question import BankError
-
-    wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, BankError)
-    return Ending(CALLED_WRONGLY if wrong_call else FAILED, _RUST_SOURCE.sub("", str(error)))
+    wrong_call = isinstance(error, OSError | ValueError | ImportError)
+    code = getattr(error, "exit_code", CALLED_WRONGLY if wrong_call else FAILED)
+    return Ending(code, _RUST_SOURCE.sub("", str(error)))
 
 
 def end(error: BaseException, name: str, when_memory_ends: str = "") -> int:

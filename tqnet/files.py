@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+#: The model card, as the Hugging Face Hub names it.
+CARD = "README.md"
+
 #: What a model is read from, of ours or of the transformers library.
 _OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.visual import open_figure
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.images import open_figure
 
 
 @pytest.fixture

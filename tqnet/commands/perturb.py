@@ -10,7 +10,7 @@ from tqnet.commands.encode import add_error_arguments, add_model_arguments, read
 from tqnet.commands.english import add_language_model_argument, english_parser, english_texts
 from tqnet.commands.options import naming, whole_number
 from tqnet.commands.results import output_file
-from tqnet.paraphrase.settings import NEGATIVE, POSITIVE, TEST
+from tqnet.paraphrase.symbols import NEGATIVE, POSITIVE, TEST
 
 if TYPE_CHECKING:
     import numpy as np

@@ -195,7 +195,7 @@ print(model.similarity(vectors, vectors))
 """
 
 _RANKER = """import numpy as np
-from tqnet.modeling.cross_encoder import CrossEncoder
+from tqnet.search.ranker import CrossEncoder
 from tqnet.questions import Question
 
 ranker = CrossEncoder.from_pretrained(".")

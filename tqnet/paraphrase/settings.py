@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
+from tqnet.paraphrase.symbols import NEGATIVE, NEGATIVE_RULES, POSITIVE, POSITIVE_RULES
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, within
 
 # What ``finetune/paraphrase.py`` trains on, and how its best state is chosen (ParaQD).
@@ -33,17 +34,6 @@ def check_installed(parser: str | None = None) -> None:
         raise ImportError(
             f"{', '.join(missing)}: missing, and paraphrases are made with it: pip install 'tqnet[paraphrase]'"
         )
-
-
-# Paraphrases of questions by ParaQD's operators.
-
-
-#: The operators by symbol: those that ParaQD is trained with (Section 3), by what their results are taken for, and
-#: those of its test sets (Section 4.2).
-POSITIVE, NEGATIVE = ("f1", "f2", "f3", "f4"), ("f5", "f6", "f7", "f8", "f9", "f10")
-TEST = ("f_a", "f_b", "f_c", "f_d", "f_e")
-#: Of the latter, by label, the rules: what a training may have besides.
-POSITIVE_RULES, NEGATIVE_RULES = ("f_a",), ("f_c", "f_d")
 
 
 #: Objective -> the triplet loss, and its margin where none is set.

@@ -8,7 +8,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageOps
 
 MAX_PIXELS = 50_000_000
 
@@ -87,3 +88,43 @@ def image_problems(
                 known[image] = inspect(os.path.join(folder, image))
             if problem := known[image]:
                 yield line, f"images[{i}]", f"{problem}: {image!r:.200}"
+
+
+def open_figure(path: str) -> np.ndarray:
+    """The figure in a file as uint8 [H, W, 3] (:func:`figure_array`).
+
+    Raises:
+        OSError: No image that can be used; the message has the path and the reason.
+    """
+    image = open_image(path)
+    if isinstance(image, str):
+        raise OSError(f"{path}: {image}")
+    return figure_array(image)
+
+
+def figure_array(image: Image.Image) -> np.ndarray:
+    """An opened figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
+    image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        paper = Image.new("RGBA", image.size, "white")
+        return np.array(Image.alpha_composite(paper, image).convert("RGB"))
+    if image.mode.startswith("I"):
+        return _from_16_bits(np.array(image))
+    return np.array(image.convert("RGB"))
+
+
+def _from_16_bits(grey: np.ndarray) -> np.ndarray:
+    """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
+    return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
+
+
+def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
+    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
+    height, width = figure.shape[:2]
+    scale = size / max(height, width)
+    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
+    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    square = Image.new("RGB", (size, size), "white")
+    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
+    return np.array(square)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tqnet.errors import FAILED
+
 #: One path of the knowledge hierarchy, from coarse to fine: ``("Algebra", "Equations", "Linear")``.
 KnowledgePath = tuple[str, ...]
 
@@ -117,6 +119,8 @@ class Fault:
 
 class BankError(ValueError):
     """A bank (or a file beside it) that cannot be used as it stands; ``faults`` holds every fault."""
+
+    exit_code = FAILED
 
     def __init__(self, faults: Sequence[Fault]):
         self.faults = tuple(faults)

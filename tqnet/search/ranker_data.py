@@ -15,8 +15,8 @@ import torch
 from tqnet.evaluation.ranking import Bm25Ranker, VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.visual import fit_square, open_figure
 from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
 from tqnet.search.ranking import EVIDENCE, WEIGHTS, character_runs, in_common, words_of
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
