@@ -67,7 +67,7 @@ search: $(VENV)/installed
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
-	    index=$(FOUND)/index seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
+	    index=$(FOUND)/index queries=120 run.epochs=1 max_length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
 	$(BIN)/tqnet evaluate ranking $(FOUND)/index encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model \
 	  +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model $(SIMILARITY) --out $(FOUND)/ranking

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"

@@ -11,7 +11,8 @@ import torch
 
 from tqnet import libraries
 from tqnet.cli import main
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.solver.model import WordProblemSolver
 from tqnet.solver.problems import Alphabet
 

@@ -77,7 +77,7 @@ RECIPES = {
     "finetune/similar.py": _STARTED,
     "finetune/knowledge.py": _STARTED,
     "finetune/pairs.py": _STARTED,
-    "finetune/ranker.py": f"{_STARTED} folds=0 seeds=20",
+    "finetune/ranker.py": f"{_STARTED} folds=0 queries=20",
     "finetune/paraphrase.py": f"{_STARTED.replace('=bank', '=problems.jsonl')} data.valid_pairs=paraphrases.csv",
     "finetune/solver.py": f"{_STARTED.replace('=bank', '=problems.jsonl')} choose=false min_count=1",
     "finetune/probe.py": "data.bank=bank model=encoder out=OUT",

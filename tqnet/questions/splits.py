@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -104,7 +105,8 @@ def _named(question: Question, bank: str) -> Question:
 
 #: What a model is shown of a question. ``shuffled``: figures of another question of the same split, so that text
 #: and figure are as they always are but for belonging together.
-SHOWN = ("all", "text", "figures", "shuffled")
+Shown = Literal["all", "text", "figures", "shuffled"]
+SHOWN: tuple[str, ...] = get_args(Shown)
 
 
 def show(bank: QuestionBank, what: str, seed: int = 0) -> QuestionBank:

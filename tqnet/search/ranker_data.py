@@ -141,7 +141,7 @@ class ExercisePairs:
     Attributes:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
-        kind: How each pair was found: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
+        kind: How each pair was found: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
         evidence: Of each candidate, float32 ``[p, 3]`` (`tqnet.search.ranking.EVIDENCE`).
     """
 
@@ -215,7 +215,7 @@ def made_pairs(
 
     Args:
         sources: Which recall candidates.
-        counts: Of each kind, how many candidates a query has: the first that are ``recalled``; ``similar`` ones beside
+        counts: Of each kind, how many candidates a query has: the first that are ``retrieved``; ``similar`` ones beside
             them; such of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once,
             and not where it was a query whose candidate is the query now: a fold shall not have seen what it is to
             judge.
@@ -228,7 +228,7 @@ def made_pairs(
         neighbours = similarity.neighbours(query)
         others = [at for path in bank[query].knowledge for at in of_concept[path]]
         found = {
-            "recalled": sources.candidates(query, counts["recalled"]),
+            "retrieved": sources.candidates(query, counts["retrieved"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": dissimilar(others, query, neighbours, counts["concept"], rng),
             "random": dissimilar(everyone, query, neighbours, counts["random"], rng),

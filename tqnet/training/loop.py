@@ -18,10 +18,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
+from tqnet.config import ConfigError
 from tqnet.files import CARD
 from tqnet.modeling.encoder import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
-from tqnet.training.config import ConfigError, RecipeConfig
+from tqnet.training.config import RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.logging import MetricsLog, NoMetrics, Pace, peak_memory, pooled
 from tqnet.training.optim import build_optimizer, build_schedule
