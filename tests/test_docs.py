@@ -16,8 +16,7 @@ from accelerate.commands.launch import launch_command_parser
 
 from docs import architecture, claims, collect, cost, faults
 from tests.faults.table import CALLS, RECIPES, cases
-from tqnet.cli import commands, main, make_parser
-from tqnet.commands.index import with_verb
+from tqnet.cli import commands, main, make_parser, with_verb
 from tqnet.config import parse_config
 from tqnet.questions import Question, QuestionBank
 

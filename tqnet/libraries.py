@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-import torch
-import transformers
+import wrapt
+
+if TYPE_CHECKING:
+    import torch
 
 
 def quiet() -> None:
-    """Keep the libraries' progress bars and load reports out of ours."""
+    """Keep the libraries' progress bars and load reports out of ours, without importing the libraries."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
+    wrapt.register_post_import_hook(_quieten, "transformers.utils.logging")
+
+
+def _quieten(logging: ModuleType) -> None:
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
 
 
 def precision(name: str, device: str | torch.device | None = None) -> str:
@@ -28,6 +36,8 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         raise ValueError(f"precision: {name!r} is none of auto, fp32, bf16")
     if name != "auto":
         return name
+    import torch
+
     if on_cuda() if device is None else torch.device(device).type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     return "bf16" if _processor_unit() else "fp32"
@@ -35,6 +45,8 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
 
 def machine() -> str:
     """What a process computes on here, in words, for the head of a table."""
+    import torch
+
     if on_cuda():
         return torch.cuda.get_device_name()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -44,11 +56,15 @@ def machine() -> str:
 
 def on_cuda() -> bool:
     """Where accelerate puts a process."""
+    import torch
+
     return torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
 
 
 def out_of_memory(error: Exception) -> bool:
     """On a processor, torch has a plain RuntimeError for it."""
+    import torch
+
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
     )
@@ -59,6 +75,8 @@ def _processor_unit() -> str:
 
     With AVX512-BF16 alone, AMD's processors take half the time or less for a product, and Intel's more than in fp32.
     """
+    import torch
+
     has = torch.cpu.get_capabilities()
     if has.get("amx_bf16"):
         return "AMX"

@@ -9,15 +9,13 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
-import timm
 import torch
-from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
-from timm.layers import GroupNorm
 from torch import Tensor, nn
 from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
+from tqnet.modeling.pretrained import IMAGENET_MEAN, IMAGENET_STD
 from tqnet.questions.images import fit_square
 
 
@@ -29,8 +27,8 @@ class TQNetImageProcessor(BaseImageProcessor):
     def __init__(
         self,
         image_size: int = 128,
-        image_mean: Sequence[float] = IMAGENET_DEFAULT_MEAN,
-        image_std: Sequence[float] = IMAGENET_DEFAULT_STD,
+        image_mean: Sequence[float] = IMAGENET_MEAN,
+        image_std: Sequence[float] = IMAGENET_STD,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -58,8 +56,8 @@ class TQNetImageProcessor(BaseImageProcessor):
     def as_imagenet(self, pixel_values: Tensor) -> Tensor:
         """``pixel_values`` in units that are the same for all models: as ImageNet's statistics normalise them."""
         mean, std = torch.tensor(self.image_mean), torch.tensor(self.image_std)
-        unit = torch.tensor(IMAGENET_DEFAULT_STD)
-        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_DEFAULT_MEAN)) / unit
+        unit = torch.tensor(IMAGENET_STD)
+        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_MEAN)) / unit
         return pixel_values * scale.view(3, 1, 1).to(pixel_values) + shift.view(3, 1, 1).to(pixel_values)
 
 
@@ -188,6 +186,8 @@ class VisualStream(nn.Module):
         if config.visual_backbone is None:
             raise ValueError("visual_backbone: none, so there is no visual stream")
         options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
+        import timm
+
         try:
             self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
         except TypeError as error:  # some backbones take batch norm alone
@@ -270,6 +270,8 @@ def figure_slots(image_counts: Tensor) -> Tensor:
     return torch.where(places < image_counts.unsqueeze(1), first.unsqueeze(1) + places, -1)
 
 
-def _group_norm(channels: int, **options: Any) -> GroupNorm:
+def _group_norm(channels: int, **options: Any) -> nn.Module:
     """32 groups (Wu and He 2018), or as many as go into the channels (24 in the stem of resnet10t)."""
+    from timm.layers import GroupNorm
+
     return GroupNorm(channels, num_groups=math.gcd(32, channels), **options)

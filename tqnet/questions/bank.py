@@ -15,12 +15,11 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset
 
 from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
 from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question
 from tqnet.questions.reading import write_question
-from tqnet.questions.table import BATCH, FIELDS, SCHEMA, bank_file, open_table, table_in_memory
+from tqnet.questions.table import BATCH, FIELDS, SCHEMA, Rows, bank_file, open_table, table_in_memory
 
 
 class QuestionBank:
@@ -35,10 +34,10 @@ class QuestionBank:
         skipped: How many records were left out because of faults.
     """
 
-    def __init__(self, data: Dataset, path: Path | None, skipped: int = 0):
+    def __init__(self, data: Rows, path: Path | None, skipped: int = 0):
         self.path = path
         self.skipped = skipped
-        self._data = data.with_format("arrow")
+        self._data = data
         self._folder = "" if path is None else os.path.abspath(path.parent)
         self._decoders: dict[str, Callable[[Any], Any]] = {
             "options": tuple,
@@ -120,7 +119,7 @@ class QuestionBank:
     def __getitem__(self, index: int) -> Question:
         """The question at ``index`` (negative: from the end); raises IndexError outside of the bank."""
         index = range(len(self))[index]
-        row = self._data[index : index + 1].to_pylist()[0]
+        row = self._data.read(index, index + 1, FIELDS).to_pylist()[0]
         values = {name: row[name] for name in FIELDS}
         for name, decode in self._decoders.items():
             values[name] = decode(values[name])
@@ -148,8 +147,8 @@ class QuestionBank:
     def fingerprint(self) -> str:
         """16 hex digits of the records, their order, and the figures' names and sizes, wherever the bank lies."""
         digest = hashlib.blake2b(digest_size=8)
-        for table in self._tables("digest"):
-            digest.update(table.column(0).to_numpy().astype("<u8").tobytes())
+        for (digests,) in self.batches("digest"):
+            digest.update(np.array(digests, dtype="<u8").tobytes())
         for (images,) in self.batches("images"):
             sizes = [_size(path) for paths in images for path in paths]
             digest.update(np.asarray(sizes, dtype="<i8").tobytes())
@@ -208,9 +207,8 @@ class QuestionBank:
                     yield line, images
 
     def _tables(self, *names: str) -> Iterator[pa.Table]:
-        data = self._data.select_columns(list(names))
-        for start in range(0, len(data), BATCH):
-            yield data[start : start + BATCH]
+        for start in range(0, len(self), BATCH):
+            yield self._data.read(start, start + BATCH, names)
 
 
 def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:

@@ -6,16 +6,17 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.hierarchy import KnowledgeHierarchy
 from tqnet.questions.pairs import read_pairs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Indices = Sequence[int] | np.ndarray
 
@@ -58,6 +59,8 @@ class Similarity(ABC):
             return _Groups(np.array([own[0] if own else next(alone) for own in labels], dtype=np.int64), labelled)
         question = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
         concept = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int64)
+        from scipy.sparse import coo_array, csr_array
+
         has = csr_array((np.ones(len(concept), dtype=np.float32), (question, concept)), shape=(len(bank), len(names)))
         shared = (has @ has.T).tocoo()
         apart = shared.row != shared.col
@@ -92,6 +95,8 @@ class Similarity(ABC):
         first, second = judged.first[similar], judged.second[similar]
         ones = np.ones(2 * len(first), dtype=bool)
         ends = (np.concatenate((first, second)), np.concatenate((second, first)))
+        from scipy.sparse import coo_array, csr_array
+
         links = csr_array(coo_array((ones, ends), shape=(len(bank), len(bank))))
         return _Pairs(links, labelled)
 
@@ -149,6 +154,8 @@ class _Pairs(Similarity):
     def __init__(self, links: csr_array, labelled: np.ndarray):
         self._links, self.labelled = links, labelled
         self._links.sum_duplicates()  # a pair may be given twice; this also sorts the columns
+        from scipy.sparse.csgraph import connected_components
+
         self.groups = connected_components(self._links, directed=False)[1].astype(np.int64)
         self.has_similar = np.diff(self._links.indptr) > 0
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset
 
 from tqnet.questions.question import BankError, Fault, FieldError, Question
 from tqnet.questions.reading import read_fields
@@ -50,6 +50,48 @@ SCHEMA = pa.schema(
 Reading = tuple[int, dict[str, Any] | list[FieldError]]
 
 
+class Rows:
+    """Rows of a table, all of them or a selection, which leave the disk only when they are read.
+
+    Pickled as the path of the table and the selection.
+
+    Args:
+        source: A file with the table, which is memory-mapped, or the table's bytes.
+        rows: The selection, int64 ``[n]``; None for all rows.
+    """
+
+    def __init__(self, source: Path | pa.Buffer, rows: np.ndarray | None = None):
+        self._source, self._rows = source, rows
+        stream = pa.memory_map(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
+        self._batches = list(pa.ipc.open_stream(stream))  # of BATCH rows but for the last
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rows, (self._source, self._rows)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._batches)) if self._rows is None else len(self._rows)
+
+    def select(self, indices: np.ndarray) -> Rows:
+        """Return the rows at ``indices``, in that order."""
+        if len(indices) and not 0 <= indices.min() <= indices.max() < len(self):
+            raise IndexError(f"rows {indices.min()} to {indices.max()} of a table of {len(self)}")
+        selection = copy.copy(self)
+        selection._rows = indices if self._rows is None else self._rows[indices]
+        return selection
+
+    def read(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return the columns ``names`` of the rows from ``start`` to ``stop``."""
+        stop = min(stop, len(self))
+        rows = np.arange(start, stop) if self._rows is None else self._rows[start:stop]
+        runs = np.split(rows, np.flatnonzero(np.diff(rows // BATCH)) + 1)
+        pieces = [_taken(self._batches[run[0] // BATCH].select(names), run % BATCH) for run in runs if len(run)]
+        return pa.Table.from_batches(pieces, pa.schema([SCHEMA.field(name) for name in names]))
+
+
+def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    return batch.slice(rows[0], len(rows)) if (np.diff(rows) == 1).all() else batch.take(pa.array(rows))
+
+
 def cache_folder() -> Path:
     """Where tables are kept; safe to delete while no program uses a bank."""
     return Path(os.environ.get("TQNET_CACHE") or "~/.cache/tqnet").expanduser()
@@ -75,7 +117,7 @@ def bank_file(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
+def open_table(file: Path) -> tuple[Rows, list[Fault]]:
     """The readable records of ``file`` as a memory-mapped table, and the faults of the others.
 
     The table comes from the cache if it was built from this very state of the file. Two processes may
@@ -100,18 +142,18 @@ def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
                 if not entry.is_dir():
                     raise
     report = json.loads((entry / "report.json").read_text())
-    data = Dataset.from_file(str(entry / "table.arrow"))
+    data = Rows(entry / "table.arrow")
     if report["repeated"]:
         data = data.select(np.setdiff1d(np.arange(len(data)), report["repeated"]))
     return data, [Fault(str(file), **fault) for fault in report["faults"]]
 
 
-def table_in_memory(questions: Iterable[Question]) -> tuple[Dataset, list[Fault]]:
+def table_in_memory(questions: Iterable[Question]) -> tuple[Rows, list[Fault]]:
     """Like `open_table`, for questions at hand; a fault's line is the question's 1-based position."""
     sink = pa.BufferOutputStream()
     rows = ((line, _row({name: getattr(q, name) for name in FIELDS})) for line, q in enumerate(questions, 1))
     report = _write(rows, sink)
-    data = Dataset.from_buffer(sink.getvalue())
+    data = Rows(sink.getvalue())
     return data, [Fault("questions", **fault) for fault in report["faults"]]
 
 

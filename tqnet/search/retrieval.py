@@ -63,7 +63,7 @@ class Votes(Generic[Key]):
 
 
 #: What the best text is worth beside a cosine of 1, for queries without and with concepts, which are words of the text:
-#: chosen with fine-tuned encoders by ``tqnet evaluate recall INDEX --split valid --text-weights 0.25 0.5 1 2``.
+#: chosen with fine-tuned encoders by ``tqnet evaluate retrieval INDEX --split valid --text-weights 0.25 0.5 1 2``.
 TEXT_WEIGHT, KNOWN_WEIGHT = 0.25, 2.0
 
 #: Of a query without concepts, so many of those that the nearest are about are searched as well; and what it is worth
