@@ -1,4 +1,4 @@
-"""Finding the numbers of a text."""
+"""All numbers of a text, with their signs, those of two parts joined."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from tqnet.text.formulas import Span, formula_character_spans
+from tqnet.text.formulas import formula_character_spans
 from tqnet.text.numbers.chinese import find_chinese
 from tqnet.text.numbers.number import LONGEST, Kind, Number, find_clock_times, find_dates
 from tqnet.text.numbers.words import SCALES, find_spelled
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d*\.\d+|\d+)"
-#: What "$ 1 , 036.70" is where a text was taken apart at its marks.
+#: "$ 1 , 036.70" in a tokenized text.
 _TAKEN_APART = r"(?:(?<=[$£€₹]\s)\d{1,3}(?:\s,\s\d{3})+(?:\.\d+)?)"
-#: Units written to a number without a space; one letter only where no calculation goes on behind it.
+#: Units that follow a number without a space; one letter only where no calculation follows.
 _GLUED = (
     r"(?:[kcmd]?m\^?[23²³]|[kcmd]m|[km]g|lbs?|oz|ft|yds?|mi|in|ml|mins?|hrs?|secs?|km?ph|mph|k?wh?|[gmk]b|cents?)\b"
     r"|[mgslh](?![\w'’]|\s*[=+*^(×-])"
@@ -40,35 +40,29 @@ _AND_A_PART = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
 
 
 def find_numbers(text: str) -> list[Number]:
-    """The numbers of a text in their order, none within another; of its LaTeX formulas, those that are but a number."""
-    found: list[Number] = []
+    """Return the numbers of a text in order, none within another; LaTeX formulas only if they are a mere number."""
+    numbers: list[Number] = []
     formulas = formula_character_spans(text)
     taken = bytearray(len(text))  # 1 where a number stands
     for number in _candidates(text):
-        formula = _formula_at(number.start, formulas)
+        begun = bisect_right(formulas, number.start, key=lambda span: span[0])
+        formula = formulas[begun - 1] if begun and number.start < formulas[begun - 1][1] else None
         if formula:
             if text[slice(*formula)].strip("$()\\ ") != text[slice(*number.span)]:
                 continue
             number = replace(number, start=formula[0], end=formula[1])
         if not any(taken[slice(*number.span)]):
             taken[slice(*number.span)] = b"\1" * (number.end - number.start)
-            found.append(number if formula else _with_sign(text, number))
-    return _joined(text, sorted(found, key=lambda number: number.start))
-
-
-def _formula_at(place: int, formulas: list[Span]) -> Span | None:
-    """The formula that a character is in."""
-    begun = bisect_right(formulas, place, key=lambda span: span[0])
-    return formulas[begun - 1] if begun and place < formulas[begun - 1][1] else None
+            numbers.append(number if formula else _with_sign(text, number))
+    return _joined(text, sorted(numbers, key=lambda number: number.start))
 
 
 def _candidates(text: str) -> Iterator[Number]:
-    """Of two that overlap, the one that comes first here is meant."""
+    """Yield numbers; of two that overlap, the first counts."""
     yield from find_clock_times(text)
     yield from find_dates(text)
     for match in _NUMBER.finditer(text):
-        number = _of_digits(match) if len(match[0]) <= LONGEST else None
-        if number is not None:
+        if len(match[0]) <= LONGEST and (number := _of_digits(match)):
             yield number
     yield from find_spelled(text)
     yield from find_chinese(text)
@@ -90,7 +84,7 @@ def _of_digits(match: re.Match[str]) -> Number | None:
 
 
 def _with_sign(text: str, number: Number) -> Number:
-    """With the percent or the currency that stands at it."""
+    """Add the percent or currency sign beside a number."""
     if number.kind in (Kind.CLOCK, Kind.DATE, Kind.ORDINAL, Kind.MULTIPLE):
         return number
     if percent := _PERCENT.match(text, number.end):
@@ -105,15 +99,22 @@ def _with_sign(text: str, number: Number) -> Number:
 
 
 def _joined(text: str, numbers: list[Number]) -> list[Number]:
-    """Numbers of two parts made one: "2 and a half", "5(1/4)", "five dollars and ten cents"."""
+    """Join numbers of two parts: "2 and a half", "5(1/4)", "five dollars and ten cents"."""
     joined = numbers[:1]
     for number in numbers[1:]:
         last = joined[-1]
         between = text[last.end : number.start]
         cents = _CENTS.match(text, number.end)
-        if _in_parentheses(text, last, number):
+        is_part = number.kind is Kind.FRACTION and number.value < 1 and last.kind is Kind.WHOLE and not last.sign
+        if (
+            is_part
+            and not number.spelled
+            and not last.spelled
+            and between == "("
+            and text[number.end : number.end + 1] == ")"
+        ):
             joined[-1] = replace(last, end=number.end + 1, value=last.value + number.value, kind=Kind.FRACTION)
-        elif _is_part(number) and last.kind is Kind.WHOLE and not last.sign and _AND_A_PART.fullmatch(between):
+        elif is_part and number.spelled and _AND_A_PART.fullmatch(between):
             joined[-1] = replace(last, end=number.end, value=last.value + number.value, kind=Kind.FRACTION)
         elif cents and number.value < 100 and _DOLLARS_AND.fullmatch(between):
             value = last.value + number.value / 100
@@ -121,14 +122,3 @@ def _joined(text: str, numbers: list[Number]) -> list[Number]:
         else:
             joined.append(number)
     return joined
-
-
-def _in_parentheses(text: str, whole: Number, part: Number) -> bool:
-    """Whether two numbers are a mixed one as textbooks in plain text have it: 5(1/4)."""
-    is_part = part.kind is Kind.FRACTION and part.value < 1 and not part.spelled
-    is_whole = whole.kind is Kind.WHOLE and not whole.spelled and not whole.sign
-    return is_part and is_whole and text[whole.end : part.start] == "(" and text[part.end : part.end + 1] == ")"
-
-
-def _is_part(number: Number) -> bool:
-    return number.spelled and number.kind is Kind.FRACTION and number.value < 1
