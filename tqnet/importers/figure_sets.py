@@ -1,4 +1,4 @@
-"""MATH (Hendrycks et al. 2021): a folder a subject, a file a problem; the answer is in ``\boxed``."""
+"""Questions with figures or drawings: MATH, Geometry3K, ScienceQA."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place, lettered
-from tqnet.importers.json_records import records, split_of, values, word
+from tqnet.importers.json_records import draft, records, split_of, values, word
 from tqnet.importers.source import SourceError
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{|([^\s{}$.,]+))")
@@ -17,37 +17,35 @@ _DRAWING = re.compile(r"\[asy\].*?\[/asy\]", re.DOTALL)
 
 
 def read_math(job: Job) -> Iterator[Draft]:
-    """Subject and number are the id, the level the difficulty; drawings in Asymptote are left out, with a fault."""
+    r"""MATH (Hendrycks et al. 2021): a folder per subject, a file per problem; the answer is in ``\boxed``.
+
+    Subject and number are the id, the level the difficulty; drawings in Asymptote are left out, with a fault.
+    """
     for record in records(job):
-        fields = record.fields
-        path = PurePosixPath(record.file)
+        fields, path = record.fields, PurePosixPath(record.file)
         solution, subject = word(fields.get("solution")), word(fields.get("type"))
         answer = boxed(solution or "")
         if answer is None:
             job.fault(record.place, "solution", r"no \boxed answer")
-        parts = [part for part in (record.split, path.parent.name) if part]
-        yield Draft(
-            {
-                "id": "/".join(dict.fromkeys((*parts, path.stem if path.suffix == ".json" else record.name))),
-                "stem": _without_drawings(job, record.place, "problem", word(fields.get("problem"))),
-                "answer": answer,
-                "analysis": _without_drawings(job, None, "solution", solution),
-                "knowledge": [[subject]] if subject else [],
-                "difficulty": _difficulty(job, record.place, word(fields.get("level"))),
-                "language": "en",
-                "split": record.split,
-                "source": "MATH",
-            },
-            record.place,
+        parts = (*filter(None, (record.split, path.parent.name)), path.stem if path.suffix == ".json" else record.name)
+        yield draft(
+            record,
+            "MATH",
+            id="/".join(dict.fromkeys(parts)),
+            stem=_without_drawings(job, record.place, "problem", word(fields.get("problem"))),
+            answer=answer,
+            analysis=_without_drawings(job, None, "solution", solution),
+            knowledge=[[subject]] if subject else [],
+            difficulty=_difficulty(job, record.place, word(fields.get("level"))),
         )
 
 
 def boxed(solution: str) -> str | None:
-    r"""What the last ``\boxed`` of a solution holds, braces and all; None without one that ends."""
-    found = None
+    r"""Return the contents of the last ``\boxed`` of a solution; None without a closed one."""
+    answer = None
     for match in _BOX.finditer(solution):
         if match[1]:
-            found = match[1]
+            answer = match[1]
             continue
         depth, place = 1, match.end()
         while place < len(solution) and depth:
@@ -57,8 +55,8 @@ def boxed(solution: str) -> str | None:
                 depth += 1 if solution[place] == "{" else -1
             place += 1
         if not depth:
-            found = solution[match.end() : place - 1].strip()
-    return found
+            answer = solution[match.end() : place - 1].strip()
+    return answer
 
 
 def _difficulty(job: Job, place: Place, level: str | None) -> int | None:
@@ -78,60 +76,42 @@ def _without_drawings(job: Job, place: Place | None, name: str, text: str | None
     return _DRAWING.sub(" ", text).strip()
 
 
-# Geometry3K (Lu et al. 2021): a folder a problem with ``data.json`` and ``img_diagram.png``.
-
-
-_DIAGRAM = "img_diagram.png"
-
-
 def read_geometry3k(job: Job) -> Iterator[Draft]:
-    """The kinds of figure (``problem_type_graph``) are the knowledge, what is asked for an extra, the folder the id."""
+    """Geometry3K (Lu et al. 2021): a folder per problem with ``data.json`` and ``img_diagram.png``.
+
+    The kinds of figure (``problem_type_graph``) are the knowledge, the goal an extra, the folder the id.
+    """
     for record in records(job):
-        path = PurePosixPath(record.file)
+        fields, path = record.fields, PurePosixPath(record.file)
         if path.name != "data.json":  # logic_form.json and others beside it
             continue
-        fields = record.fields
-        diagram = posixpath.join(*path.parts[:-1], _DIAGRAM) if len(path.parts) > 1 else _DIAGRAM
-        extras = {
-            name: value
-            for name, value in (("goal", fields.get("problem_type_goal")), ("values", fields.get("precise_value")))
-            if value
-        }
-        yield Draft(
-            {
-                "id": word(fields.get("id")) or path.parent.name or record.name,
-                "stem": word(fields.get("problem_text")) or word(fields.get("compact_text")),
-                "options": _options(fields.get("choices")),
-                "answer": word(fields.get("answer")),
-                "images": job.figure(posixpath.basename(diagram), record.file, record.place, "images"),
-                "knowledge": _concepts(fields.get("problem_type_graph")),
-                "language": "en",
-                "split": record.split,
-                "source": "Geometry3K",
-                "extras": extras,
-            },
-            record.place,
+        kinds = fields.get("problem_type_graph")
+        yield draft(
+            record,
+            "Geometry3K",
+            id=word(fields.get("id")) or path.parent.name or record.name,
+            stem=word(fields.get("problem_text")) or word(fields.get("compact_text")),
+            options=_options(fields.get("choices")),
+            answer=word(fields.get("answer")),
+            images=job.figure("img_diagram.png", record.file, record.place, "images"),
+            knowledge=[[name] for name in map(word, kinds if isinstance(kinds, list) else [kinds]) if name],
+            extras={"goal": fields.get("problem_type_goal"), "values": fields.get("precise_value")},
         )
 
 
 def _options(choices: Any) -> Any:
-    r"""LaTeX without delimiters (``5 \sqrt { 2 }``) gets them; what is no list of texts is left to be refused."""
+    r"""Put LaTeX without delimiters (``5 \sqrt { 2 }``) in dollars; anything but a list is left to be refused."""
     if not isinstance(choices, list):
         return choices
     texts = [word(choice) for choice in choices]
     return [f"${text}$" if text and "\\" in text and "$" not in text else text for text in texts]
 
 
-def _concepts(kinds: Any) -> list[list[str]]:
-    names = kinds if isinstance(kinds, list) else [kinds]
-    return [[name] for name in map(word, names) if name]
-
-
-# ScienceQA (Lu et al. 2022): ``problems.json``, an object of problems by id, and the figures in folders by split.
-
-
 def read_scienceqa(job: Job) -> Iterator[Draft]:
-    """The hint precedes the question; topic, category and skill are the knowledge, lecture and solution analysis."""
+    """ScienceQA (Lu et al. 2022): ``problems.json``, an object of problems by id; figures in folders by split.
+
+    The hint precedes the question; topic, category and skill are the knowledge, lecture and solution the analysis.
+    """
     for name in job.source.names:
         if PurePosixPath(name).suffix.lower() != ".json" or PurePosixPath(name).name == "pid_splits.json":
             continue
@@ -173,7 +153,7 @@ def _answer(job: Job, problem: dict[str, Any], place: Place) -> str | None:
 
 
 def _figure(job: Job, file: str, key: str, problem: dict[str, Any], place: Place) -> list[str]:
-    """Beside the problems or below ``images/``, by split and id."""
+    """Find a figure beside the problems or below ``images/``, by split and id."""
     name = word(problem.get("image"))
     if name is None:
         return []

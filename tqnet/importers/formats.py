@@ -1,8 +1,9 @@
-"""The formats that can be imported, and which of them a source is in."""
+"""The formats that can be imported, and the detection of a source's format."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from importlib import import_module
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,31 +13,17 @@ from tqnet.importers.source import Source, SourceError
 
 #: Name -> the module of this folder with ``read_NAME``, imported when it is needed.
 FORMATS = {
-    "csv": "spreadsheets",
-    "xlsx": "spreadsheets",
-    "parquet": "spreadsheets",
+    **dict.fromkeys(("csv", "xlsx", "parquet"), "spreadsheets"),
     "moodle": "moodle",
     "qti": "qti",
-    "math23k": "word_problem_sets",
-    "mathqa": "word_problem_sets",
-    "mawps": "word_problem_sets",
-    "aqua": "word_problem_sets",
-    "gsm8k": "word_problem_sets",
-    "math": "figure_sets",
-    "geometry3k": "figure_sets",
-    "scienceqa": "figure_sets",
+    **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k"), "word_problem_sets"),
+    **dict.fromkeys(("math", "geometry3k", "scienceqa"), "figure_sets"),
 }
 
 _BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet"}
-_BY_ROOT = {
-    "quiz": "moodle",
-    "assessmentItem": "qti",
-    "qti-assessment-item": "qti",
-    "manifest": "qti",
-    "assessmentTest": "qti",
-    "qti-assessment-test": "qti",
-}
-#: Keys of one record that tell a data set, the more special first.
+_QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test")
+_BY_ROOT = {"quiz": "moodle"} | dict.fromkeys(_QTI, "qti")
+#: Keys of a record -> its data set, the more specific first.
 _BY_KEYS = (
     ({"Problem", "options", "correct"}, "mathqa"),
     ({"question", "options", "correct"}, "aqua"),
@@ -52,10 +39,10 @@ _BY_KEYS = (
 
 
 def reader(name: str) -> Format:
-    """The function that reads the format ``name``.
+    """Return the function that reads the format ``name``.
 
     Raises:
-        ValueError: There is none of this name.
+        ValueError: There is no such format.
     """
     if name not in FORMATS:
         raise ValueError(f"format: {name!r} is none of {', '.join(FORMATS)}")
@@ -64,7 +51,7 @@ def reader(name: str) -> Format:
 
 
 def detect(source: Source) -> str:
-    """The format of ``source``, by the names of its files and by what the first that tells begins with.
+    """Detect the format of ``source`` from the names of its files, or from the head of the first known one.
 
     Raises:
         ValueError: Nothing tells it.
@@ -77,11 +64,11 @@ def detect(source: Source) -> str:
     if "data.json" in names:
         return "geometry3k"
     for name in source.names:
-        if found := _BY_ENDING.get(PurePosixPath(name).suffix.lower()):
-            return found
+        if format := _BY_ENDING.get(PurePosixPath(name).suffix.lower()):
+            return format
     for name in source.names:
-        if found := _by_content(source, name):
-            return found
+        if format := _by_content(source, name):
+            return format
     raise ValueError(f"{source.path}: cannot tell its format; name it by --format")
 
 
@@ -100,20 +87,17 @@ def _by_content(source: Source, name: str) -> str | None:
     record = _first_record(head.decode("utf-8-sig", errors="replace"))
     if {"id", "stem"} <= record.keys():
         raise ValueError(f"{source.path}: a bank already; tqnet check reads it as it is")
-    return next((found for keys, found in _BY_KEYS if keys <= record.keys()), None)
+    return next((name for keys, name in _BY_KEYS if keys <= record.keys()), None)
 
 
 def _first_record(text: str) -> dict[str, Any]:
-    """The first object of JSON: alone, in a list, or under an id; empty where there is none."""
-    start = text.find("{")
-    try:
-        record, _ = json.JSONDecoder().raw_decode(text, start)
-    except (ValueError, RecursionError):
-        inner = text.find("{", start + 1)  # the head of an object of objects, cut off
-        try:
-            record, _ = json.JSONDecoder().raw_decode(text, inner)
-        except (ValueError, RecursionError):
-            return {}
+    """Return the first object of JSON: alone, in a list, or under an id; empty if there is none."""
+    record, start = {}, -1
+    for _ in range(2):  # the second, where the head of an object of objects is cut off
+        start = text.find("{", start + 1)
+        with suppress(ValueError, RecursionError):
+            record, _ = json.JSONDecoder().raw_decode(text, start)
+            break
     if isinstance(record, dict) and record and all(isinstance(value, dict) for value in record.values()):
         record = next(iter(record.values()))
     return record if isinstance(record, dict) else {}

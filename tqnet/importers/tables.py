@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place
-from tqnet.importers.json_records import in_one_text, without_letters
+from tqnet.importers.json_records import split_options, without_letters
 from tqnet.importers.markup import plain_texts
 from tqnet.questions.question import Question
 
@@ -189,7 +189,7 @@ class _Row:
             return without_letters([_shown(cell) for cell in cells if cell is not None])
         options = self._several("options", r"\n")
         if len(options) == 1:
-            options = in_one_text(options[0])
+            options = split_options(options[0])
         if len(options) == 1:
             self._job.fault(self._place, "options", "one option; what separates them? --separate options=SEPARATOR")
         return without_letters(options)

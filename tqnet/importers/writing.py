@@ -1,19 +1,18 @@
-"""From the drafts of a format to a bank that is there whole or not at all."""
+"""Writing the drafts of a format as a bank, whole or not at all."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from tqdm import tqdm
 
+from tqnet.files import atomic_folder
 from tqnet.importers.formats import detect, reader
 from tqnet.importers.job import Draft, FigureFolder, Job, Settings
 from tqnet.importers.source import ZipSource, open_source
@@ -21,19 +20,19 @@ from tqnet.questions.question import BankError, Fault, Question
 from tqnet.questions.reading import read_fields, write_question
 from tqnet.text import html
 
-#: Without these, there is no question.
+#: Without these fields there is no question.
 _NEEDED = frozenset({"id", "stem", "options", "record"})
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of it.
+    """The result of an import.
 
     Attributes:
-        questions: In the bank.
-        left_out: Records that gave no question.
-        faults: All that could not be read, in the order of the source.
-        format: The source's, found out or given.
+        questions: Number of questions of the bank.
+        left_out: Number of records without a question.
+        faults: Everything that could not be read, in the order of the source.
+        format: The format of the source, detected or given.
     """
 
     questions: int
@@ -50,27 +49,28 @@ def import_bank(
     on_error: Literal["skip", "stop"] = "skip",
     replace: bool = False,
 ) -> Imported:
-    """Make the bank ``out``, a folder with ``questions.jsonl`` and ``images/``, of a source in another format.
+    """Make the bank ``out``, a folder with ``questions.jsonl`` and ``images/``, from a source in another format.
 
-    It is made under another name beside ``out``, which it takes when it is whole. A record without an id, a stem or
-    options that can be read is left out; of other fields, those that cannot be read are.
+    It is written under another name beside ``out`` and renamed when it is whole. A record whose id, stem or options
+    cannot be read is left out; other unreadable fields are dropped.
 
     Args:
         source: A file, folder or zip.
-        format: One of `tqnet.importers.formats.FORMATS`, or ``auto`` to find it out.
-        on_error: ``stop`` writes nothing if there is a fault; ``skip`` whatever can be read.
-        replace: A bank that is there makes way for the new one.
+        format: One of `tqnet.importers.formats.FORMATS`, or ``auto`` to detect it.
+        on_error: ``stop`` writes nothing if there is a fault; ``skip`` writes whatever can be read.
+        replace: Replace an existing bank.
 
     Raises:
         FileNotFoundError: No such source.
-        FileExistsError: There is something at ``out``: no bank, or one that is not to be replaced.
-        ValueError: The source is in no format that is known, or a setting is not for it.
+        FileExistsError: ``out`` is no bank, or one that may not be replaced.
+        ValueError: The format is unknown, or a setting does not fit it.
         BankError: Faults, with ``stop``; or no question at all.
     """
     parts = open_source(Path(source))
     name = detect(parts) if format == "auto" else format
     read = reader(name)
-    with _new_folder(Path(out), replace) as folder:
+    _check_target(Path(out), replace)
+    with atomic_folder(Path(out).absolute()) as folder:
         job = Job(parts, FigureFolder(folder), settings or Settings())
         if isinstance(parts, ZipSource):
             for refused in parts.refused:
@@ -88,7 +88,7 @@ def import_bank(
 
 
 def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
-    """Those of the drafts that are questions; ids are made where there are none, and not used twice."""
+    """Yield the drafts that are questions; missing ids are made, and none is used twice."""
     used: dict[str, str] = {}
     for number, draft in enumerate(drafts, 1):
         name = draft.record.get("id") or f"{job.source.path.stem}-{number}"
@@ -104,7 +104,7 @@ def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
 
 
 def _question(job: Job, draft: Draft) -> Question | None:
-    """The draft's question, without the fields that cannot be read; None where it cannot be one."""
+    """Return the question of a draft without unreadable fields; None if it cannot be one."""
     fixed = dict(job.settings.fixed)
     given = {name: value for name, value in (draft.record | fixed).items() if value is not None}
     extras = {name: value for name, value in given.get("extras", {}).items() if name not in fixed}
@@ -123,7 +123,7 @@ def _question(job: Job, draft: Draft) -> Question | None:
 
 
 def _protected(record: dict[str, Any]) -> dict[str, Any]:
-    """The record, its texts written so that none of them is taken for HTML: they are plain already."""
+    """Encode the plain texts of a record so that none of them is taken for HTML."""
     names = [name for name in ("stem", "answer", "analysis") if isinstance(record.get(name), str)]
     options = record.get("options", [])
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
@@ -132,9 +132,7 @@ def _protected(record: dict[str, Any]) -> dict[str, Any]:
     return record | {name: next(texts) for name in names} | {"options": list(texts)}
 
 
-@contextmanager
-def _new_folder(out: Path, replace: bool) -> Iterator[Path]:
-    """A folder to fill, which takes the name ``out`` when the block ends well and is gone otherwise."""
+def _check_target(out: Path, replace: bool) -> None:
     if out.exists() and not out.is_dir():
         raise FileExistsError(f"--out: {out} is a file; a bank is a folder")
     if out.is_dir() and any(out.iterdir()):
@@ -142,14 +140,3 @@ def _new_folder(out: Path, replace: bool) -> Iterator[Path]:
             raise FileExistsError(f"--out: {out} is there already; --replace it, or give another name")
         if not any((out / name).is_file() for name in ("questions.jsonl", "questions.parquet")):
             raise FileExistsError(f"--out: {out} is no bank, and is not replaced")
-    out.absolute().parent.mkdir(parents=True, exist_ok=True)
-    work, old = (out.absolute().with_name(f".{out.absolute().name}.{os.getpid()}.{kind}") for kind in ("tmp", "old"))
-    work.mkdir()
-    try:
-        yield work
-        if out.exists():
-            out.rename(old)
-        work.rename(out)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
