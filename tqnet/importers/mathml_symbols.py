@@ -1,4 +1,4 @@
-"""Characters of MathML as LaTeX: ``≤`` is ``\leq``.
+r"""Characters of MathML as LaTeX: ``≤`` is ``\leq``.
 
 The table is the one that latex2mathml reads the other way (Milde's ``unimathsymbols``); of several commands for a
 character, the first is the usual one.
@@ -16,7 +16,7 @@ from latex2mathml.symbols_parser import SYMBOLS
 #: A blank of a formula; a backslash and a blank would lose its end when a formula is trimmed.
 SPACE = r"\;"
 
-#: What the table says otherwise than textbooks, or not at all. Invisible operators have no spelling.
+#: Corrections and additions to the table; invisible operators have no spelling.
 _USUAL = {
     "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "", "\u200b": "", "\ufeff": "",
     "\u00a0": SPACE, "\u2002": SPACE, "\u2003": r"\quad", "\u2009": r"\,", "\u205f": r"\:", "\u200a": r"\,",
@@ -35,7 +35,7 @@ _FUNCTION_NAMES = (
 )
 FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
 
-#: What stands over a base -> the command that draws it there.
+#: Accent over a base -> its command.
 OVER = {
     "¯": r"\overline", "‾": r"\overline", "―": r"\overline", "_": r"\overline", "→": r"\overrightarrow",
     "⃗": r"\vec", "⇀": r"\vec", "←": r"\overleftarrow", "↔": r"\overleftrightarrow", "^": r"\hat", "ˆ": r"\hat",
@@ -43,15 +43,8 @@ OVER = {
     "︷": r"\overbrace", "ˇ": r"\check", "´": r"\acute", "`": r"\grave", "˘": r"\breve", "⌢": r"\overset{\frown}",
     "⌒": r"\overset{\frown}", "⏜": r"\overset{\frown}", "︵": r"\overset{\frown}",
 }  # fmt: skip
-UNDER = {
-    "_": r"\underline",
-    "―": r"\underline",
-    "̲": r"\underline",
-    "¯": r"\underline",
-    "⏟": r"\underbrace",
-    "︸": r"\underbrace",
-}
-#: Those that take their limits as scripts.
+UNDER = dict.fromkeys("_―̲¯", r"\underline") | dict.fromkeys("⏟︸", r"\underbrace")
+#: Operators that take their limits as scripts.
 LARGE = frozenset("∑∏∐⋃⋂⋁⋀∫∬∭∮⨁⨂") | {"lim", "max", "min", "sup", "inf", "gcd", "limsup", "liminf"}
 ARROWS = {"→": r"\xrightarrow", "⟶": r"\xrightarrow", "←": r"\xleftarrow", "⟵": r"\xleftarrow"}
 VARIANTS = {
@@ -62,16 +55,16 @@ VARIANTS = {
     "sans-serif": r"\mathsf",
     "monospace": r"\mathtt",
 }
-#: A table between fences is a matrix of a name.
+#: Fences of a table -> its environment.
 FENCED_TABLES = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix", ("‖", "‖"): "Vmatrix"}
 NOTATIONS = {
     "box": r"\boxed", "roundedbox": r"\boxed", "top": r"\overline", "bottom": r"\underline", "radical": r"\sqrt",
     "actuarial": r"\overline", "updiagonalstrike": r"\cancel", "downdiagonalstrike": r"\bcancel",
     "horizontalstrike": r"\cancel", "circle": r"\boxed", "longdiv": r"\overline", "vector": r"\vec",
 }  # fmt: skip
-#: What a letter or a digit does not follow without a blank: a command, a script of one sign.
+#: A letter or digit needs a blank after these: a command, a script of one sign.
 _ENDS_OPEN = re.compile(r"\\[A-Za-z]+$|[_^]\w$")
-_OF_TEXT = re.compile(r"[\\{}$&#^_%~]")
+_SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 
 
 @cache
@@ -84,7 +77,7 @@ def _commands() -> dict[str, str]:
 
 
 def symbol(character: str) -> str:
-    """LaTeX of one character; itself where LaTeX has it too; letters of mathematical alphabets are plain."""
+    """Return the LaTeX of one character; letters of mathematical alphabets are plain."""
     if character in _USUAL:
         return _USUAL[character]
     if "\U0001d400" <= character <= "\U0001d7ff":
@@ -98,12 +91,12 @@ def symbol(character: str) -> str:
 
 
 def symbols(text: str) -> str:
-    """LaTeX of each character in turn."""
+    """Return the LaTeX of each character in turn."""
     return join(map(symbol, text))
 
 
 def join(pieces: Iterable[str]) -> str:
-    r"""Pieces of LaTeX in a row; a blank where one would run into the next (``\alpha x``, ``x^2 y``)."""
+    r"""Join pieces of LaTeX, with a blank where one would run into the next (``\alpha x``, ``x^2 y``)."""
     whole = ""
     for piece in pieces:
         if piece and piece[0].isalnum() and _ENDS_OPEN.search(whole[-40:]):
@@ -113,6 +106,6 @@ def join(pieces: Iterable[str]) -> str:
 
 
 def text_command(text: str) -> str:
-    r"""``\text{..}`` of a text with its special characters escaped."""
+    r"""Return ``\text{..}`` of a text with its special characters escaped."""
     special = {"\\": r"\textbackslash ", "^": r"\^{}", "~": r"\~{}"}
-    return rf"\text{{{_OF_TEXT.sub(lambda m: special.get(m[0], chr(92) + m[0]), text)}}}"
+    return rf"\text{{{_SPECIAL.sub(lambda m: special.get(m[0], chr(92) + m[0]), text)}}}"
