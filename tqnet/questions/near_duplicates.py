@@ -30,7 +30,7 @@ def normal_text(text: str) -> str:
 
 
 def folded_tokens(text: str, *, fold_numbers: bool = True) -> list[str]:
-    """Return lower-case words, Chinese characters, signs and LaTeX commands of ``text``; a number is ``0``, or stays."""
+    """Return lower-case words, Chinese characters, signs and LaTeX commands of ``text``; numbers are ``0``, or stay."""
     tokens = _TOKEN.findall(spell(normal_text(text)))
     return [
         "0" if fold_numbers and token[0].isdigit() else token if token[0] == "\\" else token.lower() for token in tokens
