@@ -128,11 +128,16 @@ def _draft(job: Job, file: str, key: str, problem: dict[str, Any], place: Place)
     texts = {name: word(problem.get(name)) for name in ("hint", "question", "lecture", "solution", "split")}
     path = [name for name in map(word, (problem.get(level) for level in ("topic", "category", "skill"))) if name]
     extras = {name: problem[name] for name in ("subject", "grade", "task") if word(problem.get(name))}
+    number, choices, answer = problem.get("answer"), problem.get("choices"), None
+    if isinstance(number, int) and isinstance(choices, list) and 0 <= number < len(choices):
+        answer = lettered([number])
+    else:
+        job.fault(place, "answer", f"no place of a choice: {number!r:.80}")
     record = {
         "id": key,
         "stem": "\n".join(filter(None, (texts["hint"], texts["question"]))) or None,
-        "options": problem.get("choices"),
-        "answer": _answer(job, problem, place),
+        "options": choices,
+        "answer": answer,
         "analysis": "\n".join(filter(None, (texts["lecture"], texts["solution"]))) or None,
         "images": _figure(job, file, key, problem, place),
         "knowledge": [path] if path else [],
@@ -142,14 +147,6 @@ def _draft(job: Job, file: str, key: str, problem: dict[str, Any], place: Place)
         "extras": extras,
     }
     return Draft(record, place)
-
-
-def _answer(job: Job, problem: dict[str, Any], place: Place) -> str | None:
-    number, choices = problem.get("answer"), problem.get("choices")
-    if isinstance(number, int) and isinstance(choices, list) and 0 <= number < len(choices):
-        return lettered([number])
-    job.fault(place, "answer", f"no place of a choice: {number!r:.80}")
-    return None
 
 
 def _figure(job: Job, file: str, key: str, problem: dict[str, Any], place: Place) -> list[str]:

@@ -208,18 +208,11 @@ def _is_large(base: Element) -> bool:
 
 def _fraction(element: Element) -> str:
     over, under = map(_group, _children(element, 2))
-    if _is_barless(element):
-        return rf"{{{over} \atop {under}}}"
-    return rf"\frac{over}{under}"
+    return rf"{{{over} \atop {under}}}" if _is_barless(element) else rf"\frac{over}{under}"
 
 
 def _is_barless(element: Element) -> bool:
     return re.fullmatch(r"0(?:\.0*)?(?:\w+|%)?", element.get("linethickness", "")) is not None
-
-
-def _root(element: Element) -> str:
-    radicand, degree = _children(element, 2)
-    return rf"\sqrt[{_latex(degree).strip()}]{_group(radicand)}"
 
 
 def _fenced(element: Element) -> str:
@@ -278,7 +271,7 @@ _CONVERTERS: dict[str, Callable[[Element], str]] = {
     **dict.fromkeys(("mover", "munder", "munderover"), _under_and_over),
     "mfrac": _fraction,
     "msqrt": lambda element: rf"\sqrt{{{_row(element).strip()}}}",
-    "mroot": _root,
+    "mroot": lambda element: "\\sqrt[{1}]{{{0}}}".format(*(_latex(part).strip() for part in _children(element, 2))),
     "mfenced": _fenced,
     "mtable": lambda element: _environment("matrix", element),
     "menclose": _enclosed,

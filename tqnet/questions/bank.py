@@ -207,16 +207,16 @@ class QuestionBank:
             yield data[start : start + BATCH]
 
 
-def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
-    return tuple(os.path.join(folder, image) for image in images)
-
-
 def _paths(knowledge: list[list[str]]) -> tuple[KnowledgePath, ...]:
     return tuple(map(tuple, knowledge))
 
 
 def _extras(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
+
+
+def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
+    return tuple(os.path.join(folder, image) for image in images)
 
 
 def _size(path: str) -> int:
@@ -229,21 +229,17 @@ def _size(path: str) -> int:
 
 def _save_jsonl(records: Iterable[dict[str, Any]], path: Path) -> None:
     with path.open("w", encoding="utf-8") as stream:
-        for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def _save_parquet(records: Iterable[dict[str, Any]], path: Path) -> None:
     schema = pa.schema([SCHEMA.field(name) for name in FIELDS])
     with pq.ParquetWriter(path, schema) as writer:
-        for chunk in batched(records, BATCH):
-            rows = [_with_json_extras(record) for record in chunk]
+        for rows in batched(records, BATCH):
+            for row in rows:
+                extras = {key: row.pop(key) for key in list(row) if key not in FIELDS}
+                row["extras"] = json.dumps(extras) if extras else None
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))
-
-
-def _with_json_extras(record: dict[str, Any]) -> dict[str, Any]:
-    extras = {key: value for key, value in record.items() if key not in FIELDS}
-    return record | {"extras": json.dumps(extras) if extras else None}
 
 
 def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -120,6 +120,11 @@ def _read_link(record: Any) -> tuple[str, str | None]:
     return concept, parent
 
 
+def prefixes(paths: Iterable[KnowledgePath]) -> set[KnowledgePath]:
+    """Return every path and every prefix of one."""
+    return {path[:level] for path in paths for level in range(1, len(path) + 1)}
+
+
 class KnowledgeHierarchy:
     """The concepts of a bank, each identified by its whole path, since names recur under many parents.
 
@@ -129,9 +134,7 @@ class KnowledgeHierarchy:
     """
 
     def __init__(self, knowledge: list[tuple[KnowledgePath, ...]]):
-        self.concepts: list[KnowledgePath] = sorted(
-            {path[:level] for paths in knowledge for path in paths for level in range(1, len(path) + 1)}
-        )
+        self.concepts: list[KnowledgePath] = sorted(prefixes(path for paths in knowledge for path in paths))
         index = {concept: i for i, concept in enumerate(self.concepts)}
         self.questions = [tuple(sorted({index[path] for path in paths})) for paths in knowledge]
 
@@ -157,16 +160,14 @@ class KnowledgeHierarchy:
     @property
     def class_counts(self) -> list[int]:
         """The number of concepts at each level, coarsest first."""
-        counts = [0] * self.depth
-        for concept in self.concepts:
-            counts[len(concept) - 1] += 1
-        return counts
+        counts = Counter(map(len, self.concepts))
+        return [counts[level] for level in range(1, self.depth + 1)]
 
     @property
     def ambiguous_names(self) -> list[str]:
         """Names of several concepts, i.e. under different parents, sorted."""
-        concepts_of = Counter(concept[-1] for concept in self.concepts)
-        return sorted(name for name, count in concepts_of.items() if count > 1)
+        counts = Counter(concept[-1] for concept in self.concepts)
+        return sorted(name for name, count in counts.items() if count > 1)
 
     def labels(self, level: int) -> tuple[list[str], list[tuple[int, ...]]]:
         """Return the class names of one level and the classes of each question.
@@ -279,7 +280,8 @@ class KnowledgeDistance:
         self.depth = hierarchy.depth
         numbers: dict[tuple[int, ...], int] = {(): 0}
         self.set_of = np.array([numbers.setdefault(concepts, len(numbers)) for concepts in hierarchy.questions], int)
-        self._above = [self._prefixes(hierarchy, concepts) for concepts in numbers]
+        of_sets = ([hierarchy.concepts[concept] for concept in concepts] for concepts in numbers)
+        self._above = [sorted(prefixes(paths), key=len) for paths in of_sets]
         under: dict[KnowledgePath, list[int]] = defaultdict(list)
         for number, concepts in enumerate(self._above):
             for concept in concepts:
@@ -302,8 +304,3 @@ class KnowledgeDistance:
         for concept in self._above[number]:  # coarse before fine
             row[self._under[concept]] = self.depth - len(concept) + 1
         return row
-
-    @staticmethod
-    def _prefixes(hierarchy: KnowledgeHierarchy, concepts: tuple[int, ...]) -> list[KnowledgePath]:
-        paths = (hierarchy.concepts[concept] for concept in concepts)
-        return sorted({path[:level] for path in paths for level in range(1, len(path) + 1)}, key=len)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -89,10 +89,12 @@ def _traits(stem: str, options: tuple[str, ...], images: tuple[str, ...]) -> Tra
         shapes=Counter(map(_shape, formulas)),
         degrees=Counter(_shape(power[1]) for formula in formulas for power in _EXPONENT.finditer(formula))
         + Counter(token for token in tokens if token == r"\sqrt"),
-        signs=Counter(token for token in tokens if not _is_mute(token)),
+        signs=Counter(
+            token for token in tokens if not (token in _MUTE or token[0].isdigit() or _NAME.fullmatch(token))
+        ),
         words=frozenset(word for word in search_words(content) if not word[0].isdigit() and word[0] != "$"),
         targets=frozenset((phrase.line, phrase.sense) for text in (stem, *options) for phrase in OTHERS.find(text)),
-        runs=frozenset(shingle_sets(["\n".join(map(_respelt, (stem, *options)))])[0].tolist()),
+        runs=frozenset(shingle_sets(["\n".join(map(_with_normal_formulas, (stem, *options)))])[0].tolist()),
         options=frozenset(map(one_form, options)),
         figures=images,
     )
@@ -155,15 +157,12 @@ def same_figures(first: Sequence[str], second: Sequence[str]) -> bool:
 
 def one_form(text: str) -> str:
     """Return ``text`` without differences of spelling and typing; digits stay."""
-    prose_lowered = "".join(
-        f"${normal_formula(part.body)}$" if part.is_formula else part.body.lower() for part in segments(text)
-    )
-    return _NEEDLESS_SPACE.sub("", " ".join(prose_lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
+    lowered = _with_normal_formulas(text, str.lower)
+    return _NEEDLESS_SPACE.sub("", " ".join(lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
 
 
-def _respelt(text: str) -> str:
-    """Write the formulas of ``text`` in one form."""
-    return "".join(f"${normal_formula(part.body)}$" if part.is_formula else part.body for part in segments(text))
+def _with_normal_formulas(text: str, prose: Callable[[str], str] = str) -> str:
+    return "".join(f"${normal_formula(part.body)}$" if part.is_formula else prose(part.body) for part in segments(text))
 
 
 def _numbers(text: str) -> Counter[str]:
@@ -187,10 +186,6 @@ def _shape(formula: str) -> str:
         "0" if token[0].isdigit() else names.setdefault(token, f"v{len(names)}") if _NAME.fullmatch(token) else token
         for token in tokens
     )
-
-
-def _is_mute(token: str) -> bool:
-    return token in _MUTE or token[0].isdigit() or _NAME.fullmatch(token) is not None
 
 
 def _overlap(first: Set[Hashable] | Counter[str], second: Set[Hashable] | Counter[str]) -> tuple[float, float]:

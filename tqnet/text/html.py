@@ -61,7 +61,8 @@ def to_plain(text: str) -> tuple[str, tuple[str, ...]]:
     as ``&lt;`` are decoded, without which HTML could not hold them.
     """
     # A text with inline tags only was typed as plain text: its line breaks mean something.
-    blocks = any(not f and _has_block(piece) for f, piece in _pieces(text))
+    tags = (tag for is_formula, piece in _pieces(text) if not is_formula for tag in _TAG.finditer(piece))
+    blocks = any(_name(tag) in _BLOCKS for tag in tags)
     reader = _PlainText(keep_newlines=not blocks)
     closed = {m["short"].lower() for m in _TAG.finditer(text) if m["close"] and m["short"]} | {"p"}
     for formula, piece in _pieces(text):
@@ -95,10 +96,6 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 def _has_certain_tag(piece: str) -> bool:
     return any(_name(tag) in _TAGS and _is_certain(tag) for tag in _TAG.finditer(piece))
-
-
-def _has_block(piece: str) -> bool:
-    return any(_name(tag) in _BLOCKS for tag in _TAG.finditer(piece))
 
 
 def _name(tag: re.Match[str]) -> str:

@@ -189,12 +189,14 @@ def _after_option(formula: Formula, at: int) -> int:
 
 def _with_roles(spans: list[tuple[str, int]]) -> Formula:
     tokens = tuple(Token(text, start, start + len(text)) for text, start in _split_numbers(spans))
-    scripts = _scripts(tokens)
-    words = _words(tokens)
-    return tuple(
-        Token(token.text, token.start, token.end, Role.WORD if at in words else _role(token), scripts.get(at, ""))
-        for at, token in enumerate(tokens)
-    )
+    scripts, words = _scripts(tokens), _words(tokens)
+    placed = []
+    for at, token in enumerate(tokens):
+        is_name = token.text in GREEK or (_is_letter(token) and token.text not in _CONSTANTS)
+        other = Role.NUMBER if _NUMBER.fullmatch(token.text) else Role.VARIABLE if is_name else Role.OTHER
+        role = Role.WORD if at in words else other
+        placed.append(Token(token.text, token.start, token.end, role, scripts.get(at, "")))
+    return tuple(placed)
 
 
 def _split_numbers(spans: list[tuple[str, int]]) -> list[tuple[str, int]]:
@@ -210,13 +212,6 @@ def _split_numbers(spans: list[tuple[str, int]]) -> list[tuple[str, int]]:
         else:
             tokens.append((text, start))
     return tokens
-
-
-def _role(token: Token) -> Role:
-    if _NUMBER.fullmatch(token.text):
-        return Role.NUMBER
-    is_name = token.text in GREEK or (_is_letter(token) and token.text not in _CONSTANTS)
-    return Role.VARIABLE if is_name else Role.OTHER
 
 
 def _is_letter(token: Token) -> bool:
@@ -244,7 +239,8 @@ def _words(tokens: Formula) -> set[int]:
             end = argument_end(tokens, end)
         found.update(range(at + 1, end))
     runs = _letter_runs(tokens)
-    measures = _is_measure(tokens)
+    # A mere quantity: 9.8 m/s^2.
+    measures = all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
     for start, end in runs:
         letters = "".join(token.text for token in tokens[start:end])
         if spelt := next((name for name in SPELT_FUNCTIONS if letters.startswith(name)), ""):
@@ -263,11 +259,6 @@ def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
         if not (_is_letter(before) and _is_letter(after) and before.end == after.start):
             cuts.append(at)
     return [(start, end) for start, end in pairwise([*cuts, len(tokens)]) if tokens and _is_letter(tokens[start])]
-
-
-def _is_measure(tokens: Formula) -> bool:
-    """Return True if a formula is a mere quantity: 9.8 m/s^2."""
-    return all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
 
 
 def _is_unit(tokens: Formula, start: int, letters: str, measures: bool, words: set[int]) -> bool:
