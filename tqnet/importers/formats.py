@@ -1,15 +1,25 @@
-"""The formats that can be imported, and the detection of a source's format."""
+"""The import of a source as a bank: its format, detected or given, and the bank, written whole or not at all."""
 
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import import_module
-from pathlib import PurePosixPath
-from typing import Any
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
 
-from tqnet.importers.job import Format
-from tqnet.importers.source import Source, SourceError
+from tqdm import tqdm
+
+from tqnet.files import atomic_folder
+from tqnet.importers.job import Draft, FigureFolder, Format, Job, Settings
+from tqnet.importers.source import Source, SourceError, ZipSource, open_source
+from tqnet.questions.question import BankError, Fault, Question
+from tqnet.questions.reading import read_fields, write_question
+from tqnet.text import html
 
 #: Name -> the module of this folder with ``read_NAME``, imported when it is needed.
 FORMATS = {
@@ -36,6 +46,126 @@ _BY_KEYS = (
     ({"question", "choices", "answer"}, "scienceqa"),
     ({"question", "answer"}, "gsm8k"),
 )
+#: Without these fields there is no question.
+_NEEDED = frozenset({"id", "stem", "options", "record"})
+
+
+@dataclass(frozen=True)
+class Imported:
+    """The result of an import.
+
+    Attributes:
+        questions: Number of questions of the bank.
+        left_out: Number of records without a question.
+        faults: Everything that could not be read, in the order of the source.
+        format: The format of the source, detected or given.
+    """
+
+    questions: int
+    left_out: int
+    faults: tuple[Fault, ...]
+    format: str
+
+
+def import_bank(
+    source: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    format: str = "auto",
+    settings: Settings | None = None,
+    on_error: Literal["skip", "stop"] = "skip",
+    replace: bool = False,
+) -> Imported:
+    """Make the bank ``out``, a folder with ``questions.jsonl`` and ``images/``, from a source in another format.
+
+    It is written under another name beside ``out`` and renamed when it is whole. A record whose id, stem or options
+    cannot be read is left out; other unreadable fields are dropped.
+
+    Args:
+        source: A file, folder or zip.
+        format: One of `tqnet.importers.formats.FORMATS`, or ``auto`` to detect it.
+        on_error: ``stop`` writes nothing if there is a fault; ``skip`` writes whatever can be read.
+        replace: Replace an existing bank.
+
+    Raises:
+        FileNotFoundError: No such source.
+        FileExistsError: ``out`` is no bank, or one that may not be replaced.
+        ValueError: The format is unknown, or a setting does not fit it.
+        BankError: Faults, with ``stop``; or no question at all.
+    """
+    parts = open_source(Path(source))
+    name = detect(parts) if format == "auto" else format
+    read = reader(name)
+    _check_target(Path(out), replace)
+    with atomic_folder(Path(out).absolute()) as folder:
+        job = Job(parts, FigureFolder(folder), settings or Settings())
+        if isinstance(parts, ZipSource):
+            for refused in parts.refused:
+                job.fault(job.place(refused), "record", "leads outside of the zip; not read")
+        count = 0
+        with (folder / "questions.jsonl").open("w", encoding="utf-8") as stream:
+            for question in tqdm(_questions(job, read(job)), desc="import", unit="", disable=None):
+                stream.write(json.dumps(write_question(question), ensure_ascii=False) + "\n")
+                count += 1
+        if not count:
+            raise BankError(job.faults or [Fault(str(source), 0, "record", f"no question in this source ({name})")])
+        if job.faults and on_error == "stop":
+            raise BankError(job.faults)
+    return Imported(count, job.left_out, tuple(job.faults), name)
+
+
+def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
+    """Yield the drafts that are questions; missing ids are made, and none is used twice."""
+    used: dict[str, str] = {}
+    for number, draft in enumerate(drafts, 1):
+        name = draft.record.get("id") or f"{job.source.path.stem}-{number}"
+        question = _question(job, Draft(draft.record | {"id": name}, draft.place))
+        if question is None:
+            continue
+        at = f"{draft.place.file}:{draft.place.line}" if draft.place.line else draft.place.file
+        if question.id in used:
+            job.leave_out(draft.place, "id", f"{question.id!r:.80} is already used at {used[question.id]}")
+            continue
+        used[question.id] = at
+        yield question
+
+
+def _question(job: Job, draft: Draft) -> Question | None:
+    """Return the question of a draft without unreadable fields; None if it cannot be one."""
+    fixed = dict(job.settings.fixed)
+    given = {name: value for name, value in (draft.record | fixed).items() if value is not None}
+    extras = {name: value for name, value in given.get("extras", {}).items() if name not in fixed}
+    record = _protected(given | {"extras": extras})
+    values, errors = read_fields(record)
+    if errors:
+        for error in errors:
+            job.fault(draft.place, error.field, error.message)
+        bad = {re.split(r"[.\[]", error.field)[0] for error in errors}
+        if not bad & _NEEDED:
+            values, errors = read_fields({name: value for name, value in record.items() if name not in bad})
+        if errors:
+            job.left_out += 1
+            return None
+    return Question(**values)
+
+
+def _protected(record: dict[str, Any]) -> dict[str, Any]:
+    """Encode the plain texts of a record so that none of them is taken for HTML."""
+    names = [name for name in ("stem", "answer", "analysis") if isinstance(record.get(name), str)]
+    options = record.get("options", [])
+    if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
+        return record
+    texts = iter(html.protect([*(record[name] for name in names), *options]))
+    return record | {name: next(texts) for name in names} | {"options": list(texts)}
+
+
+def _check_target(out: Path, replace: bool) -> None:
+    if out.exists() and not out.is_dir():
+        raise FileExistsError(f"--out: {out} is a file; a bank is a folder")
+    if out.is_dir() and any(out.iterdir()):
+        if not replace:
+            raise FileExistsError(f"--out: {out} is there already; --replace it, or give another name")
+        if not any((out / name).is_file() for name in ("questions.jsonl", "questions.parquet")):
+            raise FileExistsError(f"--out: {out} is no bank, and is not replaced")
 
 
 def reader(name: str) -> Format:

@@ -82,10 +82,7 @@ def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
         with tempfile.TemporaryDirectory(dir=entry.parent, prefix="building-") as folder:
             building = Path(folder) / "table"
             building.mkdir()
-            records = jsonl_records(file) if file.suffix == ".jsonl" else _parquet_records(file)
-            with pa.OSFile(str(building / "table.arrow"), "wb") as sink:
-                report = _write((_read(line, record) for line, record in records), sink)
-            (building / "report.json").write_text(json.dumps(report))
+            _build(file, building)
             if _state(file) != state:
                 raise BankError([Fault(str(file), 0, "record", "the file changed while it was read")])
             try:
@@ -113,6 +110,13 @@ def _state(file: Path) -> str:
     """Identify the state of the file; ctime sees a replacement that was given the old mtime."""
     stat = file.stat()
     return f"{FORMAT}:{file.resolve()}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
+
+
+def _build(file: Path, folder: Path) -> None:
+    records = jsonl_records(file) if file.suffix == ".jsonl" else _parquet_records(file)
+    with pa.OSFile(str(folder / "table.arrow"), "wb") as sink:
+        report = _write((_read(line, record) for line, record in records), sink)
+    (folder / "report.json").write_text(json.dumps(report))
 
 
 def _write(readings: Iterable[Reading], sink: Any) -> dict[str, Any]:
