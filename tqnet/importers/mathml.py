@@ -304,11 +304,11 @@ def _first(element: Element) -> str:
 
 @cache
 def _commands() -> dict[str, str]:
-    found: dict[str, str] = {}
+    commands: dict[str, str] = {}
     for command, code in SYMBOLS.items():
         if command.startswith("\\"):
-            found.setdefault(chr(int(code, 16)), command)
-    return found | _USUAL
+            commands.setdefault(chr(int(code, 16)), command)
+    return commands | _USUAL
 
 
 def symbol(character: str) -> str:

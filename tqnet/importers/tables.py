@@ -40,18 +40,18 @@ _LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category)[\s_]
 
 def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return field -> columns for columns of known names; of two columns for a field, the first."""
-    found: dict[str, tuple[str, ...]] = {}
+    columns: dict[str, tuple[str, ...]] = {}
     for column in header:
         field = _FIELD_OF.get(re.sub(r"[\s_]+", " ", column.strip().lower()))
         if field is not None:
-            found.setdefault(field, (column,))
+            columns.setdefault(field, (column,))
     if len(options := _numbered(header, _OPTION)) > 1:
-        found["options"] = options
+        columns["options"] = options
     if len(levels := _numbered(header, _LEVEL)) > 1:
-        found["knowledge"] = levels
+        columns["knowledge"] = levels
     elif {"topic", "subtopic"} <= (lowered := {column.strip().lower(): column for column in header}).keys():
-        found["knowledge"] = (lowered["topic"], lowered["subtopic"])
-    return found
+        columns["knowledge"] = (lowered["topic"], lowered["subtopic"])
+    return columns
 
 
 def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
@@ -103,18 +103,18 @@ def drafts(job: Job, header: Sequence[str], rows: Iterator[Row], document: str) 
 
 def _columns(job: Job, header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
-    for name, columns in mapped.items():
-        if (whole := ",".join(columns)) in header:  # a name with a comma in it
+    for name, names in mapped.items():
+        if (whole := ",".join(names)) in header:  # a name with a comma in it
             mapped[name] = (whole,)
     named = [column for names in mapped.values() for column in names]
     shown = ", ".join(map(repr, header))
     if missing := [column for column in named if column not in header]:
         raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {shown}")
     by_name = columns_by_name([column for column in header if column not in named])
-    found = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
-    if "stem" not in found:
+    columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
+    if "stem" not in columns:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {shown}")
-    return found
+    return columns
 
 
 class _Row:
@@ -187,15 +187,15 @@ class _Row:
     def _figures(self, texts: Mapping[str, Any], options: Sequence[Any]) -> list[str]:
         """Collect the figures of the stem and the options, then those of the columns."""
         job, place, document = self._job, self._place, self._document
-        found = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
+        figures = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
         for number, option in enumerate(options):
-            found += job.figures_of(option, document, place, f"options[{number}]")
+            figures += job.figures_of(option, document, place, f"options[{number}]")
         for cell in self._cells("images"):
             for content in _embedded(cell):
-                found += job.embedded(content, place, "images")
+                figures += job.embedded(content, place, "images")
         for reference in self._several("images", r"[;\n]"):
-            found += job.figure(reference, document, place, "images")
-        return list(dict.fromkeys(found))
+            figures += job.figure(reference, document, place, "images")
+        return list(dict.fromkeys(figures))
 
     def _knowledge(self) -> list[list[str]]:
         """Read ``Algebra > Equations; Geometry`` in one column, or a column per level."""

@@ -168,21 +168,21 @@ class BankReport:
         return text if lengths.unknown_rate is None else f"{text}; {lengths.unknown_rate:.3%} unknown"
 
     def _render_duplicates(self) -> str:
-        found = self.duplicates
-        if not found.examples:
+        duplicates = self.duplicates
+        if not duplicates.examples:
             return "none"
-        pairs = ", ".join(f"{first} = {second}" for first, second in found.examples[:3])
-        return f"{found.within_splits:,} within a split, {found.across_splits:,} across splits, e.g. {pairs}"
+        pairs = ", ".join(f"{first} = {second}" for first, second in duplicates.examples[:3])
+        return f"{duplicates.within_splits:,} within a split, {duplicates.across_splits:,} across splits, e.g. {pairs}"
 
     def _render_overlap(self) -> str:
-        found = self.overlap
-        if found is None or not found.questions:
+        overlap = self.overlap
+        if overlap is None or not overlap.questions:
             return "not looked for: that takes questions of train and of valid or test"
         parts = []
-        for split, kinds in found.doubles.items():
-            share = sum(kinds.values()) / found.questions[split]
-            parts.append(f"{split} with train: {_shares(kinds)} ({share:.1%} of {found.questions[split]:,})")
-        pairs = ", ".join(f"{first} = {twin} ({kind})" for kind, first, twin in found.examples[:3])
+        for split, kinds in overlap.doubles.items():
+            share = sum(kinds.values()) / overlap.questions[split]
+            parts.append(f"{split} with train: {_shares(kinds)} ({share:.1%} of {overlap.questions[split]:,})")
+        pairs = ", ".join(f"{first} = {twin} ({kind})" for kind, first, twin in overlap.examples[:3])
         return "; ".join(parts) + (f"; e.g. {pairs}" if pairs else "")
 
 
@@ -350,14 +350,14 @@ def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
     return Duplicates(within_splits=within, across_splits=across, examples=examples)
 
 
-def _overlap(bank: QuestionBank, found: Contamination) -> Overlap | None:
+def _overlap(bank: QuestionBank, contamination: Contamination) -> Overlap | None:
     splits = Counter(bank.column("split"))
     if not splits["train"]:
         return None
     measured = [split for split in MEASURED if splits[split]]
-    examples = [(double.kind, double.id, double.twin) for double in found.doubles]
+    examples = [(double.kind, double.id, double.twin) for double in contamination.doubles]
     return Overlap(
         questions={split: splits[split] for split in measured},
-        doubles={split: found.counts(split) for split in measured},
+        doubles={split: contamination.counts(split) for split in measured},
         examples=examples[: Overlap.SHOWN],
     )

@@ -220,36 +220,36 @@ def _is_letter(token: Token) -> bool:
 
 def _scripts(tokens: Formula) -> dict[int, str]:
     """Place -> ``^`` or ``_``."""
-    found: dict[int, str] = {}
+    scripts: dict[int, str] = {}
     covered = 0
     for at, token in enumerate(tokens):
         if token.text in ("^", "_") and at >= covered:  # within another script, that one counts
             covered = argument_end(tokens, at + 1)
-            found.update(dict.fromkeys(range(at + 1, covered), token.text))
-    return found
+            scripts.update(dict.fromkeys(range(at + 1, covered), token.text))
+    return scripts
 
 
 def _words(tokens: Formula) -> set[int]:
     """Return the places of words, units, lengths, column specifications and the d of differentials."""
-    found: set[int] = set()
+    places: set[int] = set()
     for at, token in enumerate(tokens):
         arguments = 1 if token.text.startswith((r"\begin{array", r"\begin{tabular")) else _OPAQUE.get(token.text, 0)
         end = at + 1
         for _ in range(arguments):
             end = argument_end(tokens, end)
-        found.update(range(at + 1, end))
+        places.update(range(at + 1, end))
     runs = _letter_runs(tokens)
     # A mere quantity: 9.8 m/s^2.
     measures = all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
     for start, end in runs:
         letters = "".join(token.text for token in tokens[start:end])
         if spelt := next((name for name in SPELT_FUNCTIONS if letters.startswith(name)), ""):
-            found.update(range(start, start + len(spelt)))
-        elif _is_unit(tokens, start, letters, measures, found) or _is_word(letters):
-            found.update(range(start, end))
+            places.update(range(start, start + len(spelt)))
+        elif _is_unit(tokens, start, letters, measures, places) or _is_word(letters):
+            places.update(range(start, end))
         elif _is_differential(tokens, start, letters):
-            found.add(start)
-    return found
+            places.add(start)
+    return places
 
 
 def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
