@@ -8,6 +8,7 @@ import os
 import warnings
 from array import array
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -170,9 +171,12 @@ def _read(path: Path, bank: QuestionBank, threshold: float | None) -> tuple[Scor
     faults = []
     for line, record in records(path):
         try:
-            if path.suffix == ".csv" and isinstance(record, dict):
-                record["similar"] = _number(record.get("similar"))
-            a, b, score = _read_pair(record, index_of)
+            if not isinstance(record, dict):
+                raise FieldError("record", "expected a JSON object with a, b and similar")
+            a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
+            if a == b:
+                raise FieldError("b", "the same question as a")
+            score = _read_score(record.get("similar"), path.suffix == ".csv")
         except FieldError as error:
             faults.append(Fault(str(path), line, error.field, error.message))
             continue
@@ -194,23 +198,6 @@ def _read(path: Path, bank: QuestionBank, threshold: float | None) -> tuple[Scor
     return pairs, sorted(faults, key=lambda fault: fault.line)
 
 
-def _number(text: str | None) -> float | str | None:
-    """Read a CSV cell as JSON; text that is no number stays text, for the message."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return text
-
-
-def _read_pair(record: Any, index_of: dict[str, int]) -> tuple[int, int, float]:
-    if not isinstance(record, dict):
-        raise FieldError("record", "expected a JSON object with a, b and similar")
-    a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
-    if a == b:
-        raise FieldError("b", "the same question as a")
-    return a, b, _read_score(record.get("similar"))
-
-
 def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> int:
     value = record.get(field)
     if value is None:
@@ -222,7 +209,11 @@ def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> i
     return index_of[str(value)]
 
 
-def _read_score(value: Any) -> float:
+def _read_score(value: Any, is_cell: bool) -> float:
+    """Read 0, 1 or a graded score; cells of a CSV file are text."""
+    if is_cell:
+        with suppress(ValueError):
+            value = float(value) if value else None
     if value is None:
         raise FieldError("similar", "missing")
     if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # nor NaN

@@ -13,13 +13,13 @@ import string
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-
-import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-from torch import nn
-from transformers import AddedToken, BertTokenizer, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from tqnet.text.formulas import formula_tokens, segments
+
+if TYPE_CHECKING:
+    from torch import nn
+    from transformers import BertTokenizer, PreTrainedTokenizerBase
 
 _LOOKS = r"""
     \displaystyle \textstyle \scriptstyle \limits \nolimits \left \right \rm \bf \it
@@ -100,11 +100,12 @@ def add_tokens(tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> int
     ``normalized=False``: a lower-casing tokenizer would merge ``\Delta`` into ``\delta``.
     ``single_word``: ``\in`` must not match the head of ``\infty``.
     """
+    from transformers import AddedToken
+
     added = [AddedToken(t, normalized=False, single_word=t.startswith("\\")) for t in tokens]
     return tokenizer.add_tokens(added)
 
 
-@torch.no_grad()
 def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> None:
     r"""Initialise the rows of new ``tokens`` in ``embedding`` (already resized) with the mean of their pieces.
 
@@ -112,23 +113,27 @@ def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase
     splits them without the added tokens. A character with no known piece starts at the mean of the
     vocabulary plus noise of its spread, seeded by its row, so that two such characters differ.
     """
+    import torch
+    from tokenizers import Tokenizer
+
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     plain_letter = {italic: letter for letter, italic in CAPITALS.items()}
     tokens = list(tokens)
     known = tokenizer.get_vocab()
     rows = [known[token] for token in tokens]
-    old = embedding.weight[: min(rows)].float() if rows else embedding.weight
+    weight = embedding.weight.detach()  # shares memory with the parameter
+    old = weight[: min(rows)].float() if rows else weight
     mean, spread = old.mean(0), old.std(0)
     for token, row in zip(tokens, rows, strict=True):
         text = plain_letter.get(token, token.removeprefix("\\"))
         pieces = backend.encode(text, add_special_tokens=False).ids if text != token else []
         pieces = [piece for piece in pieces if piece != tokenizer.unk_token_id and piece != row]
         if pieces:
-            start = embedding.weight[pieces].float().mean(0)
+            start = weight[pieces].float().mean(0)
         else:
             noise = torch.randn(old.shape[1], generator=torch.Generator().manual_seed(row))
             start = mean + spread * noise
-        embedding.weight[row] = start.to(embedding.weight)
+        weight[row] = start.to(weight)
 
 
 def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int = 2) -> BertTokenizer:
@@ -136,6 +141,9 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
 
     For languages and subjects without a pretrained encoder; the text encoder then starts from random weights.
     """
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from transformers import BertTokenizer
+
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=False)
