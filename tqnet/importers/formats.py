@@ -52,14 +52,7 @@ _NEEDED = frozenset({"id", "stem", "options", "record"})
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import.
-
-    Attributes:
-        questions: Number of questions of the bank.
-        left_out: Number of records without a question.
-        faults: Everything that could not be read, in the order of the source.
-        format: The format of the source, detected or given.
-    """
+    """The result of an import: numbers of questions and of records left out, all faults, and the format."""
 
     questions: int
     left_out: int
@@ -169,11 +162,7 @@ def _check_target(out: Path, replace: bool) -> None:
 
 
 def reader(name: str) -> Format:
-    """Return the function that reads the format ``name``.
-
-    Raises:
-        ValueError: There is no such format.
-    """
+    """Return the function that reads the format ``name``; raise ValueError if there is none."""
     if name not in FORMATS:
         raise ValueError(f"format: {name!r} is none of {', '.join(FORMATS)}")
     read: Format = getattr(import_module(f"tqnet.importers.{FORMATS[name]}"), f"read_{name}")
@@ -181,11 +170,7 @@ def reader(name: str) -> Format:
 
 
 def detect(source: Source) -> str:
-    """Detect the format of ``source`` from the names of its files, or from the head of the first known one.
-
-    Raises:
-        ValueError: Nothing tells it.
-    """
+    """Detect the format of ``source`` by file names or the head of the first known one, or raise ValueError."""
     names = {PurePosixPath(name).name for name in source.names}
     if "imsmanifest.xml" in names:
         return "qti"

@@ -30,11 +30,7 @@ class FigureFolder:
         self._known: dict[bytes, str] = {}
 
     def add(self, content: bytes) -> str:
-        """Keep a figure and return its path relative to the bank.
-
-        Raises:
-            SourceError: It is no figure that can be shown.
-        """
+        """Keep a figure and return its path relative to the bank; raise SourceError if it cannot be shown."""
         digest = hashlib.blake2b(content, digest_size=16).digest()
         if digest not in self._known:
             name = f"images/{digest.hex()}.{_ending(content)}"
@@ -55,11 +51,7 @@ def _ending(content: bytes) -> str:
 
 
 def data_uri(reference: str) -> bytes | None:
-    """Return the bytes of a ``data:`` reference; None for any other.
-
-    Raises:
-        SourceError: They are not in base64, or too many.
-    """
+    """Return the bytes of a ``data:`` reference, None for any other; raise SourceError if not base64, or too long."""
     head = _DATA_URI.match(reference)
     if head is None:
         return None
@@ -69,11 +61,7 @@ def data_uri(reference: str) -> bytes | None:
 
 
 def from_base64(text: str) -> bytes:
-    """Decode base64, which may contain white space.
-
-    Raises:
-        SourceError: It is not base64, or too long.
-    """
+    """Decode base64, which may contain white space; raise SourceError if it is not base64, or too long."""
     packed = "".join(text.split())
     if len(packed) > MAX_MEMBER * 4 // 3:
         raise SourceError(f"an embedded figure of more than {MAX_MEMBER >> 20} MiB")
@@ -92,11 +80,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question as a format has it.
+    """A question as a format has it; a missing ``id`` is made.
 
-    Attributes:
-        record: The fields of a `Question` by name, as `tqnet.questions.read_question` takes them, its texts plain, its
-            figures in the new bank; a missing ``id`` is made.
+    The ``record`` is what `tqnet.questions.read_question` takes, its texts plain, its figures in the new bank.
     """
 
     record: dict[str, Any]
@@ -124,12 +110,7 @@ class Settings:
 
 @dataclass
 class Job:
-    """An import's input and output for a format.
-
-    Attributes:
-        faults: Everything that could not be read, in order.
-        left_out: Number of records without a question.
-    """
+    """An import's input and output for a format: ``faults`` in order, and how many records are ``left_out``."""
 
     source: Source
     figures: FigureFolder

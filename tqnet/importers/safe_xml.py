@@ -29,11 +29,7 @@ class XmlError(ValueError):
 
 
 def parse(content: bytes | str) -> Element:
-    """Return the root of a document.
-
-    Raises:
-        XmlError: It is not well-formed, or declares entities.
-    """
+    """Return the root of a document; raise XmlError if it is not well-formed or declares entities."""
     try:
         root = etree.fromstring(content.encode() if isinstance(content, str) else content, etree.XMLParser(**_SAFE))
     except etree.XMLSyntaxError as error:

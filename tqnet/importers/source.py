@@ -41,11 +41,7 @@ def open_source(path: Path) -> Source:
 
 
 def inside(reference: str, folder: str = "") -> str:
-    """Return the name of the part that ``reference`` means in a document in ``folder``.
-
-    Raises:
-        SourceError: It leads outside, or to another machine.
-    """
+    """Return the part that ``reference`` means in a document in ``folder``; raise SourceError if it leads elsewhere."""
     reference = reference.strip().replace("\\", "/")
     if re.match(r"(?:https?|ftp):|//", reference, re.IGNORECASE):
         raise SourceError(f"lies elsewhere and is not fetched: {reference!r:.200}")

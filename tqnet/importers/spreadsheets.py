@@ -53,11 +53,7 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
 
 
 def encoding_of(file: Path) -> str:
-    """Detect an encoding: by the first bytes, else UTF-8 if all of it is, else GB18030 if it reads as Chinese.
-
-    Raises:
-        EncodingError: Neither.
-    """
+    """Detect an encoding: by the first bytes, else UTF-8, else GB18030 if Chinese; or raise EncodingError."""
     with file.open("rb") as stream:
         head = stream.read(4)
     for mark, encoding in _MARKS:

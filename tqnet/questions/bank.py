@@ -31,7 +31,6 @@ class QuestionBank:
 
     Attributes:
         path: The file of the records; None for a bank made in memory.
-        name: The folder's name for ``questions.*``, the file's stem otherwise.
         skipped: How many records were left out because of faults.
     """
 
@@ -80,10 +79,9 @@ class QuestionBank:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], inspect: Inspect | None) -> tuple[QuestionBank, list[Fault]]:
-        """Return the bank of faultless records at ``path``, and the faults of the others in file order.
+        """Return the bank of faultless records at ``path`` (as for `load`), and the faults of the others in file order.
 
         Args:
-            path: As for `load`.
             inspect: Returns the problem of the image at a path; None looks at no image.
         """
         file = bank_file(path)
@@ -134,6 +132,7 @@ class QuestionBank:
 
     @property
     def name(self) -> str:
+        """The folder's name for ``questions.*``, the file's stem otherwise."""
         if self.path is None:
             return "memory"
         return self.path.absolute().parent.name if self.path.stem == "questions" else self.path.stem

@@ -140,14 +140,7 @@ class KnowledgeHierarchy:
 
     @classmethod
     def from_bank(cls, bank: QuestionBank, unique_names: bool = False) -> KnowledgeHierarchy:
-        """Return the hierarchy of ``bank``, checked against its ``knowledge.jsonl`` if it has one.
-
-        Args:
-            unique_names: Without such a file, take a name under two parents for a fault.
-
-        Raises:
-            BankError: See `hierarchy_faults`.
-        """
+        """Return the hierarchy of ``bank``, or raise BankError with its `hierarchy_faults`."""
         if faults := hierarchy_faults(bank, unique_names):
             raise BankError(faults)
         return cls(bank.column("knowledge"))
@@ -170,14 +163,9 @@ class KnowledgeHierarchy:
         return sorted(name for name, count in counts.items() if count > 1)
 
     def labels(self, level: int) -> tuple[list[str], list[tuple[int, ...]]]:
-        """Return the class names of one level and the classes of each question.
+        """Return the class names of one level (1 is the coarsest), and the classes of each question, ascending.
 
-        Args:
-            level: 1 is the coarsest.
-
-        Returns:
-            The class names (see `class_name`) and for each question the indices of its classes,
-            ascending; empty if all of its paths are shorter than ``level``.
+        A question whose paths are all shorter has none.
 
         Raises:
             ValueError: The hierarchy has no such level.
@@ -186,8 +174,7 @@ class KnowledgeHierarchy:
             raise ValueError(f"level: expected 1 to {self.depth}, got {level}")
         classes = [concept for concept in self.concepts if len(concept) == level]
         index = {concept: i for i, concept in enumerate(classes)}
-        # The class of each concept is looked up once, not once per question.
-        class_of = [index[c[:level]] if len(c) >= level else None for c in self.concepts]
+        class_of = [index.get(concept[:level]) for concept in self.concepts]
         labels = [
             tuple(sorted({k for concept in concepts if (k := class_of[concept]) is not None}))
             for concepts in self.questions

@@ -39,11 +39,7 @@ def _decode(path: str, size: int, mtime_ns: int) -> str | None:
 
 
 def open_image(path: str) -> Image.Image | str:
-    """Return the decoded image, or its problem.
-
-    Raises:
-        OSError: The file cannot be read now, which says nothing about the image.
-    """
+    """Return the decoded image, or its problem; raise OSError if the file cannot be read now."""
     if problem := stat_image(path):
         return problem
     with open(path, "rb") as file:

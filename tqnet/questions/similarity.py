@@ -46,11 +46,7 @@ class Similarity(ABC):
 
     @staticmethod
     def from_concepts(bank: QuestionBank, level: int) -> Similarity:
-        """Questions that share a knowledge concept of ``level`` (1 is the coarsest) are similar.
-
-        Raises:
-            ValueError: The hierarchy is not that deep.
-        """
+        """Questions that share a knowledge concept of ``level`` (1 is the coarsest) are similar, or raise ValueError."""
         names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
         counts = np.array([len(classes) for classes in labels], dtype=np.int64)
         if counts.max(initial=0) <= 1:
@@ -98,10 +94,7 @@ class Similarity(ABC):
 
     @abstractmethod
     def matrix(self, indices: Indices) -> np.ndarray:
-        """Return which of ``indices`` are similar to each other: bool ``[b, b]``.
-
-        The diagonal is False, and so is every entry between two places of the same question.
-        """
+        """Return which of ``indices`` are similar to each other: bool ``[b, b]``; no question to itself."""
 
 
 def _links(first: np.ndarray, second: np.ndarray, size: int) -> csr_array:

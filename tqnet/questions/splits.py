@@ -102,11 +102,7 @@ SHOWN = ("all", "text", "figures", "shuffled")
 
 
 def show(bank: QuestionBank, what: str, seed: int = 0) -> QuestionBank:
-    """Return the bank without its text or figures, or with its figures shuffled; in memory unless ``all``.
-
-    Raises:
-        ValueError: ``what`` is none of SHOWN.
-    """
+    """Return the bank without its text or figures, or with its figures shuffled; in memory unless ``all``."""
     if what not in SHOWN:
         raise ValueError(f"{what!r} is none of {', '.join(SHOWN)}")
     if what == "all":
