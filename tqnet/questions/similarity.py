@@ -46,7 +46,7 @@ class Similarity(ABC):
 
     @staticmethod
     def from_concepts(bank: QuestionBank, level: int) -> Similarity:
-        """Questions that share a knowledge concept of ``level`` (1 is the coarsest) are similar, or raise ValueError."""
+        """Questions that share a knowledge concept of ``level`` are similar (1 is the coarsest; or ValueError)."""
         names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
         counts = np.array([len(classes) for classes in labels], dtype=np.int64)
         if counts.max(initial=0) <= 1:
