@@ -123,9 +123,7 @@ class QuestionBank:
         return Question(**values)
 
     def __iter__(self) -> Iterator[Question]:
-        for batch in self.batches(*FIELDS):
-            for values in zip(*batch, strict=True):
-                yield Question(**dict(zip(FIELDS, values, strict=True)))
+        return self.partial(*FIELDS)
 
     def __repr__(self) -> str:
         return f"QuestionBank({self.name!r}, {len(self)} questions)"
@@ -151,6 +149,12 @@ class QuestionBank:
             sizes = [_size(path) for paths in images for path in paths]
             digest.update(np.asarray(sizes, dtype="<i8").tobytes())
         return digest.hexdigest()
+
+    def partial(self, *names: str) -> Iterator[Question]:
+        """Yield the questions with only the fields ``names``, to read them all with little memory."""
+        for batch in self.batches(*names):
+            for values in zip(*batch, strict=True):
+                yield Question(**{"id": "", "stem": ""} | dict(zip(names, values, strict=True)))
 
     def column(self, name: str) -> list[Any]:
         """Return the values of one field for all questions, as `Question` has them, or ``line`` (of the file)."""

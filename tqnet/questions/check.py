@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,7 +18,7 @@ from tqnet.questions.hierarchy import KnowledgeHierarchy, hierarchy_faults
 from tqnet.questions.images import open_image
 from tqnet.questions.leakage import MEASURED, Contamination, find_contamination
 from tqnet.questions.near_duplicates import normal_text
-from tqnet.questions.question import Fault, Question
+from tqnet.questions.question import Fault
 from tqnet.questions.table import BATCH, hash64, repeats
 
 
@@ -304,16 +303,10 @@ def _groups(bank: QuestionBank) -> Groups:
     )
 
 
-def _contents(bank: QuestionBank) -> Iterator[str]:
-    """Yield the input of the text encoder for each question."""
-    for stems, options in bank.batches("stem", "options"):
-        for stem, choices in zip(stems, options, strict=True):
-            yield Question(id="", stem=stem, options=choices).content
-
-
 def _lengths(bank: QuestionBank, tokenizer: Any) -> Lengths:
     lengths, unknown, total = array("q"), 0, 0
-    progress = tqdm(_contents(bank), desc="texts", unit="", total=len(bank), disable=None)
+    contents = (question.content for question in bank.partial("stem", "options"))
+    progress = tqdm(contents, desc="texts", unit="", total=len(bank), disable=None)
     for texts in batched(progress, BATCH):
         if tokenizer is None:
             lengths.extend(map(len, texts))
@@ -336,9 +329,8 @@ def _lengths(bank: QuestionBank, tokenizer: Any) -> Lengths:
 def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
     """Count questions that repeat an earlier one; across if the first is of another split."""
     hashes = array("Q")
-    images = (paths for (batch,) in bank.batches("images") for paths in batch)
-    for text, paths in zip(_contents(bank), images, strict=True):
-        hashes.append(hash64(repr((normal_text(text), [figures.content(path) for path in paths]))))
+    for question in bank.partial("stem", "options", "images"):
+        hashes.append(hash64(repr((normal_text(question.content), list(map(figures.content, question.images))))))
     splits = bank.column("split")
     within = across = 0
     examples: list[tuple[str, str]] = []

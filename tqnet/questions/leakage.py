@@ -20,7 +20,6 @@ from tqnet.questions.bank import QuestionBank
 from tqnet.questions.figures import BankFigures, FigureHash, hash_figure_file
 from tqnet.questions.near_duplicates import MOST, ShingleSets, alike, band_keys, normal_text, same_key, shingle_sets
 from tqnet.questions.paraphrase_pairs import read_pairs
-from tqnet.questions.question import Question
 from tqnet.questions.table import hash64
 
 #: What a question shares with its twin in ``train``, the surest first.
@@ -105,11 +104,9 @@ def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
     hashes = array("Q")
 
     def texts() -> Iterator[str]:
-        for stems, options in bank.batches("stem", "options"):
-            for stem, choices in zip(stems, options, strict=True):
-                text = Question(id="", stem=stem, options=choices).content
-                hashes.append(hash64(normal_text(text)))
-                yield text
+        for question in bank.partial("stem", "options"):
+            hashes.append(hash64(normal_text(question.content)))
+            yield question.content
 
     sets = shingle_sets(tqdm(texts(), desc="doubles", unit="", total=len(bank), disable=None))
     return np.frombuffer(hashes, dtype=np.uint64), sets
