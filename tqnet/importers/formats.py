@@ -26,8 +26,7 @@ FORMATS = {
     **dict.fromkeys(("csv", "xlsx", "parquet"), "spreadsheets"),
     "moodle": "moodle",
     "qti": "qti",
-    **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k"), "word_problem_sets"),
-    **dict.fromkeys(("math", "geometry3k", "scienceqa"), "figure_sets"),
+    **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa"), "data_sets"),
 }
 
 _BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet"}
