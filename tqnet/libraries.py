@@ -1,4 +1,4 @@
-"""What recipes and commands alike ask of the libraries underneath: quiet, a precision, the machine's name."""
+"""Settings of the libraries for recipes and commands: quiet, a precision, the name of the device."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def quiet() -> None:
-    """Keep the libraries' progress bars and load reports out of ours, without importing the libraries."""
+    """Turn off the libraries' progress bars and load reports."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     wrapt.register_post_import_hook(_quieten, "transformers.utils.logging")
 
@@ -24,10 +24,10 @@ def _quieten(logging: ModuleType) -> None:
 
 
 def precision(name: str, device: str | torch.device | None = None) -> str:
-    """``auto`` as bf16 where the device computes in it natively, else fp32; ``fp32`` and ``bf16`` as they are.
+    """Resolve ``auto`` to bf16 where the device computes in it natively, else fp32; keep ``fp32`` and ``bf16``.
 
     Args:
-        device: By default CUDA's where there is one and accelerate is not told to keep to the processor.
+        device: By default the device that accelerate uses.
 
     Raises:
         ValueError: Another name.
@@ -44,7 +44,7 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
 
 
 def machine() -> str:
-    """What a process computes on here, in words, for the head of a table."""
+    """Name the device of this process for the head of a table."""
     import torch
 
     if on_cuda():
@@ -55,14 +55,14 @@ def machine() -> str:
 
 
 def on_cuda() -> bool:
-    """Where accelerate puts a process."""
+    """Return True if accelerate puts this process on a GPU."""
     import torch
 
     return torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
 
 
 def out_of_memory(error: Exception) -> bool:
-    """On a processor, torch has a plain RuntimeError for it."""
+    """Return True for out of memory; on a CPU, torch raises a plain RuntimeError."""
     import torch
 
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
@@ -71,9 +71,9 @@ def out_of_memory(error: Exception) -> bool:
 
 
 def _processor_unit() -> str:
-    """What the processor multiplies bf16 matrices with, where that is faster than fp32; else empty.
+    """Name the unit of the CPU that multiplies bf16 matrices faster than fp32; empty without one.
 
-    With AVX512-BF16 alone, AMD's processors take half the time or less for a product, and Intel's more than in fp32.
+    With AVX512-BF16 alone, AMD's take half the time or less for a product, and Intel's more than in fp32.
     """
     import torch
 

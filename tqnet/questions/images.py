@@ -1,4 +1,4 @@
-"""Whether the figures of a bank can be used: a cheap look at the file system, or full decoding."""
+"""Checks of figures: a cheap look at the file system, or full decoding."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from PIL import Image, ImageOps
 
 MAX_PIXELS = 50_000_000
 
-#: Takes a path; returns what is wrong with the image there, or None.
+#: Takes a path; returns the problem of the image there, or None.
 Inspect = Callable[[str], str | None]
 
 
 def stat_image(path: str) -> str | None:
-    """Whether the file is there and may be read."""
+    """Check that the file exists and may be read."""
     if not os.path.isfile(path):
         return "missing file"
     return None if os.access(path, os.R_OK) else "no permission to read"
 
 
 def decode_image(path: str) -> str | None:
-    """Whether the file is there, has at most `MAX_PIXELS`, and decodes to the last row."""
+    """Check that the file exists, has at most `MAX_PIXELS`, and decodes to the last row."""
     if problem := stat_image(path):
         return problem
     stat = os.stat(path)
@@ -34,17 +34,13 @@ def decode_image(path: str) -> str | None:
 
 @lru_cache(maxsize=1_000_000)
 def _decode(path: str, size: int, mtime_ns: int) -> str | None:
-    """Remembered while the file stays as it is, since a run opens its bank more than once."""
+    """Cached while the file stays the same, since a run opens its bank more than once."""
     image = open_image(path)
     return image if isinstance(image, str) else None
 
 
 def open_image(path: str) -> Image.Image | str:
-    """The decoded image, or what is wrong with it.
-
-    Raises:
-        OSError: The file cannot be read now, which says nothing of the image.
-    """
+    """Return the decoded image, or its problem; raise OSError if the file cannot be read now."""
     if problem := stat_image(path):
         return problem
     with open(path, "rb") as file:
@@ -52,9 +48,9 @@ def open_image(path: str) -> Image.Image | str:
 
 
 def read_image(content: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image | str:
-    """The decoded image of a file's bytes, or what is wrong with it."""
+    """Return the decoded image of a file's bytes, or its problem."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
+        warnings.simplefilter("ignore")  # of sizes, which are reported here
         try:
             image = Image.open(io.BytesIO(content))
             if image.width * image.height > max_pixels:
@@ -76,10 +72,9 @@ def _gigantic(max_pixels: int) -> str:
 def image_problems(
     rows: Iterable[tuple[int, Sequence[str]]], folder: str, inspect: Inspect
 ) -> Iterator[tuple[int, str, str]]:
-    """The unusable images of ``rows`` (line, paths), each distinct path being inspected once.
+    """Yield (line, field, message) for the unusable images of ``rows`` (line, paths); each path is inspected once.
 
-    Yields:
-        (line, field, message), the path in the message as the bank has it.
+    Messages have the path as the bank has it.
     """
     known: dict[str, str | None] = {}
     for line, images in rows:

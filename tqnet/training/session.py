@@ -249,9 +249,8 @@ def _figure_digest(path: str) -> str:
 
 
 def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for rows in bank.batches("stem", "options", "images"):
-        for stem, options, images in zip(*rows, strict=True):
-            yield Question(id="", stem=stem, options=options).content, images
+    for question in bank.partial("stem", "options", "images"):
+        yield question.content, question.images
 
 
 def clear_errors() -> AbstractContextManager[None]:
