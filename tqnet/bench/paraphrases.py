@@ -10,7 +10,7 @@ import numpy as np
 
 from tqnet.bench.spread import Gain, Spread
 from tqnet.evaluation.metrics import BoolArray, percentiles
-from tqnet.paraphrase.check.difference import UNLIKE
+from tqnet.paraphrase.check import UNLIKE
 from tqnet.paraphrase.evaluation import ParaphraseMetrics
 
 #: What rows are compared by: the paper's primary metric, and how it stands at the threshold.
@@ -38,7 +38,7 @@ class ParaphraseTerms:
         return cls(found.valid.astype(int).tolist(), scores, found.groups.tolist())
 
     def checked(self, otherwise: BoolArray) -> ParaphraseTerms:
-        """With -1 for pairs that certainly ask otherwise (:func:`tqnet.paraphrase.check.checks.asks_otherwise`)."""
+        """With -1 for pairs that certainly ask otherwise (:func:`tqnet.paraphrase.check.compare.asks_otherwise`)."""
         return replace(self, scores=np.where(otherwise, UNLIKE, self.scores).tolist())
 
     @cached_property

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tqnet.evaluation.table import Table
     from tqnet.paraphrase import ParaphraseScore
     from tqnet.paraphrase.evaluation import ParaphraseMetrics
-    from tqnet.paraphrase.vectors import TextVectors
+    from tqnet.paraphrase.scorer import TextVectors
     from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 
@@ -144,7 +144,7 @@ class EvaluateParaphrase(
         from tqnet.files import content_digest
         from tqnet.libraries import quiet
         from tqnet.paraphrase.evaluation import kind_scores, kind_table, paraphrase_table, scored_pairs
-        from tqnet.paraphrase.vectors import PairTexts
+        from tqnet.paraphrase.scorer import PairTexts
         from tqnet.questions.paraphrase_pairs import read_labelled_sets
 
         quiet()
@@ -162,7 +162,7 @@ class EvaluateParaphrase(
         for name, pairs in sets.items():
             results = {stage: scored_pairs(pairs, encoded) for stage, encoded in vectors.items()}
             if self.checked:
-                from tqnet.paraphrase.check.checks import asks_otherwise
+                from tqnet.paraphrase.check.compare import asks_otherwise
 
                 changed = asks_otherwise(pairs)
                 results |= {f"{stage}, checked": scored_pairs(pairs, v, changed) for stage, v in vectors.items()}

@@ -38,7 +38,7 @@ def _english_texts(questions: Iterable[tuple[str, str, str | None]], where: str)
     Raises:
         ValueError: There are none in ``where``.
     """
-    from tqnet.paraphrase.check.language import is_english
+    from tqnet.paraphrase.check.text import is_english
 
     candidates = [question for question in questions if question[0].strip()]
     texts: dict[str, str] = {}
@@ -186,8 +186,7 @@ def _rewrite(
     """
     from tqdm import tqdm
 
-    from tqnet.paraphrase.check.explain import Explainer
-    from tqnet.paraphrase.losses import losses
+    from tqnet.paraphrase.check.compare import Explainer, losses
     from tqnet.paraphrase.rewrites import MODEL_OPERATORS
 
     counts: Counter[str] = Counter()

@@ -12,13 +12,13 @@ import numpy as np
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
 from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas
 from tqnet.evaluation.table import Table
-from tqnet.paraphrase.check.difference import UNLIKE
+from tqnet.paraphrase.check import UNLIKE
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tqnet.paraphrase.vectors import TextVectors
+    from tqnet.paraphrase.scorer import TextVectors
 
 
 #: Of a pair that is called valid, the score is above this one: the paper's tau.
@@ -152,7 +152,7 @@ def scored_pairs(
 
     Args:
         otherwise: bool ``[pairs]``, those that have a score of -1 whatever their vectors
-            (:func:`tqnet.paraphrase.check.checks.asks_otherwise`).
+            (:func:`tqnet.paraphrase.check.compare.asks_otherwise`).
     """
     scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
     if otherwise is not None:

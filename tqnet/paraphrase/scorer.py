@@ -1,42 +1,96 @@
-"""Scoring paraphrases: the cosine of two questions' vectors, and what was lost between them."""
+"""Scores of paraphrases: the cosine of two questions' vectors, and what was lost between them."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from tqdm import tqdm
 
-from tqnet.evaluation.sources import ENCODER, open_source
-from tqnet.libraries import precision as chosen_precision
-from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.paraphrase.check.difference import UNLIKE, Difference, readable
-from tqnet.paraphrase.vectors import PairTexts
+from tqnet.paraphrase.check import UNLIKE, Difference, readable
+from tqnet.questions import Question
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
+from tqnet.questions.question import FieldError
 
 if TYPE_CHECKING:
-    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.modeling.encoder import QuestionEncoder
+    from tqnet.paraphrase.check.compare import Explainer
     from tqnet.paraphrase.problem import Parser
 
 log = logging.getLogger(__name__)
 
-#: Pairs that are explained at a time: those that the parser keeps by far.
-_AT_A_TIME = 1000
-
+#: Pairs to explain at a time; the parser keeps more texts than that.
+_CHUNK = 1000
 _EXTRA = "pip install 'tqnet[paraphrase]'"
+
+
+@dataclass(frozen=True)
+class PairTexts:
+    """Distinct texts of pairs as questions, read as a bank's stems are: without HTML.
+
+    Attributes:
+        questions: Text -> the question it is read as.
+    """
+
+    questions: Mapping[str, Question]
+
+    @classmethod
+    def read(cls, texts: Iterable[str]) -> PairTexts:
+        """Raise ValueError for a text that is no question, such as HTML without text."""
+        from tqnet.modeling.processor import as_question
+
+        questions = {}
+        for text in texts:
+            try:
+                questions[text] = questions.get(text) or as_question(text)
+            except FieldError as error:
+                raise ValueError(f"{text!r:.80}: {error.message}") from error
+        return cls(questions)
+
+    def plain(self, text: str) -> str:
+        """Return one of the texts without its HTML."""
+        return self.questions[text].stem
+
+    def encode(self, model: QuestionEncoder, **options: Any) -> TextVectors:
+        """Encode each text once, with the options of :func:`tqnet.modeling.encode.encode`."""
+        rows = {text: row for row, text in enumerate(self.questions)}
+        return TextVectors(rows, model.encode(list(self.questions.values()), normalize=True, **options))
+
+
+@dataclass(frozen=True)
+class TextVectors:
+    """Unit vectors of distinct texts.
+
+    Attributes:
+        rows: Text -> its row.
+        unit: float32 ``[texts, width]``.
+    """
+
+    rows: Mapping[str, int]
+    unit: np.ndarray
+
+    def of(self, texts: Iterable[str]) -> np.ndarray:
+        """Return float32 ``[n, width]``, in the order of ``texts``."""
+        return self.unit[np.array([self.rows[text] for text in texts], dtype=np.int64)]
+
+    def cosines(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Return float64 ``[n]``, from -1 to 1: the score of ParaQD, Section 3.4."""
+        first, second = (self.of(pair[end] for pair in pairs).astype(np.float64) for end in (0, 1))
+        return np.clip(np.einsum("nw,nw->n", first, second), -1.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class ParaphraseScore:
-    """What was found of a pair.
+    """The score of a pair.
 
     Attributes:
         score: Cosine of the two vectors, from -1 to 1.
-        differences: What was lost or changed; None where nobody looked.
-        note: What a reader of the differences has to know: that the texts are not in English.
+        differences: What was lost or changed; None without a check.
+        note: A caveat about the differences, for example that the texts are not in English.
     """
 
     original: str
@@ -47,8 +101,7 @@ class ParaphraseScore:
 
     @property
     def checked(self) -> float:
-        """The score, or -1 where a number or a unit was found not to be the same, a name not the same throughout, words
-        in each other's places, or no question.
+        """The score, or -1 if the check found that the paraphrase asks another question.
 
         NOTE: beyond the paper, whose score is the cosine. An encoder hardly sees one digit among fifty words.
         """
@@ -56,29 +109,29 @@ class ParaphraseScore:
 
     @property
     def explanation(self) -> str:
-        """The differences and the note in one line, empty where there are none."""
-        found = readable(self.differences or ())
-        return f"{found} ({self.note})" if found and self.note else found or self.note
+        """The differences and the note in one line, empty without any."""
+        line = readable(self.differences or ())
+        return f"{line} ({self.note})" if line and self.note else line or self.note
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON; without differences where nobody looked."""
-        numbers: dict[str, Any] = {"original": self.original, "paraphrase": self.paraphrase, "score": self.score}
+        """Return the fields for JSON, without differences if nothing was checked."""
+        fields: dict[str, Any] = {"original": self.original, "paraphrase": self.paraphrase, "score": self.score}
         if self.differences is None:
-            return numbers
-        found = [one.to_dict() for one in self.differences]
-        return numbers | {"checked": self.checked, "differences": found, "explanation": self.explanation}
+            return fields
+        differences = [one.to_dict() for one in self.differences]
+        return fields | {"checked": self.checked, "differences": differences, "explanation": self.explanation}
 
 
 class ParaphraseScorer:
-    """Tells whether a rewritten question asks the same.
+    """Scores whether rewritten questions ask the same.
 
     Args:
-        model: A trained folder; a text encoder as it comes, ``minilm`` or ``encoder:OWNER/NAME``; or a model.
-        explain: Whether to say what was lost or changed. Without the extra ``paraphrase``, scores come without.
-        language_model: spaCy's for the explanation: the name of an installed one, or its folder, or what parses with
-            it; by default that of the extra.
-        batch_size, device: As :func:`tqnet.modeling.encode.encode` has them.
-        precision: ``fp32``, ``bf16``, or ``auto``: bf16 where the device computes in it.
+        model: A trained folder; an off-the-shelf text encoder, ``minilm`` or ``encoder:OWNER/NAME``; or a model.
+        explain: Say what was lost or changed. Without the extra ``paraphrase``, scores come without.
+        language_model: spaCy's for the explanation: the name of an installed one, its folder, or a parser; by default
+            that of the extra.
+        batch_size, device: As in :func:`tqnet.modeling.encode.encode`.
+        precision: ``fp32``, ``bf16``, or ``auto``: bf16 if the device computes in it.
 
     Raises:
         FileNotFoundError: The folder holds no model.
@@ -97,7 +150,10 @@ class ParaphraseScorer:
         device: str | None = None,
         precision: str = "auto",
     ):
-        self.model = model if isinstance(model, QuestionEncoder) else open_source(_source(str(model)))
+        from tqnet.evaluation.sources import open_source
+        from tqnet.libraries import precision as chosen_precision
+
+        self.model = open_source(_source(str(model))) if isinstance(model, str | Path) else model
         self.explainer = _explainer(language_model) if explain else None
         self._encoding = {
             "batch_size": batch_size,
@@ -108,7 +164,7 @@ class ParaphraseScorer:
     def score(
         self, pairs: Sequence[tuple[str, str] | ParaphrasePair], *, show_progress: bool = False
     ) -> list[ParaphraseScore]:
-        """Of each (original, paraphrase), in their order; each distinct text is encoded once.
+        """Score each (original, paraphrase); each distinct text is encoded once.
 
         Raises:
             ValueError: A text is empty, or no text, or a pair is none; the message names the pair.
@@ -118,28 +174,30 @@ class ParaphraseScorer:
         scores = read.encode(self.model, show_progress=show_progress, **self._encoding).cosines(texts).tolist()
         if self.explainer is None:
             return [ParaphraseScore(*pair, score) for pair, score in zip(texts, scores, strict=True)]
-        found = []
+        explanations = []
         with tqdm(total=len(texts), unit=" pairs", disable=not show_progress, desc="explain") as progress:
-            for start in range(0, len(texts), _AT_A_TIME):
-                part = texts[start : start + _AT_A_TIME]
-                found += self.explainer.explain([(read.plain(one), read.plain(other)) for one, other in part])
-                progress.update(len(found) - progress.n)
+            for start in range(0, len(texts), _CHUNK):
+                chunk = texts[start : start + _CHUNK]
+                explanations += self.explainer.explain([(read.plain(one), read.plain(other)) for one, other in chunk])
+                progress.update(len(chunk))
         return [
-            ParaphraseScore(*pair, score, of.differences, of.note)
-            for pair, score, of in zip(texts, scores, found, strict=True)
+            ParaphraseScore(*pair, score, explanation.differences, explanation.note)
+            for pair, score, explanation in zip(texts, scores, explanations, strict=True)
         ]
 
 
 def _source(model: str) -> str:
-    """``minilm`` as ``encoder:minilm``; what has a slash is a folder, which is not looked for on a hub if misspelt."""
+    """Return ``encoder:minilm`` for ``minilm``; a name with a slash is a folder, which no hub is asked for."""
+    from tqnet.evaluation.sources import ENCODER
+
     is_name = "/" not in model and ":" not in model and not Path(model).is_dir()
     return f"{ENCODER}{model}" if is_name else model
 
 
 def _explainer(language_model: str | Parser | None) -> Explainer | None:
-    """None, with a line in the log, where what it needs is not installed."""
+    """Return None, and log a line, if a package that the check needs is missing."""
     try:
-        from tqnet.paraphrase.check.explain import Explainer
+        from tqnet.paraphrase.check.compare import Explainer
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("tqnet"):
             raise
@@ -155,7 +213,7 @@ def _explainer(language_model: str | Parser | None) -> Explainer | None:
 
 
 def _texts(pair: tuple[str, str] | ParaphrasePair, number: int) -> tuple[str, str]:
-    """Both texts of a pair."""
+    """Return both texts of a pair."""
     name = f"pair {number}"
     if isinstance(pair, ParaphrasePair):
         name, pair = f"pair {pair.id}", (pair.original, pair.paraphrase)

@@ -20,8 +20,8 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.paraphrase.operators import Operator, first_that_applies
 from tqnet.paraphrase.problem import NotApplicable, Problem
+from tqnet.paraphrase.scorer import PairTexts
 from tqnet.paraphrase.settings import SEPARATION, ParaphraseConfig
-from tqnet.paraphrase.vectors import PairTexts
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.near_duplicates import folded_tokens
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
@@ -163,7 +163,7 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
     Raises:
         ConfigError: There are none.
     """
-    from tqnet.paraphrase.check.language import is_english
+    from tqnet.paraphrase.check.text import is_english
 
     told = zip(bank.column("stem"), bank.column("language"), strict=True)
     rows = [row for row, (stem, language) in enumerate(told) if stem.strip() and is_english(stem, language)]

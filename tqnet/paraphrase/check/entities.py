@@ -1,83 +1,66 @@
-"""Entities that a paraphrase lost or renamed: names, and the things that numbers count ("20 apples").
-
-A name that is another one wherever it stands is the same question. What two names do is not looked at: "Ann gave Ben"
-and "Ben gave Ann" are alike here.
-"""
+"""The entities of a question: names, and the things that numbers count ("20 apples")."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Sequence
-from fractions import Fraction
 
 from spacy.tokens import Token
 
-from tqnet.paraphrase.check.counted import counted_noun
 from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.lemmas import lemma, lemmas
-from tqnet.paraphrase.check.nouns import may_be_the_same
-from tqnet.paraphrase.check.values import by_value
+from tqnet.paraphrase.check.numbers import counted_things
+from tqnet.paraphrase.check.text import AlikeSentences, lemma, lemmas, may_be_called, may_be_the_same, question_of
 from tqnet.paraphrase.problem import Problem
 from tqnet.paraphrase.spans import Covered
 from tqnet.paraphrase.units import spellings
 
-#: Labels of one kind: the model takes one for another, and names of one kind stand for each other.
+#: Labels that the model takes for each other.
 _PLACES = frozenset(("GPE", "LOC", "FAC"))
 _TIMES = frozenset(("WEEKDAY", "MONTH", "EVENT"))
-
 #: Letters that stand for each other in names: "Tanya", "Tanja"; "Erik", "Eric".
 _SPELLINGS = (("ph", "f"), ("ie", "i"), ("ck", "k"), ("y", "i"), ("j", "i"), ("c", "k"), ("z", "s"))
-#: Before a name that is told besides, of somebody who had none.
+#: Before the name of somebody who had none: "his friend Bo".
 _INTRODUCES = r"\b(?:(?:[Hh]is|[Hh]er|[Tt]heir|['’]s)\s+[a-z]+,?|named|called)\s+"
+#: Somebody or something with a letter for its name; "I" tells, and "x = B" is no name.
+_LETTER = re.compile(r"\b[A-HJ-Z]\b(?!['’]?\s*[=<>+*/^])")
 
 
-def entity_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Lost, new and renamed entities, and those of which one mention has another name than the rest."""
-    return [*_of_names(original, paraphrase), *_of_things(original, paraphrase)]
+def entity_differences(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
+    """Return lost, new and renamed entities, and those that have another name in some places only.
+
+    A name that is another one wherever it stands is the same question.
+    """
+    entities = [*_names_differ(original, paraphrase), *_things_differ(original, paraphrase)]
+    return [*entities, *(one for one in _stand_ins(original, paraphrase, alike) if one not in entities)]
 
 
-def _of_names(original: Problem, paraphrase: Problem) -> list[Difference]:
+def _names_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
     before, after = _names(original), _names(paraphrase)
     gone = [name for name in before if not _mentions(name, paraphrase.text)]
     fresh = [name for name in after if not _mentions(name, original.text)]
-    found = []
+    differences = []
     for name in list(gone):
-        other = next((own for own in fresh if _kind(after[own]) == _kind(before[name])), None)
+        other = next((other for other in fresh if _kind(after[other]) == _kind(before[name])), None)
         if other is not None:
-            found.append(Difference(Part.ENTITY, Change.RENAMED, name, other))
+            differences.append(Difference(Part.ENTITY, Change.RENAMED, name, other))
             gone.remove(name)
             fresh.remove(other)
-    settled = {one.before for one in found} | set(gone)
+    settled = {one.before for one in differences} | set(gone)
     for name in (name for name in before if name not in settled):
-        others = [own for own in fresh if _kind(after[own]) == _kind(before[name])]
+        others = [other for other in fresh if _kind(after[other]) == _kind(before[name])]
         if others and _take_places(others, name, original.text, paraphrase.text):
-            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, others[0]))
-            fresh = [own for own in fresh if own not in others]
-    for stranger in (name for name in fresh if not gone and _is_only_asked_about(name, paraphrase)):
-        known = next((name for name in before if "PERSON" == before[name] == after[stranger]), None)
-        if known is not None and known in after and not _may_be_one_name(known.lower(), stranger.lower()):
-            found.append(Difference(Part.ENTITY, Change.INCONSISTENT, known, stranger))
-    fresh = [name for name in fresh if name not in {one.after for one in found}]
+            differences.append(Difference(Part.ENTITY, Change.INCONSISTENT, name, others[0]))
+            fresh = [other for other in fresh if other not in others]
     return [
-        *found,
+        *differences,
         *(Difference(Part.ENTITY, Change.LOST, before=name) for name in gone),
         *(Difference(Part.ENTITY, Change.NEW, after=name) for name in fresh),
     ]
 
 
-def _is_only_asked_about(name: str, problem: Problem) -> bool:
-    """Whether a question is about somebody of whom nothing was told."""
-    if problem.question is None:
-        return False
-    start, end = problem.question
-    places = [entity.start for entity in problem.entities if entity.name == name]
-    tells = any(problem.text[:start].strip()) and any(number.start < start for number in problem.numbers)
-    return tells and all(start < place < end for place in places)
-
-
 def _names(problem: Problem) -> dict[str, str]:
-    """Name -> label; what is a unit, "Rupees", is left to the units."""
+    """Return name -> label, without units such as "Rupees"."""
     units = Covered((unit.start, unit.end) for unit in problem.units)
     return {
         entity.name: entity.label
@@ -87,9 +70,8 @@ def _names(problem: Problem) -> dict[str, str]:
 
 
 def _take_places(others: Sequence[str], name: str, original: str, paraphrase: str) -> bool:
-    """Whether new names stand where an old one stood: there are fewer of the old, and no fewer of all together, as
-    there would be if a pronoun had taken its place. "His friend Bo" is somebody who had no name before, and "Tanja" is
-    but "Tanya".
+    """Return True if new names stand where an old one stood: the old one is mentioned less often, and all together no
+    less often, as they would be if a pronoun had taken its place.
     """
     left, had = _mentions(name, paraphrase), _mentions(name, original)
     introduced = (rf"{_INTRODUCES}(?={re.escape(other)}\b)" for other in others)
@@ -101,21 +83,19 @@ def _take_places(others: Sequence[str], name: str, original: str, paraphrase: st
 
 
 def _may_be_one_name(name: str, other: str) -> bool:
-    """Whether one is short for the other, or written in another way: "Sam", "Samantha"; "Tanya", "Tanja"; not "Paula",
-    who is not Paul.
-    """
+    """Return True for "Sam" and "Samantha", "Tanya" and "Tanja"; not for "Paul" and "Paula"."""
     short, long = sorted((name, other), key=len)
     return (long.startswith(short) and len(long) > len(short) + 1) or _sound(name) == _sound(other)
 
 
 def _sound(name: str) -> str:
-    for written, instead in _SPELLINGS:
-        name = name.replace(written, instead)
+    for letters, instead in _SPELLINGS:
+        name = name.replace(letters, instead)
     return re.sub(r"(.)\1+", r"\1", name)
 
 
 def _mentions(name: str, text: str) -> int:
-    """How often a text has the name or a part of it, "Ann" of "Ann Lee", in whatever case."""
+    """Count the mentions of a name or a part of it, "Ann" of "Ann Lee", in whatever case."""
     parts = [part for part in name.split() if len(part) > 2 and part.lower() != "the"] or [name]
     return max(len(re.findall(rf"(?<!\w){re.escape(part)}(?:s?(?!\w))", text, re.IGNORECASE)) for part in parts)
 
@@ -124,37 +104,67 @@ def _kind(label: str) -> str:
     return "place" if label in _PLACES else "time" if label in _TIMES else "somebody"
 
 
-def _of_things(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Nouns that one number counts in the original and another one counts in the paraphrase."""
+def _things_differ(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Return nouns in whose place a number counts another noun."""
     before, after = counted_things(original), counted_things(paraphrase)
-    mentions, others = Counter(lemmas(original.doc)), Counter(lemmas(paraphrase.doc))
-    found: dict[tuple[str, str], Difference] = {}
+    mentions, left = Counter(map(lemma, original.doc)), Counter(map(lemma, paraphrase.doc))
+    differences: dict[tuple[str, str], Difference] = {}
     for value in (value for value in before if value in after):
-        old = [noun for lemma, noun in before[value].items() if lemma not in after[value]]
-        new = [noun for lemma, noun in after[value].items() if lemma not in before[value]]
-        if len(old) != 1 or len(new) != 1:
+        old = [name for name in before[value] if name not in after[value]]
+        new = [name for name in after[value] if name not in before[value]]
+        if len(old) != 1 or len(new) != 1 or left[old[0]] >= mentions[old[0]]:
             continue
-        (one,), (other,) = old, new
-        if one.lower_ == other.lower_:
-            continue
-        left, had = others[lemma(one)], mentions[lemma(one)]
+        (name,), (other,) = old, new
+        noun, instead = before[value][name], after[value][other]
         # "15 pieces of chalk" and "15 chalks", "5 red pens and 2 blue ones"
-        known = lemma(other) in mentions or may_be_the_same(lemma(one), lemma(other))
-        if known or (left and lemma(one) in lemmas(other.subtree)):
+        is_known = noun.lower_ == instead.lower_ or other in mentions or may_be_the_same(name, other)
+        if not is_known and not (left[name] and name in lemmas(instead.subtree)):
+            change = Change.INCONSISTENT if left[name] else Change.RENAMED
+            differences[name, other] = Difference(Part.ENTITY, change, noun.text, instead.text)
+    return list(differences.values())
+
+
+def _stand_ins(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
+    """Return nouns in whose place an unknown one stands in an alike sentence, while others still have the old one."""
+    words = [pair for sentence in alike if len(sentence.moved) == 1 for pair in sentence.pairs]
+    if not words:
+        return []
+    before, after = _nouns(original), _nouns(paraphrase)
+    mentions, left = Counter(map(lemma, original.doc)), Counter(map(lemma, paraphrase.doc))
+    known = {token.lower_ for token in original.doc} | set(mentions)
+    differences = []
+    for old, new in ((before.get(old.lower()), after.get(new.lower())) for old, new in words):
+        if old is None or new is None or {new.lower_, lemma(new)} & known:
             continue
-        if left < had:
-            change = Change.INCONSISTENT if left else Change.RENAMED
-            found[lemma(one), lemma(other)] = Difference(Part.ENTITY, change, one.text, other.text)
-    return list(found.values())
+        if 0 < left[lemma(old)] < mentions[lemma(old)] and not may_be_called(lemma(old), lemma(new)):
+            differences.append(Difference(Part.ENTITY, Change.INCONSISTENT, old.text, new.text))
+    return differences
 
 
-def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
-    """Value -> what it counts, by lemma; a unit is no thing, and a percentage counts none ("a 20 % acid solution")."""
-    measured = {unit.number for unit in problem.units}
-    found: dict[Fraction, dict[str, Token]] = {}
-    for value, numbers in by_value(problem).items():
-        counting = (number for number in numbers if number not in measured and number.sign != "%")
-        nouns = filter(None, (counted_noun(problem, number) for number in counting))
-        words = (noun for noun in nouns if noun.pos_ == "NOUN" and noun.text[0].isalpha())  # no "°"
-        found[value] = {lemma(noun): noun for noun in words}
-    return found
+def _nouns(problem: Problem) -> dict[str, Token]:
+    """Return the nouns of a text as written, without units."""
+    return {
+        token.lower_: token
+        for token in problem.doc
+        if token.pos_ == "NOUN" and token.is_alpha and token.lower_ not in spellings()
+    }
+
+
+def other_subject(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Return the one name that each question asks about, if they differ: "How old is Peter?", "How old is John?"."""
+    if original.question is None or paraphrase.question is None:
+        return []
+    names = _people(original) & _people(paraphrase)
+    subject, instead = (
+        {name for name in names if re.search(rf"(?<!\w){re.escape(name.lower())}(?!\w)", question_of(problem))}
+        for problem in (original, paraphrase)
+    )
+    if len(subject) == len(instead) == 1 and subject != instead:
+        return [Difference(Part.WORD, Change.CHANGED, subject.pop(), instead.pop())]
+    return []
+
+
+def _people(problem: Problem) -> set[str]:
+    people = {entity.name for entity in problem.entities if entity.label == "PERSON"}
+    letters = set(_LETTER.findall(problem.text))
+    return people | (letters if letters > {"A"} else letters - {"A"})  # alone, "A" is an article

@@ -1,4 +1,4 @@
-"""Numbers that a paraphrase lost or changed; in words or digits, they are the same.
+"""Numbers that a paraphrase lost, changed, added or exchanged; in words or digits, they are the same.
 
 All of it takes a time by the length of the texts: a table of numbers, or a whole exercise sheet, has thousands.
 """
@@ -6,15 +6,17 @@ All of it takes a time by the length of the texts: a table of numbers, or a whol
 from __future__ import annotations
 
 import re
-from collections import defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
 
-from tqnet.paraphrase.check.counted import DEFINITE_BEFORE, THESE_BEFORE, Things
+from spacy.tokens import Token
+
 from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.said import Said
-from tqnet.paraphrase.check.values import by_value, value_of, written
-from tqnet.paraphrase.check.worked_out import is_worked_out
+from tqnet.paraphrase.check.readings import DEFINITE_BEFORE, ImplicitNumbers
+from tqnet.paraphrase.check.text import lemma, lemmas, may_be_the_same, within
+from tqnet.paraphrase.check.units import Measured, by_value, value_of
 from tqnet.paraphrase.problem import Problem
 from tqnet.text.numbers import Kind, Number
 
@@ -25,66 +27,79 @@ _REFERS = re.compile(
     r"(?:rises?|rose|falls?|fell|grows?|grew|drops?|dropped|increase[sd]?|decrease[sd]?) and (?:then )?[a-z]+ by)\b",
     re.IGNORECASE,
 )
-#: Before a number that a question goes back to, and behind one that says something of its own.
-_AT_BEFORE = re.compile(r"\b(?:at|in|of|from|on|for)\s+(?:the\s+)?$", re.IGNORECASE)
-_MORE_BEHIND = re.compile(r"\s+(?:[a-z]+\s+)?(?:more|fewer|less|plus|minus|times|than)\b", re.IGNORECASE)
-#: Ordinals up to it may but tell things apart.
+#: Ordinals up to it may merely tell things apart.
 _LABELS = 3
-#: More new numbers than that are no slip of somebody who adds up.
+#: More new numbers than that are no sums of somebody who adds up.
 _FEW = 3
 _WORD_BEHIND = re.compile(r"[\s-]*([a-z]+)", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|each|every|per|single|the)(?=\s+([a-z]+)\b)", re.IGNORECASE)
 
 
 def number_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """Numbers by their values, as often as they are mentioned; a lost and a new one of the same thing are one change.
+    """Compare numbers by value, as often as they are mentioned; a lost and a new one of the same thing are one change.
 
-    Not looked at are "one", which may be an article, the second mention of a number that the text goes back to, "the
-    20 apples" after "20 apples", and what the other text says in other words or units. A number that is mentioned more
-    often than before is not new.
+    Not compared are "one", which may be an article, the second mention of a number that the text goes back to ("the 20
+    apples"), and what the other text says in other words or units.
     """
     before, after = by_value(original), by_value(paraphrase)
-    here, there = Said(original), Said(paraphrase)
+    here, there = ImplicitNumbers(original), ImplicitNumbers(paraphrase)
     things, others = Things(original), Things(paraphrase)
-    refers = _refers_more(original.text, paraphrase.text)
+    refers = len(_REFERS.findall(paraphrase.text)) > len(_REFERS.findall(original.text))
     lost = [
         number
-        for value, own in before.items()
+        for value, numbers in before.items()
         if not (refers and value in after)
-        for number in own[len(after.get(value, ())) :]
-        if not (_goes_back(number, own[0], things) or (value in after and _is_asked_again(number, own[0], things)))
+        for number in numbers[len(after.get(value, ())) :]
+        if number is numbers[0] or not things.goes_back(number)
     ]
-    lost = _not_otherwise(lost, here, there)
-    new = _not_otherwise([own[0] for value, own in after.items() if value not in before], there, here)
-    lost, new = _but_labels(lost, new), _but_labels(new, lost)
+    lost = _not_said(lost, here, there)
+    new = _not_said([numbers[0] for value, numbers in after.items() if value not in before], there, here)
+    lost, new = _without_labels(lost, new), _without_labels(new, lost)
     if not lost and len(new) <= _FEW:
-        new = [number for number in new if not _follows(number, others, before, after, things)]
-    if len(lost) == len(new) == 1 and is_worked_out(lost[0], new[0], before.keys() & after, (original, paraphrase)):
-        lost, new = [], []
+        new = [number for number in new if not _is_a_sum(number, others, before, after, things)]
+    new += _not_said(_of_new_things(others, before, after, original), there, here)
     pairs = _pairs(lost, things, new, others)
     gone: dict[Fraction, Number] = {}
-    for number in lost:
-        if number not in pairs and not _counts_what_was_told(number, here):
-            gone.setdefault(value_of(number), number)
-    found = [
-        Difference(Part.NUMBER, Change.CHANGED, written(original, number), written(paraphrase, other))
-        for number, other in pairs.items()
-    ]
-    for value, number in gone.items():
-        counts = len(before[value]), len(after.get(value, ()))
-        mentions = counts if counts[1] else None
-        found.append(Difference(Part.NUMBER, Change.LOST, written(original, number), mentions=mentions))
+    for number in (number for number in lost if number not in pairs):
+        gone.setdefault(value_of(number), number)
+    counts = {value: (len(before[value]), len(after.get(value, ()))) for value in gone}
     taken = set(pairs.values())
-    fresh = [number for number in new if number not in taken and not _counts_what_was_told(number, there)]
     return [
-        *found,
-        *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in fresh),
+        *(
+            Difference(Part.NUMBER, Change.CHANGED, written(original, number), written(paraphrase, other))
+            for number, other in pairs.items()
+        ),
+        *(
+            Difference(Part.NUMBER, Change.LOST, written(original, number), mentions=mentions if mentions[1] else None)
+            for number, mentions in zip(gone.values(), counts.values(), strict=True)
+        ),
+        *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in new if one not in taken),
         *_coefficients(here, there),
     ]
 
 
+def _of_new_things(
+    others: Things,
+    before: Mapping[Fraction, Sequence[Number]],
+    after: Mapping[Fraction, Sequence[Number]],
+    original: Problem,
+) -> list[Number]:
+    """Return numbers that stand more often than before, and count what the original does not know."""
+    known = lemmas(original.doc) | {unit.name for unit in original.units}
+    more = (numbers for value, numbers in after.items() if 0 < len(before.get(value, ())) < len(numbers))
+    things = ((number, others.of(number)) for numbers in more for number in numbers)
+    return [
+        number
+        for number, thing in things
+        if thing
+        and thing not in known
+        and not others.goes_back(number)
+        and not any(may_be_the_same(thing, noun) for noun in known)
+    ]
+
+
 def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others: Things) -> dict[Number, Number]:
-    """Lost numbers with the new ones that took their places: of the same thing, or the only ones left."""
+    """Pair lost numbers with the new ones that took their places: of the same thing, or the only ones left."""
     waiting: dict[str, deque[Number]] = defaultdict(deque)
     for number in new:
         if thing := others.of(number):
@@ -98,101 +113,271 @@ def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others
     return {**pairs, rest[0]: left[0]} if len(rest) == len(left) == 1 else pairs
 
 
-def _goes_back(number: Number, first: Number, things: Things) -> bool:
-    """Whether a number is mentioned again with an article: the second of "20 apples. The 20 apples", or of "The 20"."""
-    return (
-        first is not number
-        and DEFINITE_BEFORE.search(things.problem.text, max(0, number.start - 8), number.outer[0]) is not None
-        and things.of(number) in (things.of(first), None)
-    )
-
-
-def _is_asked_again(number: Number, first: Number, things: Things) -> bool:
-    """Whether the question goes back to a number that was told: "how much did he invest at 8%"."""
-    start, end = things.problem.question or (0, 0)
-    text = things.problem.text
-    before = number.outer[0]
-    if not _AT_BEFORE.search(text, max(0, before - 16), before) or _MORE_BEHIND.match(text, number.end):
-        return False
-    is_asked, is_told = (start <= one.start < end for one in (number, first))
-    return is_asked and not is_told and number.sign == first.sign and things.of(number) == things.of(first)
-
-
-def _counts_what_was_told(number: Number, said: Said) -> bool:
-    """Whether a number only says how many things there were: "these three"."""
-    if number.kind is not Kind.WHOLE or number.sign or said.amounts.measures(number):
-        return False
-    return THESE_BEFORE.search(said.problem.text, max(0, number.start - 8), number.start) is not None
-
-
-def _refers_more(original: str, paraphrase: str) -> bool:
-    """Whether the paraphrase may name a number once that the original has twice: "each", "the same number"."""
-    return len(_REFERS.findall(paraphrase)) > len(_REFERS.findall(original))
-
-
-def _not_otherwise(numbers: Sequence[Number], said: Said, other: Said) -> list[Number]:
-    """Those that the other text has neither as an article nor in other words: "x = 3" is in "$x=3$"."""
+def _not_said(numbers: Sequence[Number], implicit: ImplicitNumbers, other: ImplicitNumbers) -> list[Number]:
+    """Return the numbers that the other text has neither as an article nor in other words."""
     if not numbers:
         return []
-    singled_out = {match[1].lower() for match in _ARTICLE.finditer(other.problem.text)}
+    singular = {match[1].lower() for match in _ARTICLE.finditer(other.problem.text)}
     return [
         number
         for number in numbers
-        if not _may_be_an_article(said.problem, number, singled_out) and not other.has(number, said)
+        if not _may_be_an_article(implicit.problem, number, singular) and not other.has(number, implicit)
     ]
 
 
-def _but_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
-    """Without "the second" or "third" that may be "the other" or "the next", where no other one is in its place."""
+def _may_be_an_article(problem: Problem, number: Number, singular: set[str]) -> bool:
+    """Return True for "one", or a 1 for which the other text has "a", "each" or "per" before the ``singular`` word."""
+    if number.value != 1 or number.sign:
+        return False
+    word = _WORD_BEHIND.match(problem.text, number.end)
+    return number.spelled or (word is not None and word[1].lower() in singular)
+
+
+def _without_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
+    """Return numbers without a "second" that may be "the other", unless another ordinal is in its place."""
     if any(number.kind is Kind.ORDINAL for number in others):
         return list(numbers)
     return [number for number in numbers if number.kind is not Kind.ORDINAL or number.value > _LABELS]
 
 
-def _follows(
+def _is_a_sum(
     number: Number,
     things: Things,
     before: Mapping[Fraction, Sequence[Number]],
     after: Mapping[Fraction, Sequence[Number]],
     others: Things,
 ) -> bool:
-    """Whether a number is the sum of two of the original's that count the same in either text, as 8 balls are 5 red
-    and 3 blue ones, or makes 100% with the one beside it.
-    """
-    if number.sign == "%" and any(_make_a_whole(pair) for pair in things.neighbours(number)):
-        return True
+    """Return True for the 8 balls of "5 red and 3 blue balls", and for what makes 100% with the number beside it."""
+    if number.sign == "%":
+        return any(
+            all(one.sign == "%" for one in pair) and sum(map(value_of, pair)) == 1 for pair in things.neighbours(number)
+        )
     thing = things.of(number)
-    if thing is None or number.sign == "%":
-        return False
     same = {
         value
-        for value, own in before.items()
-        if any(others.of(one) == thing for one in own) or any(things.of(one) == thing for one in after.get(value, ()))
+        for value, numbers in before.items()
+        if thing and thing in {*map(others.of, numbers), *map(things.of, after.get(value, ()))}
     }
     return any(value_of(number) - value in same for value in same)
 
 
-def _make_a_whole(numbers: tuple[Number, Number]) -> bool:
-    return all(number.sign == "%" for number in numbers) and sum(map(value_of, numbers)) == 1
+def _coefficients(here: ImplicitNumbers, there: ImplicitNumbers) -> list[Difference]:
+    """Return digits that are part of a name, as of "3x" or "x2", if some are gone and others have come."""
+    gone = (digits for value, digits in here.coefficients.items() if not there.reads(value))
+    fresh = (digits for value, digits in there.coefficients.items() if not here.reads(value))
+    return [Difference(Part.NUMBER, Change.CHANGED, old, new) for old, new in zip(gone, fresh, strict=False)]
 
 
-def _coefficients(here: Said, there: Said) -> list[Difference]:
-    """Digits that are part of a name, of "3x" or "x2", where some are gone and others have come."""
-    gone = {value: digits for value, digits in here.coefficients.items() if not there.reads(value)}
-    fresh = {value: digits for value, digits in there.coefficients.items() if not here.reads(value)}
+class Things:
+    """What the numbers of a text measure or count."""
+
+    def __init__(self, problem: Problem):
+        self.problem = problem
+        self._units: dict[Number, str] = {}
+        for unit in problem.units:
+            if unit.number is not None:
+                self._units.setdefault(unit.number, unit.name)
+
+    def of(self, number: Number) -> str | None:
+        """Return a unit, or else the lemma of a noun."""
+        noun = counted_noun(self.problem, number) if number not in self._units else None
+        return lemma(noun) if noun is not None else self._units.get(number)
+
+    def neighbours(self, number: Number) -> Iterator[tuple[Number, Number]]:
+        """Yield a number with the one before it and the one behind it."""
+        return (pair for pair in pairwise(self.problem.numbers) if number in pair)
+
+    def goes_back(self, number: Number) -> bool:
+        """Return True for "the 20 apples" and "all three"."""
+        return DEFINITE_BEFORE.search(self.problem.text, max(0, number.start - 8), number.outer[0]) is not None
+
+
+def counted_noun(problem: Problem, number: Number) -> Token | None:
+    """Return the "apples" of "20 red apples"; None if the number stands alone."""
+    span = problem.doc.char_span(*number.outer, alignment_mode="expand")
+    if span is None:
+        return None
+    for token in span:
+        if token.dep_ == "nummod" and token.head not in span:
+            return token.head
+    behind = problem.doc[span.end] if span.end < len(problem.doc) else None
+    return behind if behind is not None and behind.pos_ == "NOUN" else None
+
+
+def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
+    """Return value -> the nouns it counts, by lemma; a unit is no thing, and a percentage counts none."""
+    measured = {unit.number for unit in problem.units}
+    things = {}
+    for value, numbers in by_value(problem).items():
+        counting = (number for number in numbers if number not in measured and number.sign != "%")
+        nouns = filter(None, (counted_noun(problem, number) for number in counting))
+        things[value] = {lemma(noun): noun for noun in nouns if noun.pos_ == "NOUN" and noun.text[0].isalpha()}
+    return things
+
+
+def written(measured: Measured, number: Number) -> str:
+    """Return a number with its sign as its text writes it."""
+    return measured.text[slice(*number.outer)].strip()
+
+
+#: Between an amount and what it is sold or mixed at: "30 kg of rice at $1.20".
+_AT = re.compile(
+    r"[^\d.?!,;]{0,40}?\b(?:at|for|costing|worth|priced\s+at|of\s+an?|of)\s+(?:a\s+price\s+of\s+)?[$£€]?\s*",
+    re.IGNORECASE,
+)
+_FROM, _TO = re.compile(r"\bfrom\s+$", re.IGNORECASE), re.compile(r"\s+(?:[a-z]+\s+)?to\s+", re.IGNORECASE)
+_THEN = re.compile(
+    r"[^.?!;]{0,60}?\b(?:then|afterwards?|after\s+that|next)\b[^.?!;]{0,60}|"
+    r"[^.?!]{0,60}[.;]\s+(?:then|afterwards|after\s+that|next)\b[^.?!]{0,60}",
+    re.IGNORECASE,
+)
+#: Between two numbers, words by which the second comes first: "5 next, after 3", "5, then adds it to 12".
+_TURNS = re.compile(r"\b(?:after|before|first|having|to\s+(?:the|his|her|their|my|its))\b(?!\s+that\b)", re.IGNORECASE)
+_TERM = r"(?:(?:the|its|their|his|her)\s+)?(?:[a-z]+\s+of\s+)?([a-z]+)(?:['’]s(?:\s+[a-z]+)?)?"
+_RATIO_VALUE = r"(\d{1,9}(?:\.\d{1,9})?)\s?(?::|\b(?:is\s+)?to\b)\s?(\d{1,9}(?:\.\d{1,9})?)(?![\d:]|\s?:)"
+_RATIOS = (
+    re.compile(
+        rf"\b(?:ratio|proportion)\s+of\s+{_TERM}\s+(?:to|and)\s+{_TERM}\b[^\d.?!]{{0,60}}?\b{_RATIO_VALUE}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"\b([a-z]+)\s+(?:to|and)\s+(?:the\s+)?([a-z]+)\b[^\d.?!]{{0,60}}?\b(?:ratio|proportion)(?:\s+of)?\s+{_RATIO_VALUE}",
+        re.IGNORECASE,
+    ),
+)
+
+
+def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Return numbers that changed places: "3 apples and 4 pears" for "4 apples and 3 pears".
+
+    Another order says nothing yet: a clause moves, and its number with it. Compared are alike sentences, what numbers
+    count, what is sold at which price, the terms of a ratio, and what comes first.
+    """
+    return (
+        _within_sentences(original, paraphrase)
+        or _exchanged(_things(original), _things(paraphrase))
+        or _exchanged(_rates(original), _rates(paraphrase))
+        or _turned_rows(original, paraphrase)
+        or _turned_ratios(original.text, paraphrase.text)
+    )
+
+
+def _within_sentences(original: Problem, paraphrase: Problem) -> list[Difference]:
+    before, after = _by_words(original), _by_words(paraphrase)
+    places = [place for words in before if words in after for place in zip(before[words], after[words], strict=True)]
+    moved = [(number, other) for number, other in places if value_of(number) != value_of(other)]
+    if Counter(value_of(number) for number, _ in moved) != Counter(value_of(other) for _, other in moved):
+        return []
     return [
-        Difference(Part.NUMBER, Change.CHANGED, old, new)
-        for old, new in zip(gone.values(), fresh.values(), strict=False)
+        Difference(Part.NUMBER, Change.EXCHANGED, written(original, number), written(paraphrase, other))
+        for number, other in moved
     ]
 
 
-def _may_be_an_article(problem: Problem, number: Number, singled_out: set[str]) -> bool:
-    """Whether a 1 is "one", or the other text has "a", "each" or "per" in its place.
+def _by_words(problem: Problem) -> dict[tuple[str, ...], list[Number]]:
+    """Return the words of each sentence, with gaps for its numbers -> these; without sentences that stand twice."""
+    sentences: dict[tuple[str, ...], list[list[Number]]] = defaultdict(list)
+    for start, end in problem.sentences:
+        numbers = within((start, end), problem.numbers, lambda number: number.start)
+        pieces, at = [], start
+        for number in numbers:
+            pieces.append(problem.text[at : number.outer[0]])
+            at = number.outer[1]
+        words = " 0 ".join([*pieces, problem.text[at:end]]).casefold().split()
+        sentences[tuple(words)].append(numbers)
+    return {words: numbers[0] for words, numbers in sentences.items() if len(numbers) == 1}
 
-    Args:
-        singled_out: The words of the other text that stand behind one of these.
-    """
-    if number.value != 1 or number.sign:
-        return False
-    word = _WORD_BEHIND.match(problem.text, number.end)
-    return number.spelled or (word is not None and word[1].lower() in singled_out)
+
+def _exchanged(before: dict[Fraction, str], after: dict[Fraction, str]) -> list[Difference]:
+    """Return the values whose labels changed, if the labels are the same all together."""
+    moved = [value for value, label in before.items() if after.get(value, label) != label]
+    if Counter(before[value] for value in moved) != Counter(after[value] for value in moved):
+        return []
+    return [
+        Difference(Part.NUMBER, Change.EXCHANGED, f"{value} {before[value]}", f"{value} {after[value]}")
+        for value in moved
+    ]
+
+
+def _things(problem: Problem) -> dict[Fraction, str]:
+    return {value: next(iter(things)) for value, things in counted_things(problem).items() if len(things) == 1}
+
+
+def _rates(problem: Problem) -> dict[Fraction, str]:
+    """Return single value -> the rate of so much: 30 -> "at 6/5" in "30 kg of rice at $1.20"."""
+    single = {value for value, numbers in by_value(problem).items() if len(numbers) == 1}
+    return {
+        value_of(number): f"at {value_of(rate)}"
+        for number, rate in pairwise(problem.numbers)
+        if value_of(number) in single and _AT.fullmatch(problem.text, number.outer[1], rate.start)
+    }
+
+
+def _turned_rows(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Return the numbers of "from $80 to $92" and of "adds 6 and then doubles", if they are turned."""
+    before, after = _rows(original), _rows(paraphrase)
+    return [
+        Difference(Part.NUMBER, Change.EXCHANGED, f"{how} {first}, {last}", f"{how} {last}, {first}")
+        for how, first, last in before
+        if (how, last, first) in after and (how, first, last) not in after and (how, last, first) not in before
+    ]
+
+
+def _rows(problem: Problem) -> set[tuple[str, Fraction, Fraction]]:
+    text, rows = problem.text, set()
+    for number, other in pairwise(problem.numbers):
+        between = number.outer[1], other.outer[0]
+        if _TO.fullmatch(text, *between) and _FROM.search(text, max(0, number.outer[0] - 10), number.outer[0]):
+            rows.add(("from", value_of(number), value_of(other)))
+        elif _THEN.fullmatch(text, *between) and not _TURNS.search(text, *between):
+            rows.add(("first", value_of(number), value_of(other)))
+    return rows
+
+
+def _turned_ratios(original: str, paraphrase: str) -> list[Difference]:
+    """Return ratios of the same terms that are turned: "boys to girls is 3:4" for "girls to boys is 3:4"."""
+    before, after = _ratios(original), _ratios(paraphrase)
+    return [
+        Difference(Part.NUMBER, Change.EXCHANGED, before[terms][1], after[terms][1])
+        for terms in before.keys() & after.keys()
+        if before[terms][0] != after[terms][0] and before[terms][0] == 1 - after[terms][0]
+    ]
+
+
+def _ratios(text: str) -> dict[tuple[str, ...], tuple[Fraction, str]]:
+    """Return both terms, sorted -> the share of the first and the ratio as text."""
+    ratios = {}
+    for pattern in _RATIOS:
+        for first, second, one, other in pattern.findall(text):
+            values = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
+            terms = tuple(sorted(values))
+            if len(terms) == 2 and any(values.values()):
+                share = values[terms[0]] / sum(values.values())
+                ratios[terms] = share, ", ".join(f"{values[term]} {term}" for term in terms)
+    return ratios
+
+
+def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
+    """Return numbers that count in one text and measure in the other: "12 days" for "12 men", if both know both."""
+    before, after = _kinds(original), _kinds(paraphrase)
+    known, others = ({unit.name for unit in one.units} | lemmas(one.doc) for one in (original, paraphrase))
+    differences = []
+    for value in (value for value in before if value in after):
+        (was, measured), (became, measures) = before[value], after[value]
+        if measured != measures and was != became and {was, became} <= known & others:
+            differences.append(Difference(Part.NUMBER, Change.CHANGED, f"{value} {was}", f"{value} {became}"))
+    return differences
+
+
+def _kinds(problem: Problem) -> dict[Fraction, tuple[str, bool]]:
+    """Return single value -> what it counts or measures, and whether that is a unit."""
+    units = {unit.number: unit.name for unit in problem.units}
+    kinds = {}
+    for value, (number, *others) in by_value(problem).items():
+        if not others and number.kind is Kind.WHOLE and not number.sign:
+            noun = counted_noun(problem, number)
+            if number in units:
+                kinds[value] = units[number], True
+            elif noun is not None and noun.tag_ == "NNS":
+                kinds[value] = lemma(noun), False
+    return kinds

@@ -1,70 +1,158 @@
-"""Units that a paraphrase lost or changed; abbreviated or in full, they are the same."""
+"""Amounts and units: "1.5 hours", "90 minutes" and "an hour and a half" are the same, 5 miles and 5 km are not."""
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from itertools import pairwise
+from typing import Protocol
 
-from tqnet.paraphrase.check.amounts import Amounts
-from tqnet.paraphrase.check.clock import TimesOfDay
-from tqnet.paraphrase.check.coins import COINS
-from tqnet.paraphrase.check.days import NAMED
 from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.values import by_value
+from tqnet.paraphrase.check.text import AlikeSentences, data, may_be_called, with_macros
 from tqnet.paraphrase.problem import Problem
-from tqnet.paraphrase.units import Form, Unit, in_words
-from tqnet.text.numbers import CARDINALS
+from tqnet.paraphrase.units import Form, Unit, in_words, size, spellings
+from tqnet.text.numbers import CARDINALS, Kind, Number
+
+#: "Half an hour", "a quarter of an hour", "three quarters of a mile".
+_OF_ONE = re.compile(r"\s+(?:of\s+)?(?:an?|the|one)\s+", re.IGNORECASE)
+_AND_A = re.compile(r"\s+and\s+(?:an?\s+)?", re.IGNORECASE)
+_NEXT_PART = re.compile(r"\s*(?:,|\band\b|,\s*and\b)?\s*", re.IGNORECASE)
+#: Periods that pint has as other things, or not at all.
+_PERIODS = {"fortnight": (14, "day"), "decade": (10, "year"), "century": (100, "year"), "centurie": (100, "year")}
+_PERIOD = re.compile(rf"[\s-]{{0,3}}\b({'|'.join(_PERIODS)})(s?)\b", re.IGNORECASE)
+#: Significant digits that a conversion keeps.
+_EXACT = 9
+
+#: The dimension and the amount in its base unit.
+Size = tuple[str, float]
+
+
+class Measured(Protocol):
+    """A text whose numbers and units are known: a Problem, or a text in another language."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def numbers(self) -> Sequence[Number]: ...
+    @property
+    def units(self) -> Sequence[Unit]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Amount:
+    """``text[start:end]``, made of numbers (none in "a week") and units."""
+
+    start: int
+    end: int
+    numbers: tuple[Number, ...]
+    units: tuple[Unit, ...]
+    size: Size
+
+
+class Amounts:
+    """The amounts of a text, each also as part of a longer one: "1 hour 20 minutes" has three."""
+
+    def __init__(self, measured: Measured):
+        self._sizes: Counter[Size] = Counter()
+        self._by_part: dict[Number | Unit, list[Size]] = defaultdict(list)
+        for amount in (*_amounts(measured), *_periods(measured)):
+            self._sizes[amount.size] += 1
+            for part in (*amount.numbers, *amount.units):
+                self._by_part[part].append(amount.size)
+
+    def has(self, part: Number | Unit, others: Amounts, as_often: bool = False) -> bool:
+        """Return True if this text has an amount (as often) that a number or unit of another text is part of."""
+        sizes = others._by_part.get(part, ())
+        return any(self._sizes[size] >= (others._sizes[size] if as_often else 1) for size in sizes)
+
+    def measures(self, number: Number) -> bool:
+        """Return True if a number of this text has a unit."""
+        return number in self._by_part
+
+
+def same_size(value: Fraction | float, name: str) -> Size:
+    """Return an amount in its base unit, to compare it with one in another unit."""
+    dimension, factor = size(name)
+    return dimension, float(f"{float(value) * factor:.{_EXACT}g}")
+
+
+def _amounts(measured: Measured) -> Iterator[_Amount]:
+    last: _Amount | None = None
+    for amount in _simple(measured):
+        yield amount
+        if last is not None and _goes_on(measured.text, last, amount):
+            total = float(f"{last.size[1] + amount.size[1]:.{_EXACT}g}")
+            numbers, units = last.numbers + amount.numbers, last.units + amount.units
+            amount = _Amount(last.start, amount.end, numbers, units, (amount.size[0], total))
+            yield amount
+        last = amount
+
+
+def _simple(measured: Measured) -> Iterator[_Amount]:
+    """Yield amounts in one unit, in their order."""
+    text = measured.text
+    ends = {number.end: number for number in measured.numbers}
+    starts = {number.start: number for number in measured.numbers}
+    for unit in measured.units:
+        if unit.number is None and (unit.plural or unit.form is not Form.WORD):
+            continue  # "how many hours", "in km"
+        number = unit.number or _part_before(text, unit, ends)
+        value, numbers, start, end = Fraction(1), list[Number](), unit.start, unit.end
+        if number is not None:
+            value, numbers, start = number.value, [number], min(start, number.start)
+        more = _AND_A.match(text, end)
+        half = starts.get(more.end()) if more else None
+        if half is not None and half.spelled and half.kind is Kind.FRACTION and half.value < 1:
+            value, numbers, end = value + half.value, [*numbers, half], half.end
+        yield _Amount(start, end, tuple(numbers), (unit,), same_size(value, unit.name))
+
+
+def _periods(measured: Measured) -> Iterator[_Amount]:
+    """Yield "a decade" and "two decades", but not "how many decades"."""
+    ends = {number.end: number for number in measured.numbers}
+    for match in _PERIOD.finditer(measured.text):
+        number = ends.get(match.start())
+        if number is not None or not match[2]:
+            length, unit = _PERIODS[match[1].lower()]
+            value, numbers = (number.value, (number,)) if number else (Fraction(1), ())
+            yield _Amount(match.start(), match.end(), numbers, (), same_size(length * value, unit))
+
+
+def _part_before(text: str, unit: Unit, ends: dict[int, Number]) -> Number | None:
+    """Return the "half" of "half an hour"."""
+    for match in _OF_ONE.finditer(text, max(0, unit.start - 12), unit.start):
+        number = ends.get(match.start())
+        if match.end() == unit.start and number is not None and number.kind is Kind.FRACTION:
+            return number
+    return None
+
+
+def _goes_on(text: str, last: _Amount, amount: _Amount) -> bool:
+    """Return True for the 20 minutes of "1 hour 20 minutes"."""
+    (first, *_), (second,) = last.units, amount.units
+    smaller = first.dimension == second.dimension and size(second.name)[1] < size(first.name)[1]
+    return smaller and second.number is not None and _NEXT_PART.fullmatch(text, last.end, amount.start) is not None
+
 
 _PER_BEFORE = re.compile(r"(?:\b(?:per|an?|each|every|one)|/)\s*$", re.IGNORECASE)
-#: A unit behind it is what the answer is in, or the answer's name: "how long" asks for it as well.
+#: Before a unit of the answer, for which "how long" asks as well.
 _ASKED_BEFORE = re.compile(r"\b(?:many|much|number of|in|into|to)\s+(?:the\s+)?$", re.IGNORECASE)
 #: "Ann is 9 years old" is "Ann is 9".
 _OF_AGE = re.compile(r"[\s-]*(?:old|of\s+age|younger)\b", re.IGNORECASE)
-_AGE_BEFORE = re.compile(r"\b(?:ages?|aged)\b[^\d.?!]*$", re.IGNORECASE)
-_NEAR = 60
-#: Of a story, not of a rate: "one day, ...".
+#: The "one day" of a story is no rate.
 _ONE_DAY = re.compile(r"(?<!in )(?<!for )(?<!per )(?<!of )(?<!within )\bone\s+$", re.IGNORECASE)
-#: What units are called besides.
-_ALSO = {
-    "hour": ("hourly",),
-    "day": ("daily", *NAMED),
-    "week": ("weekly",),
-    "month": ("monthly",),
-    "year": ("yearly", "annual", "annually", "annum"),
-    "dollar": ("buck", "bucks", "usd"),
-    "rupee": ("inr",),
-    "euro": ("eur",),
-    "pound sterling": ("gbp", "quid"),
-    "pound": ("quid",),
-    "kilogram": ("kilo", "kilos"),
-    "penny": ("pence",),
-    "cent": (*COINS, *(f"{coin}s" for coin in COINS)),
-}
-#: What stands for a unit behind a digit: 5'8", 50p.
-_MARKS = {"foot": "['′’]", "inch": "[\"″”]|['′’]{2}", "penny": r"p\b", "paisa": r"p\b"}
-#: Signs and abbreviations that no number in digits stands at: "Rs. twenty", "per m²".
-_CARDINAL = rf"(?:{'|'.join(CARDINALS)}|hundred|thousand|half)"
-_IN_WORDS = rf"\.?\s?{_CARDINAL}\b"
-_SIGNS = {
-    "dollar": rf"\${_IN_WORDS}",
-    "rupee": rf"\bRs{_IN_WORDS}|\b{_CARDINAL}\s+Rs\b",
-    "euro": f"€{_IN_WORDS}",
-    "pound sterling": f"£{_IN_WORDS}",
-} | {
-    f"square {name}": rf"\b{short}(?:²|\^2)"
-    for name, short in {"metre": "m", "centimetre": "cm", "kilometre": "km", "foot": "ft", "inch": "in"}.items()
-}
 _RATE = re.compile(r"\s*(?:(?:for\s+)?(?:each|every)|per|an?|/)\s*", re.IGNORECASE)
 
 
 def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]:
-    """First what one number is measured in, then which units the whole text has; "km/h" has kilometres and hours.
+    """Compare what each number is measured in, then which units the whole texts have.
 
-    A unit that is named less often is not lost: "3 and 5 miles" has the miles of "3 miles and 5 miles". Nor is one of
-    an amount that the other text has in another unit, "90 minutes" of "1.5 hours", or one that is only asked for, "how
-    many hours" of "how long".
+    "km/h" has kilometres and hours. Named less often, a unit is not lost: "3 and 5 miles". Neither is one of an amount
+    that the other text has in another unit, or one that is only asked for, "how many hours" of "how long".
     """
     here, there = Amounts(original), Amounts(paraphrase)
     changed = [
@@ -72,76 +160,64 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
         for old, new in _of_numbers(original, paraphrase)
         if not (there.has(old, here) and here.has(new, there))
     ]
-    before, after = _parts(original), _parts(paraphrase)
-    gone = {
-        name: left
-        for name, units in before.items()
-        if name not in after and (left := _not_otherwise(name, units, here, paraphrase, there))
-    }
-    fresh = {
-        name: left
-        for name, units in after.items()
-        if name not in before and (left := _not_otherwise(name, units, there, original, here))
-    }
+    gone = _missing(original, here, paraphrase, there)
+    fresh = _missing(paraphrase, there, original, here)
     for old, new in changed:
-        for names, unit in ((gone, old), (fresh, new)):
-            for name in _of_either(unit.name).split(" per "):
-                names.pop(name, None)
+        for units, unit in ((gone, old), (fresh, new)):
+            for name in _name(unit).split(" per "):
+                units.pop(name, None)
     for name, (unit, *_) in list(gone.items()):
-        other = next((at for at, (candidate, *_) in fresh.items() if candidate.dimension == unit.dimension), None)
+        other = next((other for other in fresh if fresh[other][0].dimension == unit.dimension), None)
         if other is not None:
             changed.append((gone.pop(name)[0], fresh.pop(other)[0]))
-    lost = {name: units[0] for name, units in gone.items() if not _need_not_be(original, units, paraphrase)}
-    added = {name: units[0] for name, units in fresh.items() if not _need_not_be(paraphrase, units, original)}
+    lost = {name: units[0] for name, units in gone.items() if not _are_only_asked_for(original, units, paraphrase)}
+    added = {name: units[0] for name, units in fresh.items() if not _are_only_asked_for(paraphrase, units, original)}
+    texts = original.text, paraphrase.text
     return [
         *(
-            Difference(Part.UNIT, Change.CHANGED, _written(original.text, old), _written(paraphrase.text, new))
+            Difference(Part.UNIT, Change.CHANGED, written(texts[0], old), written(texts[1], new))
             for old, new in changed
         ),
-        *(Difference(Part.UNIT, Change.LOST, before=_part(original.text, name, unit)) for name, unit in lost.items()),
-        *(Difference(Part.UNIT, Change.NEW, after=_part(paraphrase.text, name, unit)) for name, unit in added.items()),
+        *(Difference(Part.UNIT, Change.LOST, before=_part(texts[0], *row)) for row in lost.items()),
+        *(Difference(Part.UNIT, Change.NEW, after=_part(texts[1], *row)) for row in added.items()),
     ]
 
 
-def _not_otherwise(name: str, units: Sequence[Unit], own: Amounts, other: Problem, others: Amounts) -> list[Unit]:
-    """Those of the units of one name that the other text has in no other way."""
-    return [] if reads(name, other.text) else [unit for unit in units if not others.has(unit, own)]
+def replaced_units(original: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
+    """Return the units of numbers that became another word in a sentence that is otherwise the same: "5 xyz"."""
+    units = {written(original.text, unit).lower(): unit.name for unit in original.units if unit.number}
+    words = (pair for sentence in alike for pair in sentence.lone_pairs if all(map(str.isalpha, pair)))
+    return [
+        Difference(Part.UNIT, Change.CHANGED, old, new)
+        for old, new in words
+        if old.lower() in units and _is_no_unit(units[old.lower()], old.lower(), new.lower())
+    ]
 
 
-def _need_not_be(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    return (
-        _only_asked_for(problem, units, other)
-        or _are_of_ages(problem, units, other)
-        or _are_of_times(problem, units, other)
-    )
-
-
-def _are_of_times(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether units are those of "two hours later", which the other text tells as a time of day."""
-    if any(unit.name not in ("hour", "minute") or unit.number is None for unit in units):
+def _is_no_unit(name: str, old: str, new: str) -> bool:
+    if new in spellings() or reads(name, new) or old[:3] == new[:3]:  # or is misspelt, as "quartz"
         return False
-    own, others = TimesOfDay(problem), TimesOfDay(other)
-    return all(others.tells_later(unit.number, own) for unit in units if unit.number)
+    return not may_be_called(old.removesuffix("s"), new.removesuffix("s"))  # cups and mugs
 
 
-def _are_of_ages(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether units are years of ages that the other text has too: "an age of 30"."""
-    numbers = [unit.number for unit in units if unit.name == "year" and unit.number is not None]
-    if len(numbers) < len(units):
-        return False
-    ages, others = (
-        {
-            number.value
-            for number in one.numbers
-            if _AGE_BEFORE.search(one.text, max(0, number.start - _NEAR), number.start)
-        }
-        for one in (problem, other)
-    )
-    return all(number.value in ages & others for number in numbers)
+def _missing(problem: Problem, amounts: Amounts, other: Problem, others: Amounts) -> dict[str, list[Unit]]:
+    """Return the simple units of a text that another one has in no way -> where they stand."""
+    places: dict[str, list[Unit]] = defaultdict(list)
+    for unit in problem.units:
+        if _measures(problem, unit):
+            for name in _name(unit).split(" per "):
+                places[name].append(unit)
+    names = {name for unit in other.units if _measures(other, unit) for name in _name(unit).split(" per ")}
+    missing = {
+        name: [unit for unit in units if not others.has(unit, amounts)]
+        for name, units in places.items()
+        if name not in names and not reads(name, other.text)
+    }
+    return {name: units for name, units in missing.items() if units}
 
 
-def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
-    """Whether units are but those of the answer, and the other text asks too."""
+def _are_only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> bool:
+    """Return True for units of the answer, if the other text asks too."""
     if problem.question is None or other.question is None:
         return False
     start, end = problem.question
@@ -154,10 +230,10 @@ def _only_asked_for(problem: Problem, units: Sequence[Unit], other: Problem) -> 
 
 
 def _of_numbers(original: Problem, paraphrase: Problem) -> list[tuple[Unit, Unit]]:
-    """Units of a number that are others now, each change once: "5 miles" and "5 km", "$5 an hour" and "$5 a day"."""
+    """Return each pair of units that changed at a number once: "5 miles" and "5 km", "$5 an hour" and "$5 a day"."""
     changed: dict[tuple[str, str], tuple[Unit, Unit]] = {}
-    for of in (_by_number, _rates):
-        before, after = of(original), of(paraphrase)
+    for units_of in (_by_number, _rates):
+        before, after = units_of(original), units_of(paraphrase)
         for value in before.keys() & after.keys():
             old = [unit for name, unit in before[value].items() if name not in after[value]]
             new = [unit for name, unit in after[value].items() if name not in before[value]]
@@ -167,43 +243,31 @@ def _of_numbers(original: Problem, paraphrase: Problem) -> list[tuple[Unit, Unit
 
 
 def _by_number(problem: Problem) -> dict[object, dict[str, Unit]]:
-    values = {number: value for value, own in by_value(problem).items() for number in own}
-    found: dict[object, dict[str, Unit]] = defaultdict(dict)
+    units: dict[object, dict[str, Unit]] = defaultdict(dict)
     for unit in problem.units:
         if unit.number is not None:
-            found[values[unit.number]].setdefault(_head(unit), unit)
-    return found
+            units[value_of(unit.number)].setdefault(_name(unit).partition(" per ")[0], unit)
+    return units
 
 
 def _rates(problem: Problem) -> dict[object, dict[str, Unit]]:
-    """Value -> the units that it is told for one of."""
-    values = {number: value for value, own in by_value(problem).items() for number in own}
-    found: dict[object, dict[str, Unit]] = defaultdict(dict)
+    """Return value -> the units per which it is told."""
+    units: dict[object, dict[str, Unit]] = defaultdict(dict)
     for unit, following in pairwise([*problem.units, None]):
         if unit is None or unit.number is None:
             continue
-        of_one = _of_either(unit.name).partition(" per ")[2]
-        if of_one:
-            found[values[unit.number]].setdefault(of_one, unit)
+        value, per = value_of(unit.number), _name(unit).partition(" per ")[2]
+        if per:
+            units[value].setdefault(per, unit)
         elif following is not None and following.number is None:
             end = max(unit.end, unit.number.outer[1])
             if _RATE.fullmatch(problem.text, end, following.start):
-                found[values[unit.number]].setdefault(following.name, following)
-    return found
-
-
-def _parts(problem: Problem) -> dict[str, list[Unit]]:
-    """The simple units of a text -> where they stand."""
-    found: dict[str, list[Unit]] = {}
-    for unit in problem.units:
-        if _measures(problem, unit):
-            for name in _of_either(unit.name).split(" per "):
-                found.setdefault(name, []).append(unit)
-    return found
+                units[value].setdefault(following.name, following)
+    return units
 
 
 def _measures(problem: Problem, unit: Unit) -> bool:
-    """Whether it is more than a word of the story: "One day, ...", or "old"."""
+    """Return False for a word of the story: "One day, ...", or "9 years old"."""
     text = problem.text
     if unit.name == "year" and _OF_AGE.match(text, unit.end):
         return False
@@ -215,27 +279,45 @@ def _measures(problem: Problem, unit: Unit) -> bool:
 
 
 def reads(name: str, text: str) -> bool:
-    """Whether a text names a unit, also where the extractor, which looks behind numbers, sees none: "Rupees 5"."""
+    """Return True if a text names a unit, also where the extractor, which looks behind numbers, sees none."""
+    return _spelling(name).search(text) is not None
+
+
+@cache
+def _spelling(name: str) -> re.Pattern[str]:
+    lists = data("numbers")
     words = {in_words(name, plural, american) for plural in (False, True) for american in (False, True)}
-    words.update(_ALSO.get(name, ()))
-    mark = rf"|\d\s?(?:{_MARKS[name]})" if name in _MARKS else ""
-    sign = f"|{_SIGNS[name]}" if name in _SIGNS else ""
-    return re.search(rf"(?<![^\W\d_])(?:{'|'.join(words)})\b{mark}{sign}", text, re.IGNORECASE) is not None
+    words.update(lists["units"].get(name, ()))
+    cardinal = rf"(?:{'|'.join(CARDINALS)}|hundred|thousand|half)"
+    mark = rf"|\d\s?(?:{lists['marks'][name]})" if name in lists["marks"] else ""
+    macros = {"in words": rf"\.?\s?{cardinal}\b", "cardinal": cardinal}
+    sign = f"|{with_macros(lists['signs'][name], macros)}" if name in lists["signs"] else ""
+    return re.compile(rf"(?<![^\W\d_])(?:{'|'.join(words)})\b{mark}{sign}", re.IGNORECASE)
 
 
-def _head(unit: Unit) -> str:
-    return _of_either(unit.name).partition(" per ")[0]
-
-
-def _of_either(name: str) -> str:
-    """ "5 pounds" are a weight or money."""
-    return name.removesuffix(" sterling")
+def _name(unit: Unit) -> str:
+    """Return a unit's name; "5 pounds" are a weight or money."""
+    return unit.name.removesuffix(" sterling")
 
 
 def _part(text: str, name: str, unit: Unit) -> str:
-    """A simple unit as it is written; where it is part of a speed, its name."""
-    return _written(text, unit) if name == _of_either(unit.name) else name
+    """Return a simple unit as written; as part of a speed, by its name."""
+    return written(text, unit) if name == _name(unit) else name
 
 
-def _written(text: str, unit: Unit) -> str:
+def written(text: str, unit: Unit) -> str:
+    """Return a unit as its text writes it."""
     return unit.name if unit.form is Form.AMOUNT else text[unit.start : unit.end].strip()
+
+
+def value_of(number: Number) -> Fraction:
+    """Return the value of a number; 25% is a quarter."""
+    return number.value / 100 if number.sign == "%" else number.value
+
+
+def by_value(measured: Measured) -> dict[Fraction, list[Number]]:
+    """Return value -> its numbers, in their order."""
+    numbers: dict[Fraction, list[Number]] = defaultdict(list)
+    for number in measured.numbers:
+        numbers[value_of(number)].append(number)
+    return dict(numbers)

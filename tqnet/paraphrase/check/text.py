@@ -1,0 +1,257 @@
+"""Texts as the check reads them: tidied, in English or not, as words, and sentence by sentence."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any
+
+import yaml
+from spacy.lang.en.stop_words import STOP_WORDS
+from spacy.tokens import Token
+
+from tqnet.paraphrase.problem import Problem
+from tqnet.text.formulas import Span, formula_character_spans
+from tqnet.text.numbers import CARDINALS
+from tqnet.text.replacements import WORDINGS
+
+#: A text is English if, of at least so many words, this share are frequent English words. Of 18,650 English word
+#: problems 4 have fewer, all of them formulas; nearly every text in another European language has.
+_WORDS, _SHARE = 8, 0.15
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+@cache
+def data(name: str) -> dict[str, Any]:
+    """Return the word lists of ``data/NAME.yaml``."""
+    content: dict[str, Any] = yaml.safe_load((files(__package__) / "data" / f"{name}.yaml").read_text("utf-8"))
+    return content
+
+
+def with_macros(pattern: str, macros: dict[str, str]) -> str:
+    """Return ``pattern`` with each ``<name>`` replaced."""
+    for name, replacement in macros.items():
+        pattern = pattern.replace(f"<{name}>", replacement)
+    return pattern
+
+
+def is_english(text: str, language: str | None = None) -> bool:
+    """Return True if ``language`` is ``en``, or, if it is unknown, unless script or words speak against English."""
+    if language:
+        return language == "en"
+    for start, end in reversed(formula_character_spans(text)):
+        text = text[:start] + text[end:]
+    letters = [character for character in text if character.isalpha()]
+    if sum(map(str.isascii, letters)) < len(letters) / 2:
+        return False
+    words = [word.casefold() for word in _LETTERS.findall(text)]
+    return len(words) < _WORDS or sum(word in STOP_WORDS for word in words) >= _SHARE * len(words)
+
+
+#: A sentence right behind another one, as translators leave them: "sold for $5.How much".
+_NO_SPACE = re.compile(r"(?<=[\da-z%)$])[.?!](?=[A-Z][a-z]|\$\d)|(?<=[a-z]{2})[.?!](?=\d+%)")
+_SPACED_POWER = re.compile(r"(?<!\s)\s*\^\s*")
+_RUPEES_BEHIND = re.compile(
+    r"(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?+(?!\s*\d)", re.IGNORECASE
+)
+_GLUED = re.compile(r"(Rs\. [\d.,/ ]*\d)(?=(?!th|st|nd|rd)[a-z]{2})")
+_DOLLAR_SIGNS = re.compile(r"\$\d|(?<=\d) ?\$(?!\d)")
+_DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?) ?\$(?!\d)")
+#: So many words between two dollar signs are no formula.
+_PROSE = 3
+#: "0,6 miles"; not the "0,1" of "digits 0,1 and 2".
+_DECIMAL_COMMA = re.compile(
+    r"(?<=\s)0,(?=\d+\s+(?:[kcm]?m|[km]?g|[cm]?l|miles?|(?:kilo|centi)?met(?:re|er)s?|(?:kilo)?grams?|lit(?:re|er)s?|hours?)\b)"
+)
+_FRACTION_SIGN = re.compile(r"(\d)?([\u00bc-\u00be\u2150-\u215e])")
+
+#: Numbers of which a careless program has made words: "two00", "one/three", "fourteencm", "$twenty".
+_DIGITS = {word: str(value if value < 20 else 10 * (value - 18)) for value, word in enumerate(CARDINALS)}
+_DIGITS |= {
+    f"{tens}-{ones}": str(10 * ten + value)
+    for ten, tens in enumerate(CARDINALS[20:], 2)
+    for value, ones in enumerate(CARDINALS[1:10], 1)
+}
+_WORD = rf"(?:{'|'.join(sorted(_DIGITS, key=len, reverse=True))})"
+_HALF_IN_WORDS = re.compile(
+    rf"(?<![\w-])(?:\d++{_WORD}|{_WORD}(?=\d))(?:\d++|{_WORD})*(?!\w)"
+    rf"|(?<![\w/.-]){_WORD}/{_WORD}(?![\w/-])|(?<![\w/.(-]){_WORD}\.(?-i:(?=[a-z])){_WORD}(?![\w/-])"
+    rf"|(?<![\w-]){_WORD}(?=(?:km|cm|mm|kg|mg|ml|mph|kmph|m|g)\b)",
+    re.IGNORECASE,
+)
+_WORD_AS_DIGITS = re.compile(_WORD, re.IGNORECASE)
+_MONEY_IN_WORDS = re.compile(rf"\$(?={_WORD}\b(?!\$|\\))", re.IGNORECASE)
+_MONEY = re.compile(rf"\$\s?(?:\d|{_WORD}\b)|(?:\d|\b(?:{_WORD}|hundred|thousand))\s?\$", re.IGNORECASE)
+#: "Twenty one/two-bed rooms": the number ends behind what would be a fraction.
+_NUMBER_BEFORE = re.compile(rf"\b{_WORD}\s+$", re.IGNORECASE)
+
+
+def tidied(text: str) -> str:
+    """Return ``text`` with "2½" as "2 1/2", "5 Rs" as "Rs. 5", "5$" as "$5", "0,6 km" as "0.6 km", "cm ^ 2" as "cm^2",
+    numbers half in words in digits, and a space between sentences. Dollar signs of formulas stay as they are.
+    """
+    text = _DECIMAL_COMMA.sub("0.", text)
+    if text.count("$") == len(_MONEY.findall(text)):
+        text = _MONEY_IN_WORDS.sub("dollars ", text)
+    text = _HALF_IN_WORDS.sub(_in_digits, text)
+    text = _SPACED_POWER.sub("^", _NO_SPACE.sub(lambda match: f"{match[0]} ", text))
+    text = _GLUED.sub(r"\1 ", _RUPEES_BEHIND.sub(r"Rs. \1", text))
+    is_money = len(_DOLLAR_SIGNS.findall(text)) == text.count("$") and "\\" not in text
+    if is_money and all(len(_LETTERS.findall(between)) >= _PROSE for between in text.split("$")[1:-1]):
+        text = _DOLLARS_BEHIND.sub(r"$\1", text)
+    return _FRACTION_SIGN.sub(
+        lambda match: (
+            (f"{match[1]} " if match[1] else "") + unicodedata.normalize("NFKC", match[2]).replace("\u2044", "/")
+        ),
+        text,
+    )
+
+
+def _in_digits(match: re.Match[str]) -> str:
+    if _NUMBER_BEFORE.search(match.string, max(0, match.start() - 12), match.start()):
+        return match[0]
+    return _WORD_AS_DIGITS.sub(lambda word: _DIGITS[word[0].lower()], match[0])
+
+
+def lemma(token: Token) -> str:
+    """Return the lemma in small letters."""
+    return token.lemma_.lower()
+
+
+def lemmas(tokens: Iterable[Token]) -> set[str]:
+    """Return the lemmas of tokens in small letters."""
+    return {token.lemma_.lower() for token in tokens}
+
+
+def within(span: Span, parts: Any, start: Callable[[Any], int]) -> Any:
+    """Return the parts of a text, which are in order, that begin within a span."""
+    first, behind = (bisect_left(parts, place, key=start) for place in span)
+    return parts[first:behind]
+
+
+def words_of(problem: Problem, span: Span | None = None) -> list[Token]:
+    """Return the words within ``span``, or of the whole text."""
+    tokens = within(span, problem.doc, lambda token: token.idx) if span else problem.doc
+    return [token for token in tokens if any(map(str.isalnum, token.text))]
+
+
+def plain(token: Token) -> str:
+    """Return a word without the marks that the tokenizer leaves at it: "{1" is "1"."""
+    return "".join(filter(str.isalnum, token.lower_))
+
+
+def question_of(problem: Problem) -> str:
+    """Return the sentence that asks, in small letters; empty without one."""
+    start, end = problem.question or (0, 0)
+    return problem.text[start:end].lower()
+
+
+@cache
+def nouns(kind: str) -> frozenset[str]:
+    """Return a list of ``data/nouns.yaml``: "anything", "kinds" or "pronouns"."""
+    return frozenset(data("nouns")[kind].split())
+
+
+def may_be_the_same(noun: str, other: str) -> bool:
+    """Return True if two nouns, as lemmas, may stand for one thing: "student" and "pupil", "nurse" and "person"."""
+    if {noun, other} & nouns("anything") or _lines(noun) & _lines(other):
+        return True
+    phrases, others = WORDINGS.find(noun), WORDINGS.find(other)
+    return bool(phrases and others) and phrases[0].line == others[0].line
+
+
+def may_be_called(noun: str, other: str) -> bool:
+    """Return True if a noun may be told by another one: "the hotel" as "the building"."""
+    return may_be_the_same(noun, other) or other in nouns("kinds")
+
+
+@cache
+def _lines(noun: str) -> frozenset[int]:
+    return frozenset(at for at, line in enumerate(data("nouns")["alike"].splitlines()) if noun in line.split())
+
+
+#: In alike sentences at most so many words differ, with at least twice as many that do not.
+_MOVED, _SAME = 2, 2
+#: Exercise sheets have more sentences, too many to compare each with each.
+_SENTENCES = 30
+_TOKEN = re.compile(r"[^\W_]+|[^\w\s]")
+_JOINTS = ("and", "or", ",", "&", "with")
+
+
+@dataclass(frozen=True)
+class AlikeSentences:
+    """The words of two sentences of one length that differ in a word or two, so that each stands for the other.
+
+    A free rewording writes a sentence anew; where only a word differs, the word was replaced.
+    """
+
+    before: list[str]
+    after: list[str]
+
+    @cached_property
+    def moved(self) -> list[int]:
+        """The places of words that differ."""
+        both = enumerate(zip(self.before, self.after, strict=True))
+        return [place for place, (old, new) in both if old.lower() != new.lower()]
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The words that differ."""
+        return [(self.before[place], self.after[place]) for place in self.moved]
+
+    @property
+    def lone_pairs(self) -> list[tuple[str, str]]:
+        """The words that differ, with the same words on both sides."""
+        moved = set(self.moved)
+        lone = (place for place in self.moved if not {place - 1, place + 1} & moved)
+        return [(self.before[place], self.after[place]) for place in lone]
+
+    @property
+    def stayed(self) -> set[str]:
+        """The words that are the same."""
+        return {word.lower() for place, word in enumerate(self.before) if place not in self.moved}
+
+    @property
+    def is_turned_round(self) -> bool:
+        """True if two phrases changed sides of an "and", which changes nothing: "x + y and x - y"."""
+        if len(self.moved) != _MOVED:
+            return False
+        first, second = self.moved
+        before, after = ([word.lower() for word in words] for words in (self.before, self.after))
+        if (before[first], before[second]) != (after[second], after[first]):
+            return False
+        many = second - first - 1
+        return many > 0 and any(
+            before[joint - many : joint] == after[joint + 1 : joint + 1 + many]
+            for joint in range(max(first + 1, many), second)
+            if before[joint] in _JOINTS
+            or (before[joint] == "to" and before[joint - many - 1 : joint - many] == ["from"])
+        )
+
+
+def alike_sentences(original: Problem, paraphrase: Problem) -> list[AlikeSentences]:
+    """Return each sentence of the original with the most similar one of the paraphrase, if they are alike."""
+    if max(len(original.sentences), len(paraphrase.sentences)) > _SENTENCES:
+        return []
+    befores, afters = ([_words(problem.text, span) for span in problem.sentences] for problem in (original, paraphrase))
+    old, new = ({" ".join(words).lower() for words in sentences} for sentences in (befores, afters))
+    changed = [words for words in afters if " ".join(words).lower() not in old]
+    alike = []
+    for before in befores:
+        candidates = [before] if " ".join(before).lower() in new else changed
+        pairs = [AlikeSentences(before, after) for after in candidates if len(after) == len(before)]
+        best = min(pairs, key=lambda pair: len(pair.moved), default=None)
+        if best is not None and len(best.moved) <= min(_MOVED, len(before) // (_SAME + 1)):
+            alike.append(best)
+    return alike
+
+
+def _words(text: str, span: Span) -> list[str]:
+    """Return the words and marks of a sentence, without the mark that ends it."""
+    words: list[str] = _TOKEN.findall(text, *span)
+    return words[:-1] if words and words[-1] in ".?!" else words
