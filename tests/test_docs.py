@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -14,59 +13,16 @@ from pathlib import Path
 import pytest
 from accelerate.commands.launch import launch_command_parser
 
-from docs import architecture, claims, collect, cost, faults
-from tests.faults.table import CALLS, RECIPES, cases
+from reproduce import architecture
+from reproduce.bench.__main__ import make_parser as make_bench_parser
+from tests.faults.table import CALLS, RECIPES
 from tqnet.cli import commands, main, make_parser, with_verb
 from tqnet.config import parse_config
 from tqnet.questions import Question, QuestionBank
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
-
-
-def test_results_are_collected() -> None:
-    """After a change below docs/results/: python -m docs.collect."""
-    assert (DOCS / "results.md").read_text(encoding="utf-8") == collect.document()
-
-
-def test_scores_that_no_table_names_are_removed(tmp_path: Path) -> None:
-    for folder in ("table", "scores"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "table" / "results.json").write_text(json.dumps({"rows": {"a": {"kept": ["one"]}}}))
-    for name in ("one", "two"):
-        (tmp_path / "scores" / f"{name}.json").write_text("{}")
-    collect.prune(tmp_path)
-    assert [file.name for file in (tmp_path / "scores").iterdir()] == ["one.json"]
-
-
-def test_claims_of_the_papers_are_judged_by_their_intervals(tmp_path: Path) -> None:
-    (tmp_path / "table9").mkdir()
-    gains = {"up": (0.2, [0.1, 0.3]), "chance": (0.1, [-0.1, 0.3]), "down": (-0.2, [-0.3, -0.1])}
-    told = [
-        {"row": row, "over": "base", "paper": 0.1, "F1 L1": {}, "F1 L2": {"difference": by, "interval": ends}}
-        for row, (by, ends) in gains.items()
-    ]
-    beyond = {"row": "beyond the paper", "over": "base", "paper": None, "F1 L2": {"difference": 1, "interval": [0, 1]}}
-    results = {"paper_metric": "F1", "differences": [*told, beyond]}
-    (tmp_path / "table9" / "results.json").write_text(json.dumps(results))
-    found = claims.claims(tmp_path)
-    assert [claim.verdict for claim in found] == [claims.AGREES, claims.CHANCE, claims.DISAGREES]
-    assert claims.table(found).rows[0] == (
-        "up, over base", "table9: F1 L2", "+0.100", "+0.200 [+0.100, +0.300]", claims.AGREES
-    )  # fmt: skip
-    assert claims.picture(found).startswith(b"\x89PNG")
-
-
-def test_the_readme_has_the_results_of_today() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert readme == collect.with_summary(readme)
-
-
-def test_what_large_banks_cost_follows_from_the_results() -> None:
-    """After a change below docs/results/: python -m docs.cost."""
-    page = cost.PAGE.read_text(encoding="utf-8")
-    assert page == cost.filled(page)
+PAGES = (ROOT / "README.md", ROOT / "reproduce" / "README.md", *sorted(DOCS.rglob("*.md")))
 
 
 def test_the_picture_of_the_architecture_is_drawn() -> None:
@@ -100,7 +56,15 @@ def test_recipes_are_as_they_are_shown(command: str, monkeypatch: pytest.MonkeyP
     monkeypatch.chdir(ROOT)
     words = shlex.split(command)
     if words[0] == "make":
-        assert re.search(rf"^{words[1]}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+        folder, target = (words[2], words[3]) if words[1] == "-C" else ("", words[1])
+        makefile = (ROOT / folder / "Makefile").read_text(encoding="utf-8")
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+        return
+    if words[:3] == ["python", "-m", "reproduce.bench"]:
+        make_bench_parser().parse_args(words[3:])
+        return
+    if words[:2] == ["python", "-m"]:
+        assert find_spec(words[2])
         return
     if words[0] == "accelerate":
         launched = launch_command_parser().parse_args(words[2:])
@@ -117,26 +81,29 @@ def test_recipes_are_as_they_are_shown(command: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    "target",
+    ("makefile", "target"),
     [
-        "demo",
-        "table SUITE=table2 DATA=bank SCORES=scores",
-        "stages BANK=opl DATA=bank",
-        "search BANK=opl DATA=bank MODEL=model SIMILAR=3",
-        "chinese DATA=banks",
-        "paraphrases DATA=bank",
-        "solver-banks DATA=banks",
+        ("Makefile", "demo"),
+        ("reproduce/Makefile", "table SUITE=table2 DATA=bank SCORES=scores"),
+        ("reproduce/Makefile", "stages BANK=opl DATA=bank"),
+        ("reproduce/Makefile", "search BANK=opl DATA=bank MODEL=model SIMILAR=3"),
+        ("reproduce/Makefile", "chinese DATA=banks"),
+        ("reproduce/Makefile", "paraphrases DATA=bank"),
+        ("reproduce/Makefile", "solver-banks DATA=banks"),
     ],
 )
-def test_commands_are_as_make_runs_them(target: str) -> None:
+def test_commands_are_as_make_runs_them(makefile: str, target: str) -> None:
     if not shutil.which("make"):
         pytest.skip("no make here")
-    run = ["make", "--dry-run", "--old-file", ".venv/installed", *target.split()]
-    told = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
-    found = re.findall(r"/bin/tqnet ((?:'[^']*'|[^;|&>\n'])*)", told)
-    assert found
-    for command in found:
-        make_parser().parse_args(with_verb(shlex.split(command)))
+    run = ["make", "--dry-run", "-f", makefile, "--old-file", ".venv/installed", *target.split()]
+    output = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout.replace("\\\n", " ")
+    commands = re.findall(r"/bin/(tqnet|python -m reproduce\.bench) ((?:'[^']*'|[^;|&>\n'])*)", output)
+    assert commands
+    for program, arguments in commands:
+        if program == "tqnet":
+            make_parser().parse_args(with_verb(shlex.split(arguments)))
+        else:
+            make_bench_parser().parse_args(shlex.split(arguments))
 
 
 def cheap_commands() -> list[str]:
@@ -179,15 +146,8 @@ def test_every_page_is_in_the_readme() -> None:
     assert not [page.name for page in DOCS.glob("*.md") if f"docs/{page.name})" not in readme]
 
 
-def test_the_page_of_faults_is_made_of_what_was_tried() -> None:
-    """After a change: python -m docs.faults."""
-    assert faults.PAGE.read_text(encoding="utf-8") == faults.document(faults.known())
-
-
 def test_every_command_and_every_recipe_is_in_the_table_of_faults() -> None:
     assert set(CALLS) == set(commands(make_parser()))
     assert set(RECIPES) == {
         str(file.relative_to(ROOT)) for of in ("pretrain", "finetune") for file in (ROOT / of).glob("*.py")
     }
-    tried = faults.known()
-    assert {case.command for case in cases()} == {case.command for case in cases() if case.id in tried}

@@ -35,8 +35,8 @@ EXTRAS = {
     **dict.fromkeys(("nncf", "onnx", "onnxruntime", "onnxscript", "openvino"), "export"),
 }
 
-#: Modules whose errors have messages for users.
-_OURS = ("tqnet", "pretrain", "finetune", "__main__")
+#: Whose errors are meant for readers: they were raised by us, with a message.
+_OURS = ("tqnet", "pretrain", "finetune", "reproduce", "__main__")
 
 #: Errors of a wrong path rather than of the machine.
 _PATH_ERROR_NAMES = "ENOENT ENOTDIR EISDIR EEXIST ENOTEMPTY EACCES EPERM EROFS ENAMETOOLONG ELOOP"

@@ -35,7 +35,6 @@ TEXTS = {
     "paraphrases.csv": "original,paraphrase,label\nTom eats 2 pens.,Tom eats two pens.,1\nTom eats 2.,Tom eats.,0\n",
     "prose.jsonl": "Chapter 1. Find x.\n",
     "prose.yaml": "Chapter 1: find x: now\n",
-    "suite.yaml": "title: One row\nbank: bank\nrows: [{name: words, source: tfidf}]\n",
     "empty.jsonl": "",
     "empty.csv": "",
 }

@@ -83,7 +83,7 @@ RECIPES = {
 }
 
 BANKS = ("bank", "problems.jsonl", "more.jsonl")
-FILES = ("sheet.csv", "paraphrases.csv", "pairs.jsonl", "suite.yaml")
+FILES = ("sheet.csv", "paraphrases.csv", "pairs.jsonl")
 MODELS = ("encoder", "solver", "ranker", "pairs-model", "rewriter")
 
 #: Kinds of models that a command reads in place of its own: the encoder that they hold is one like any other.
@@ -153,7 +153,7 @@ def _wrong(command: str, name: str) -> Iterator[tuple[str, str, tuple[int, ...]]
     if name in FILES:
         suffix = name.partition(".")[2]
         yield f"{name}: not there", f"gone.{suffix}", (2,)
-        yield f"{name}: not what it should be", "prose.jsonl" if suffix != "yaml" else "prose.yaml", (1, 2)
+        yield f"{name}: not what it should be", "prose.jsonl", (1, 2)
         if suffix == "csv":
             yield f"{name}: empty", "empty.csv", (1, 2)
     if name in MODELS:

@@ -1,6 +1,6 @@
 """Commands with something wrong: those of the table that fail early, here; some that are interrupted, as processes.
 
-All of the table is tried by ``python -m docs.faults``.
+``python -m tests.faults.trial WORD ..`` tries the cases whose names begin with one of the words, or all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Trying the table of faults; ``python -m docs.faults`` writes what came of it.
+"""Trying the table of faults: ``python -m tests.faults.trial`` tries all cases, with WORD .. those that begin with one.
 
 The libraries are loaded once. Every case is then a process of its own, by fork, which runs the command as the shell
 would: real output streams, a real SIGINT, a real limit on what may be written.
@@ -209,3 +209,16 @@ def _interrupt_when_it_writes(place: Path, writes: bool) -> None:
             signal.raise_signal(signal.SIGINT)
 
     sys.addaudithook(hook)
+
+
+def main() -> int:
+    wrong = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for case, outcome in outcomes(Path(folder, "materials"), sys.argv[1:]):
+            print("ok   " if outcome.right else "WRONG", outcome.code, f"{case.id}: {outcome.said}", *outcome.left)
+            wrong += not outcome.right
+    return int(wrong > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

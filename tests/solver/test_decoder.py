@@ -1,11 +1,11 @@
-"""The tree decoder against the same decoder written with stacks (tests/bench/stacks.py), and its parts by autograd."""
+"""The tree decoder against reproduce/benchmarks/stacks.py, the same written with stacks, and its parts by autograd."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from tests.bench import stacks
+from reproduce.benchmarks import stacks
 from tqnet.solver import decoder as attention
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch, TreeDecoder, additive_scores, weighted_sums

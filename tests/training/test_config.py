@@ -13,7 +13,7 @@ from tqnet.training.config import DataConfig, OptimConfig, RunConfig
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path for room in ("pretrain", "finetune") for path in (ROOT / room).glob("*.py"))
-#: Of recipes; those of tables are read by tests/bench/test_suite.py.
+#: Of recipes; those of tables are read by tests/reproduce/test_suite.py.
 YAMLS = sorted(file for file in (ROOT / "configs").rglob("*.yaml") if "tables" not in file.parts)
 
 

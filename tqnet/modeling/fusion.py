@@ -16,7 +16,7 @@ from tqnet.modeling.configuration import TQNetConfig
 # Scaled dot-product attention, on a processor in fp32 where it will be passed backwards in bf16.
 #
 # Backwards, PyTorch's kernel for processors is slow in bf16: forwards and backwards together, fp32 is the faster one,
-# the conversions included (``python -m tests.bench.attention``). Forwards alone bf16 is, and stays.
+# the conversions included (``python -m reproduce.benchmarks.attention``). Forwards alone bf16 is, and stays.
 
 
 #: What a text encoder calls this by: ``encoder.set_attn_implementation(SDPA)``.

@@ -43,7 +43,7 @@ class PairTexts:
         """Raise ValueError for a text that is no question, such as HTML without text."""
         from tqnet.modeling.processor import as_question
 
-        questions = {}
+        questions: dict[str, Question] = {}
         for text in texts:
             try:
                 questions[text] = questions.get(text) or as_question(text)

@@ -346,7 +346,7 @@ def _turned_ratios(original: str, paraphrase: str) -> list[Difference]:
 
 def _ratios(text: str) -> dict[tuple[str, ...], tuple[Fraction, str]]:
     """Return both terms, sorted -> the share of the first and the ratio as text."""
-    ratios = {}
+    ratios: dict[tuple[str, ...], tuple[Fraction, str]] = {}
     for pattern in _RATIOS:
         for first, second, one, other in pattern.findall(text):
             values = {first.lower(): Fraction(one), second.lower(): Fraction(other)}

@@ -150,7 +150,8 @@ def other_senses(original: str, paraphrase: str) -> list[Difference]:
             old, new = before[line], after[line]
             is_ambiguous = table.reasons[line] in data("wording")["ambiguous"]
             if not is_ambiguous and len(old) == len(new) == 1 and old.keys() != new.keys():
-                differences.append(Difference(Part.WORD, Change.CHANGED, *old.values(), *new.values()))
+                (before_words,), (after_words,) = old.values(), new.values()
+                differences.append(Difference(Part.WORD, Change.CHANGED, before_words, after_words))
     return list(dict.fromkeys(differences))
 
 

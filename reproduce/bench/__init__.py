@@ -1,0 +1,1 @@
+"""Comparing methods: suites of rows, each trained and measured from its configuration."""

@@ -1,1 +1,0 @@
-"""Comparing methods: rows of a table, each trained and measured by configuration alone."""
