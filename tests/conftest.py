@@ -6,20 +6,18 @@ import copy
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import settings
 from PIL import Image, ImageDraw
 
-from tqnet.modeling.build import build_model
-from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.settings import ModelConfig
-from tqnet.questions import QuestionBank
+if TYPE_CHECKING:  # torch is loaded by the tests that need it
+    from tqnet.modeling.model import TQNetModel
+    from tqnet.questions import QuestionBank
 
-settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+settings.register_profile("untimed", deadline=None, max_examples=50)  # a busy machine is no fault
 settings.load_profile("untimed")
 
 SAMPLE = Path(__file__).parents[1] / "assets" / "sample"
@@ -40,6 +38,31 @@ TINY = {
 }
 
 
+#: Fixtures that take long to set up: tests that ask for them are marked slow.
+SLOW_FIXTURES = {"milvus", "exported", "real_bank_folder", "real_bank"}
+#: Files whose tests are all slow; their libraries take long to load, so the files are not even read without need.
+SLOW_FILES = {
+    "test_cluster.py",
+    "test_documentation.py",
+    "test_milvus.py",
+    "test_mteb.py",
+    "test_page.py",
+    "test_real_banks.py",
+    "test_sentence_transformers.py",
+}
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.option.markexpr == "not slow" and collection_path.name in SLOW_FILES else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    for item in items:
+        if item.path.name in SLOW_FILES or not SLOW_FIXTURES.isdisjoint(item.fixturenames):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """``real_bank_folder``: every bank below ``TQNET_DATA``; the test is skipped where there is none."""
     if "real_bank_folder" in metafunc.fixturenames:
@@ -48,10 +71,49 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def sample_bank(tmp_path_factory: pytest.TempPathFactory) -> Iterator[QuestionBank]:
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all worker processes of this session; what is made in it takes a `FileLock`."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_cache(shared_folder: Path) -> Iterator[Path]:
+    """The banks' tables are built once for all tests that ask for no cache of their own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TQNET_CACHE", str(tmp_path_factory.mktemp("cache")))
-        yield QuestionBank.load(SAMPLE)
+        patch.setenv("TQNET_CACHE", str(shared_folder / "cache"))
+        yield shared_folder / "cache"
+
+
+@pytest.fixture(scope="session")
+def sample_bank(shared_cache: Path) -> QuestionBank:
+    from tqnet.questions import QuestionBank
+
+    return QuestionBank.load(SAMPLE)
+
+
+@pytest.fixture(scope="session")
+def small_bank(sample_bank: QuestionBank, shared_folder: Path) -> Path:
+    """File of 64 training, 18 valid and 6 test questions of the sample: groups of 4, of 6 where P@5 is measured."""
+    from filelock import FileLock
+
+    file = shared_folder / "small" / "questions.jsonl"
+    with FileLock(shared_folder / "small.lock"):
+        if not file.exists():
+            file.parent.mkdir()
+            groups = np.array([group or "" for group in sample_bank.column("group")])
+            splits = np.array(sample_bank.column("split"))
+            pictured = np.array([len(images) > 0 for images in sample_bank.column("images")])
+            rows: list[int] = []
+            for split, count, members in (("train", 16, 4), ("valid", 3, 6), ("test", 1, 6)):
+                names = [name for name in dict.fromkeys(groups[splits == split].tolist()) if name]
+                names.sort(key=lambda name: -pictured[groups == name].sum())
+                for name in [*names[: count // 2], *names[-(count - count // 2) :]]:
+                    rows += sorted(np.flatnonzero(groups == name), key=lambda row: not pictured[row])[:members]
+            sample_bank.select(np.sort(rows)).save(file)
+    return file
 
 
 @pytest.fixture(scope="session")
@@ -85,6 +147,11 @@ def build_tiny(_originals: dict[tuple[Any, ...], TQNetModel], sample_bank: Quest
     A new fusion is the identity, and a new visual token next to nothing. ``awake`` gives both weights that a
     test sees.
     """
+
+    import torch
+
+    from tqnet.modeling.build import build_model
+    from tqnet.modeling.settings import ModelConfig
 
     def build(awake: bool = False, **options: Any) -> TQNetModel:
         key = (awake, *sorted(options.items()))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tqnet.augment.formulas import SYNONYMS, replace_number, replace_operator
+from tqnet.augment.formulas import replace_number, replace_operator
 from tqnet.augment.variables import rename_variable, scale_variable
 from tqnet.questions import Question
 from tqnet.text.latex import Role, parse_formulas
@@ -154,10 +154,6 @@ def test_what_is_not_scaled(stem: str) -> None:
 )
 def test_operators(before: str, after: set[str]) -> None:
     assert outcomes(replace_operator, before) == after
-
-
-def test_synonyms_are_mutual() -> None:
-    assert all(operator in SYNONYMS[other] for operator, others in SYNONYMS.items() for other in others)
 
 
 def test_numbers_keep_their_kind() -> None:

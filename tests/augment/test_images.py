@@ -67,10 +67,6 @@ def test_different_views_differ_also_from_one_generator(kind: str) -> None:
     assert len({augment(letter(), rng).tobytes() for _ in range(20)}) > 15
 
 
-def test_none_changes_nothing_but_the_size() -> None:
-    assert np.array_equal(views("none", letter(), 1)[0], fit_square(letter(), SIZE))
-
-
 def test_the_mild_views_never_mirror_a_figure() -> None:
     original = fit_square(letter(), SIZE).astype(float).mean(2)
     mirrored = original[:, ::-1], original[::-1], original[::-1, ::-1]

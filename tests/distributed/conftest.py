@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -18,7 +20,7 @@ from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]
-TIMEOUT = 100
+TIMEOUT = 300
 TORCHRUN = ["torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
@@ -29,9 +31,8 @@ def launch() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def launch(*arguments: str, launcher: Sequence[str] = TORCHRUN) -> subprocess.Popen[str]:
         command = [sys.executable, "-m", *launcher, *arguments]
-        environment = os.environ | {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(ROOT)}
         process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         )
         started.append(process)
         return process
@@ -39,6 +40,61 @@ def launch() -> Iterator[Callable[..., subprocess.Popen[str]]]:
     yield launch
     for process in started:
         kill_tree(process)
+
+
+class Group:
+    """Two processes, started with the first task and again after one that failed.
+
+    Args:
+        folder: Where tasks and answers lie.
+    """
+
+    def __init__(self, folder: Path):
+        self._folder, self._number = folder, 0
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, function: str, *arguments: str) -> None:
+        """Run a function of ``tests.distributed.group`` in both processes; fail if one raises, ends or hangs."""
+        if self._process is None:
+            self._folder.mkdir()
+            command = [sys.executable, "-m", *TORCHRUN, "-m", "tests.distributed.group", str(self._folder)]
+            with (self._folder / "log").open("w") as log:
+                self._process = subprocess.Popen(
+                    command, cwd=ROOT, env=_environment(), stdout=log, stderr=log, text=True
+                )
+        half, task = (self._folder / f"{self._number}{suffix}" for suffix in (".part", ".json"))
+        half.write_text(json.dumps([f"tests.distributed.group.{function}", arguments]))
+        half.rename(task)
+        answers = [self._folder / f"{self._number}.{rank}" for rank in range(2)]
+        deadline = time.monotonic() + TIMEOUT
+        while not all(answer.exists() for answer in answers):
+            if self._process.poll() is not None or time.monotonic() > deadline:
+                break
+            time.sleep(0.02)
+        self._number += 1
+        errors = [answer.read_text() if answer.exists() else "hangs, or ended" for answer in answers]
+        if any(errors):
+            log = (self._folder / "log").read_text()[-3000:]
+            self.stop()
+            pytest.fail("\n".join([*errors, log]))
+
+    def stop(self) -> None:
+        if self._process is not None:
+            kill_tree(self._process)
+            shutil.rmtree(self._folder)
+            self._process, self._number = None, 0
+
+
+@pytest.fixture(scope="session")
+def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
+    """The two processes that all tests share."""
+    group = Group(tmp_path_factory.mktemp("group") / "tasks")
+    yield group
+    group.stop()
+
+
+def _environment() -> dict[str, str]:
+    return os.environ | {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(ROOT)}
 
 
 @pytest.fixture(autouse=True)

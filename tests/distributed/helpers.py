@@ -1,16 +1,9 @@
-"""What two processes compute, to be compared with what one computes on the joined batch.
-
-    torchrun --nproc_per_node 2 tests/distributed/helpers.py MODEL OUT
-
-One and the same function runs in both cases; every process writes what it got to ``OUT/rank-N.pt``.
-"""
+"""What two processes compute, to be compared with what one computes on the joined batch, by the same functions."""
 
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,42 +11,30 @@ import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT))
-
-from finetune.knowledge import KnowledgeClassifier  # noqa: E402
-from finetune.similar import SimilarConfig, SimilarityModel  # noqa: E402
-from finetune.solver import SolverConfig, loss_of, triples_of  # noqa: E402
-from pretrain.clip import CrossModalEncoder  # noqa: E402
-from pretrain.moco import stream_loss  # noqa: E402
-from tqnet.losses.classification import concept_classification, draw_pairs, pair_logistic  # noqa: E402
-from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive  # noqa: E402
-from tqnet.modeling.build import build_model, load_model  # noqa: E402
-from tqnet.modeling.encoder import QuestionEncoder  # noqa: E402
-from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
-from tqnet.modeling.model import TQNetModel  # noqa: E402
-from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
-from tqnet.modeling.settings import ModelConfig  # noqa: E402
-from tqnet.questions import Question, QuestionBank, Similarity  # noqa: E402
-from tqnet.solver.data import WordProblems, learn_alphabet, solvable  # noqa: E402
-from tqnet.solver.model import MOST_TOKENS, WordProblemSolver  # noqa: E402
-from tqnet.training.contrast import ShuffledKeys, same  # noqa: E402
-from tqnet.training.data import IGNORED, Batch, MaskTokens, QuestionViews  # noqa: E402  # noqa: E402
-from tqnet.training.labels import (  # noqa: E402
-    ClassLabels,
-    ConceptLabels,
-    label_head,
-    type_labels,
-)
-from tqnet.training.multitask import (  # noqa: E402
-    MultiTaskModel,
-    Solutions,
-    TaskLosses,
-    TaskViews,
-)
-from tqnet.training.processes import any_process, gather_with_own_gradient, weight_of_mean  # noqa: E402
-from tqnet.training.sampler import LocalBatches  # noqa: E402
-from tqnet.training.session import content_hashes  # noqa: E402
+from finetune.knowledge import KnowledgeClassifier
+from finetune.similar import SimilarConfig, SimilarityModel
+from finetune.solver import SolverConfig, loss_of, triples_of
+from pretrain.clip import CrossModalEncoder
+from pretrain.moco import stream_loss
+from tests.conftest import SAMPLE
+from tqnet.losses.classification import concept_classification, draw_pairs, pair_logistic
+from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive
+from tqnet.modeling.build import build_model, load_model
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.heads import ContrastiveEncoder
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.modeling.settings import ModelConfig
+from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.solver.data import WordProblems, learn_alphabet, solvable
+from tqnet.solver.model import MOST_TOKENS, WordProblemSolver
+from tqnet.training.contrast import ShuffledKeys, same
+from tqnet.training.data import IGNORED, Batch, MaskTokens, QuestionViews
+from tqnet.training.labels import ClassLabels, ConceptLabels, label_head, type_labels
+from tqnet.training.multitask import MultiTaskModel, Solutions, TaskLosses, TaskViews
+from tqnet.training.processes import any_process, gather_with_own_gradient, weight_of_mean
+from tqnet.training.sampler import LocalBatches
+from tqnet.training.session import content_hashes
 
 
 @dataclass
@@ -71,7 +52,7 @@ class OneBatch:
 
 def banks() -> dict[str, QuestionBank]:
     """Eight questions each: figures on both processes, on the second only, and on none."""
-    bank = QuestionBank.load(ROOT / "assets" / "sample").split("train")
+    bank = QuestionBank.load(SAMPLE).split("train")
     groups = np.unique([group for group in bank.column("group") if group])
     has_images = np.array([len(images) > 0 for images in bank.column("images")])
     group = np.array([name or "" for name in bank.column("group")])
@@ -290,9 +271,3 @@ def measure(folder: str) -> dict[str, dict[str, Any]]:
     flags = [any_process(accelerator, accelerator.process_index == 1), any_process(accelerator, False)]
     results["flags"] = {"any": torch.tensor(flags)}
     return results
-
-
-if __name__ == "__main__":
-    torch.set_num_threads(1)
-    measured = measure(sys.argv[1])
-    torch.save(measured, Path(sys.argv[2]) / f"rank-{Accelerator().process_index}.pt")

@@ -2,45 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import torch
 
-HELPERS = Path(__file__).parent / "helpers.py"
-Results = dict[str, dict[str, Any]]
+from tests.distributed import helpers
+from tests.distributed.conftest import Group
 
 
-@pytest.fixture
-def together(
-    launch: Callable[..., subprocess.Popen[str]],
-    finish: Callable[[subprocess.Popen[str]], str],
-    model_folder: str,
-    tmp_path: Path,
-) -> list[Results]:
-    """What both processes measured."""
-    finish(launch(str(HELPERS), model_folder, str(tmp_path)))
-    return [torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2)]
-
-
-@pytest.fixture
-def alone(model_folder: str) -> Results:
-    """What one process measures."""
-    spec = importlib.util.spec_from_file_location("distributed_helpers", HELPERS)
-    assert spec is not None
-    assert spec.loader is not None
-    helpers = sys.modules["distributed_helpers"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(helpers)
-    return helpers.measure(model_folder)
-
-
-def test_two_processes_compute_what_one_does(together: list[Results], alone: Results) -> None:
-    first, second = together
+def test_two_processes_compute_what_one_does(group: Group, model_folder: str, tmp_path: Path) -> None:
+    group.run("measure", model_folder, str(tmp_path))
+    first, second = (torch.load(tmp_path / f"rank-{rank}.pt") for rank in range(2))
+    alone: dict[str, dict[str, Any]] = helpers.measure(model_folder)
     assert first.keys() == second.keys() == alone.keys()
     assert first["flags"]["any"].tolist() == second["flags"]["any"].tolist() == [True, False]
     for case in alone.keys() - {"flags"}:

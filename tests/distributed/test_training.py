@@ -14,6 +14,8 @@ import psutil
 import pytest
 import torch
 
+from tests.distributed.conftest import TIMEOUT, Group
+from tests.recipes.conftest import TINY
 from tests.word_problems import write_problems
 from tqnet.modeling.build import load_model
 from tqnet.solver.model import load_solver
@@ -21,23 +23,15 @@ from tqnet.solver.model import load_solver
 Launch = Callable[..., subprocess.Popen[str]]
 Finish = Callable[[subprocess.Popen[str]], str]
 
-TINY = [
-    "data.bank=assets/sample",
-    "model.text=scratch",
-    "model.scratch_hidden=48",
-    "model.scratch_layers=2",
-    "model.fusion_heads=12",
-    "model.visual=resnet10t",
-    "model.image_size=64",
+STEPS = [
     "run.batch_size=8",
     "run.accumulate=2",
+    "run.epochs=2",
     "run.max_steps=6",
     "run.log_every=3",
     "run.save_every=2",
-    "run.precision=fp32",
-    "run.threads=1",
 ]
-MOCO = ["pretrain/moco.py", *TINY, "mode=seq", "queue=32", "bn_splits=1"]
+MOCO = [*STEPS, "mode=seq", "queue=8", "bn_splits=1"]
 
 
 def last_state(out: Path) -> dict[str, Any]:
@@ -49,13 +43,13 @@ def records(out: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
 
 
-@pytest.mark.slow
 def test_moco_trains_and_goes_on_after_a_kill(
-    launch: Launch, finish: Finish, kill_when: Callable[..., None], tmp_path: Path
+    group: Group, launch: Launch, kill_when: Callable[..., None], small_bank: Path, tmp_path: Path
 ) -> None:
     """Both streams, so that a process may have no figure; two micro-batches a step."""
     whole, killed = tmp_path / "whole", tmp_path / "killed"
-    finish(launch(*MOCO, f"run.out={whole}"))
+    moco = [f"data.bank={small_bank}", *MOCO]
+    group.run("recipe", "pretrain.moco", *moco, f"run.out={whole}")
     expected = last_state(whole)
     assert len(expected["generators"]) == 2
     assert not torch.equal(*(of["torch"] for of in expected["generators"]))  # each has a dropout of its own
@@ -64,10 +58,10 @@ def test_moco_trains_and_goes_on_after_a_kill(
     assert [record["step"] for record in records(whole) if "loss" in record] == [3, 6]
     assert "visual/top1" in next(r for r in records(whole) if "loss" in r)
 
-    process = launch(*MOCO, f"run.out={killed}")
+    process = launch("pretrain/moco.py", *TINY, *moco, f"run.out={killed}")
     kill_when(process, lambda: (killed / "checkpoints" / "step-00000002.pt").exists())
     assert last_state(killed)["step"] < 6
-    finish(launch(*MOCO, f"run.out={killed}", "run.resume=true"))
+    group.run("recipe", "pretrain.moco", *moco, f"run.out={killed}", "run.resume=true")
 
     found = last_state(killed)
     for part in ("trained", "state"):
@@ -76,8 +70,7 @@ def test_moco_trains_and_goes_on_after_a_kill(
     assert losses[0] == losses[1]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_quesco_as_its_recipe_says(processes: int, launch: Launch, finish: Finish, tmp_path: Path) -> None:
     """The command and the settings that a user has, for two steps."""
     accelerate = ["accelerate.commands.launch", "--cpu", "--num_processes", str(processes)]
@@ -92,32 +85,21 @@ def test_quesco_as_its_recipe_says(processes: int, launch: Launch, finish: Finis
     assert load_model(tmp_path / "model").encode(["Find $x$."]).shape[0] == 1
 
 
-@pytest.mark.slow
-def test_a_solver_with_contrast_and_then_without(launch: Launch, finish: Finish, tmp_path: Path) -> None:
+def test_a_solver_with_contrast_and_then_without(group: Group, tmp_path: Path) -> None:
     """Behind an encoder that reads figures; both processes evaluate, and one writes the log and the model."""
-    few = [*TINY, f"data.bank={write_problems(tmp_path / 'problems.jsonl')}", "run.max_steps=2", "run.log_every=1"]
+    few = [*STEPS, f"data.bank={write_problems(tmp_path / 'problems.jsonl')}", "run.max_steps=2", "run.log_every=1"]
     first, second = tmp_path / "first", tmp_path / "second"
-    finish(launch("finetune/solver.py", *few, "alpha=5", f"run.out={first}"))
+    group.run("recipe", "finetune.solver", *few, "alpha=5", f"run.out={first}")
     assert [record["questions"] for record in records(first) if "contrastive" in record] == [48, 96]  # triples
-    finish(launch("finetune/solver.py", *few, f"model.start={first / 'model'}", f"run.out={second}"))
+    group.run("recipe", "finetune.solver", *few, f"model.start={first / 'model'}", f"run.out={second}")
     assert [record["questions"] for record in records(second) if "equation" in record] == [16, 32]
     assert [record["step"] for record in records(second) if "valid/answers" in record] == [0, 2]
     assert load_solver(second / "model").solve(["Tom had 3 pens and bought 5 more."])[0].equation
 
 
-@pytest.mark.slow
-def test_accelerate_launch_starts_as_many_processes_as_it_is_asked_for(
-    launch: Launch, finish: Finish, tmp_path: Path
-) -> None:
-    accelerate = ["accelerate.commands.launch", "--cpu", "--num_processes", "2"]
-    finish(launch(*MOCO, f"run.out={tmp_path}", "run.max_steps=1", launcher=accelerate))
-    assert json.loads((tmp_path / "run.json").read_text())["processes"] == 2
-
-
-@pytest.mark.slow
-def test_a_signal_to_one_process_stops_both(launch: Launch, tmp_path: Path) -> None:
-    endless = ["finetune/similar.py", *TINY, f"run.out={tmp_path}", "run.max_steps=500", "run.epochs=500"]
-    process = launch(*endless)
+def test_a_signal_to_one_process_stops_both(launch: Launch, small_bank: Path, tmp_path: Path) -> None:
+    few = [*TINY, *STEPS, f"data.bank={small_bank}", "run.max_steps=500", "run.epochs=500"]
+    process = launch("finetune/similar.py", *few, f"run.out={tmp_path}")
     lines: list[str] = []
     assert process.stdout is not None
     while not (tmp_path / "metrics.jsonl").exists() or not (tmp_path / "metrics.jsonl").stat().st_size:
@@ -125,7 +107,7 @@ def test_a_signal_to_one_process_stops_both(launch: Launch, tmp_path: Path) -> N
     workers = [p for p in psutil.Process(process.pid).children() if "finetune/similar.py" in p.cmdline()]
     ranks = {int(worker.environ()["RANK"]): worker for worker in workers}
     ranks[1].send_signal(signal.SIGTERM)
-    output, _ = process.communicate(timeout=60)
+    output, _ = process.communicate(timeout=TIMEOUT)
     assert "stopped at step" in output
     assert process.returncode != 0
     assert "exitcode  : 143" in output
@@ -144,11 +126,20 @@ def assert_equal(expected: Any, found: Any) -> None:
             assert torch.equal(value, found[name]), name
 
 
-@pytest.mark.slow
-def test_the_ranker_and_its_folds(launch: Launch, finish: Finish, tmp_path: Path) -> None:
+def test_the_ranker_and_its_folds(group: Group, small_bank: Path, tmp_path: Path) -> None:
     """Pairs without an analysis leave a process without the other tasks; every fold is judged by both."""
-    few = ["queries=16", "similar=2", "retrieved=2", "concept=1", "random=1", "max_length=48", "folds=2"]
-    finish(launch("finetune/ranker.py", *TINY, *few, "run.max_steps=2", "run.log_every=1", f"run.out={tmp_path}"))
+    few = [
+        "queries=16",
+        "similar=2",
+        "retrieved=2",
+        "concept=1",
+        "random=1",
+        "max_length=48",
+        "folds=2",
+        "run.max_steps=2",
+    ]
+    settings = [f"data.bank={small_bank}", *STEPS, *few, "run.max_steps=2", "run.log_every=1", f"run.out={tmp_path}"]
+    group.run("recipe", "finetune.ranker", *settings)
     pairs = (tmp_path / "pairs.jsonl").read_text().splitlines()
     judged = [np.load(tmp_path / "folds" / str(fold) / "probabilities.npy") for fold in (0, 1)]
     assert sum(map(len, judged)) == len(pairs)

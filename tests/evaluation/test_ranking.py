@@ -38,16 +38,6 @@ def test_neighbours_are_those_of_a_literal_sort_without_the_query(monkeypatch: p
     assert np.array_equal(VectorRanker(vectors, ids).top(everyone, everyone, 7), top)
 
 
-def test_order_of_the_bank_does_not_matter() -> None:
-    rng = np.random.default_rng(1)
-    vectors = rng.integers(0, 2, size=(30, 4)).astype(np.float32)
-    ids = np.array([f"q{i:02d}" for i in range(30)])
-    shuffled = rng.permutation(30)
-    here = VectorRanker(vectors, ids.tolist()).top(np.arange(30), np.arange(30), 5)
-    there = VectorRanker(vectors[shuffled], ids[shuffled].tolist()).top(np.arange(30), np.arange(30), 5)
-    assert np.array_equal(ids[here][shuffled], ids[shuffled][there])
-
-
 def test_a_small_corpus_runs_out() -> None:
     ranker = VectorRanker(np.eye(4), list("abcd"))
     top = ranker.top(np.array([0, 3]), np.array([0, 2]), 3)
@@ -83,9 +73,3 @@ def test_a_text_without_a_word_is_like_no_other(ranker: type[TfidfRanker] | type
 def test_vectors_of_texts_that_share_one_word_or_none() -> None:
     assert TfidfRanker(["", "$+$", "?"], list("abc")).vectors().tolist() == [[0], [0], [0]]
     assert TfidfRanker(["", "find", "?"], list("abc")).vectors().tolist() == [[0], [1], [0]]
-
-
-@pytest.mark.parametrize("ranker", [TfidfRanker, Bm25Ranker])
-def test_word_overlap_finds_the_same_words(ranker: type[TfidfRanker] | type[Bm25Ranker]) -> None:
-    texts = ["area of a circle", "length of a ladder", "what is the area of this circle", "solve for x"]
-    assert ranker(texts, list("abcd")).top(np.array([0]), np.arange(4), 2).tolist() == [[2, 1]]

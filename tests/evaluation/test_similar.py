@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tqnet.evaluation import TfidfRanker, evaluate_similar, paired_difference
+from tqnet.evaluation import evaluate_similar, paired_difference
 from tqnet.evaluation.similar import STRUCTURES
 from tqnet.evaluation.stages import Tasks
 from tqnet.questions import Question, QuestionBank, Similarity
@@ -91,12 +91,6 @@ def test_arguments_are_checked(vectors, bank, similarity) -> None:
         evaluate_similar(vectors, bank, similarity, depth=3)
     with pytest.raises(ValueError, match="vectors for"):
         evaluate_similar(vectors[:-1], bank, similarity)
-
-
-def test_word_overlap_on_a_real_bank(real_bank: QuestionBank) -> None:
-    ranker = TfidfRanker([question.content for question in real_bank], real_bank.ids)
-    result = evaluate_similar(ranker, real_bank, Similarity.from_groups(real_bank), "test")
-    assert result.overall.precision.mean() == pytest.approx(0.33, abs=0.03)
 
 
 def test_k_may_be_more_than_the_depth_of_mrr() -> None:

@@ -32,6 +32,7 @@ def test_int8_is_fitted_to_questions_compared_only_where_others_run_out() -> Non
     assert beside(compared, 120, seed=0).tolist() == list(range(120))
 
 
+@pytest.mark.slow
 def test_int8_of_a_bank_without_figures_tells_what_stays_in_fp32(
     tiny_model: TQNetModel, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

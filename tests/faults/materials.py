@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 SAMPLE = ROOT / "assets" / "sample"
 
 #: Whole groups of the sample bank: enough questions for a step of every recipe.
-GROUPS = 60
+GROUPS = 30
 
 TEXTS = {
     "sheet.csv": "Task,Solution\nFind x if 2x = 8.,4\nFind y if y + 1 = 3.,2\n",

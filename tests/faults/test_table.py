@@ -90,14 +90,14 @@ def test_recipes_too(
     assert is_clear(case, int(str(caught.value.code)), lines), lines
 
 
-def test_what_befalls_a_process(tmp_path: Path) -> None:
+def test_what_befalls_a_process(folder: Path) -> None:
     """A full disk, Ctrl-C and a closed pipe end a command with its code and a line, and leave no half of a file."""
     kinds = [
         f"{command}: {fault}" for command in ("merge", "solve") for fault in ("full disk", "Ctrl-C", "closed pipe")
     ]
     code = (
         "import sys; from pathlib import Path; from tests.faults.trial import outcomes\n"
-        f"found = list(outcomes(Path({str(tmp_path / 'materials')!r}), sys.argv[1:]))\n"
+        f"found = list(outcomes(Path({str(folder)!r}), sys.argv[1:]))\n"
         "print(*(f'{case.id} {outcome}' for case, outcome in found if not outcome.right), sep='\\n')\n"
         "sys.exit(len(found))"
     )

@@ -9,13 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn import functional as F
 
+from tests.losses.conftest import unit
 from tqnet.losses.contrastive import cross_modal_infonce, in_batch_infonce
-
-
-def unit(*shape: int, seed: int = 0) -> Tensor:
-    return F.normalize(torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64), dim=-1)
 
 
 def literal(query: Tensor, key: Tensor, temperature: float, excluded: Tensor | None) -> float:
@@ -63,12 +59,3 @@ def test_equal_questions_do_not_push_each_other_away() -> None:
     loss, _ = in_batch_infonce(query, key, 0.05, torch.ones(3, 3, dtype=torch.bool))
     assert loss.item() == 0
     assert not torch.autograd.grad(loss, query)[0].any()
-
-
-def test_the_loss_is_in_fp32_under_autocast() -> None:
-    query, key = unit(8, 64).float(), unit(8, 64, seed=1).float()
-    plain, _ = in_batch_infonce(query, key, 0.05)
-    with torch.autocast("cpu", torch.bfloat16):
-        loss, logits = in_batch_infonce(query, key, 0.05)
-    assert logits.dtype == loss.dtype == torch.float32
-    assert torch.equal(loss, plain)

@@ -9,13 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn import functional as F
 
+from tests.losses.conftest import unit
 from tqnet.losses.contrastive import infonce
-
-
-def unit(*shape: int, seed: int = 0) -> Tensor:
-    return F.normalize(torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64), dim=-1)
 
 
 def literal(query: Tensor, key: Tensor, negatives: Tensor, temperature: float, excluded: Tensor | None) -> float:
@@ -79,12 +75,3 @@ def test_the_gradient_is_that_of_the_formula() -> None:
             moved[1][i, d] -= step
             up, down = (literal(m, key, negatives, 0.2, excluded) for m in moved)
             assert leaf.grad[i, d].item() == pytest.approx((up - down) / (2 * step), abs=1e-4)
-
-
-def test_the_loss_is_in_fp32_under_autocast() -> None:
-    query, key, negatives = (unit(n, 64, seed=i).float() for i, n in enumerate((4, 4, 50)))
-    plain, _ = infonce(query, key, negatives, 0.07)
-    with torch.autocast("cpu", torch.bfloat16):
-        loss, logits = infonce(query, key, negatives, 0.07)
-    assert logits.dtype == loss.dtype == torch.float32
-    assert torch.equal(loss, plain)

@@ -133,15 +133,6 @@ def test_questions_without_a_similar_one_count_as_negatives_and_not_as_seeds() -
     assert leaf.grad[2].abs().sum() > 0
 
 
-def test_the_loss_is_in_fp32_under_autocast() -> None:
-    similar = torch.eye(6, dtype=torch.bool).roll(3, 0)
-    features = unit(6).float()
-    with torch.autocast("cpu", torch.bfloat16):
-        loss = supervised_contrastive(features, similar, 0.07)
-    assert loss.dtype == torch.float32
-    assert torch.equal(loss, supervised_contrastive(features, similar, 0.07))
-
-
 def test_an_unknown_denominator_is_named() -> None:
     with pytest.raises(ValueError, match=r"^denominator: 'some'"):
         supervised_contrastive(unit(2), torch.zeros(2, 2, dtype=torch.bool), 0.1, "some")

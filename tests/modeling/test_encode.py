@@ -90,16 +90,6 @@ def test_only_distinct_figures_are_convolved(
     assert sum(images) == len({path for question in mixed_questions for path in question.images}) == 7
 
 
-def test_a_small_cache_changes_the_cost_and_not_the_vectors(
-    tiny_model: TQNetModel, mixed_questions: list[Question], monkeypatch: pytest.MonkeyPatch, convolved: Callable
-) -> None:
-    wanted = tiny_model.encode(mixed_questions)
-    monkeypatch.setattr(encoding.CellCache.__init__, "__defaults__", ("cpu", 1))
-    with convolved(tiny_model) as images:
-        np.testing.assert_allclose(tiny_model.encode(mixed_questions * 2, batch_size=2)[:8], wanted, atol=1e-5)
-    assert sum(images) > 7
-
-
 def test_the_cache_keeps_no_more_than_its_room(tiny_model: TQNetModel, draw_figure: Callable[..., str]) -> None:
     size = 4 * tiny_model.visual.backbone.num_features * 4
     cache = encoding.CellCache(tiny_model.visual.cells, tiny_model.processor, room=2 * size)

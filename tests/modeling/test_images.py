@@ -113,11 +113,6 @@ def test_what_is_not_figure_is_white(height: int, width: int, size: int) -> None
     assert black.sum() == expected
 
 
-def test_a_square_of_the_right_size_is_left_alone() -> None:
-    figure = np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)
-    assert np.array_equal(fit_square(figure, 64), figure)
-
-
 def test_pixels_are_normalised_by_imagenets_statistics() -> None:
     processor = TQNetImageProcessor(16)
     white = np.full((16, 16, 3), 255, np.uint8)

@@ -147,12 +147,6 @@ def test_the_order_of_figures_matters_by_their_index_embedding_alone(
     assert close(model.encode(question), model.encode(turned))
 
 
-@pytest.mark.parametrize("fusion", ["coordinated", "joint", "none"])
-def test_the_order_of_words_matters(build_tiny: Build, fusion: str) -> None:
-    one, other = build_tiny(fusion=fusion).encode(["the area of a side", "a side of the area"])
-    assert not close(one, other, 1e-3)
-
-
 @torch.no_grad()
 def test_n_images_are_convolved_once_each_and_text_alone_costs_no_convolution(
     tiny_model: TQNetModel, mixed_questions: list[Question], convolved: Callable

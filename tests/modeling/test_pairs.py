@@ -59,19 +59,3 @@ def test_saved_and_loaded(classifier: PairClassifier, tmp_path: Path) -> None:
     (tmp_path / "pairs.json").unlink()
     with pytest.raises(FileNotFoundError, match="no pair classifier here"):
         PairClassifier.from_pretrained(tmp_path)
-
-
-def test_a_frozen_encoder_gets_no_gradient_and_stays_in_eval(classifier: PairClassifier) -> None:
-    classifier.train()
-    assert classifier.head.training
-    assert not classifier.encoder.training
-    processor = classifier.encoder.processor
-    batch = dict(processor.pack(processor.tokenize(["Find $x$.", "Find $y$."]), [[], []]))
-    features = torch.rand(2, len(FEATURES))
-    classifier(batch, batch, features).sum().backward()
-    assert all(weight.grad is None for weight in classifier.encoder.parameters())
-    free = PairClassifier(classifier.encoder.requires_grad_(True), hidden=16, frozen=False).train()
-    torch.nn.init.normal_(free.head.vectors.weight)
-    other = dict(processor.pack(processor.tokenize(["Solve $2x$.", "Why?"]), [[], []]))
-    free(batch, other, features).sum().backward()
-    assert free.encoder.get_input_embeddings().weight.grad.any()

@@ -61,6 +61,7 @@ def test_settings_of_the_processor_are_saved(tiny_model: TQNetModel, tmp_path: P
     assert loaded.tokenize([text]) == tiny_model.processor.tokenize([text])
 
 
+@pytest.mark.slow
 def test_loading_warns_of_nothing(tiny_model: TQNetModel, tmp_path: Path) -> None:
     tiny_model.save_pretrained(tmp_path)
     code = f"from tqnet import TQNetModel; TQNetModel.from_pretrained({str(tmp_path)!r})"

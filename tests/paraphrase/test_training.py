@@ -15,13 +15,13 @@ from accelerate import Accelerator
 from torch.utils.data import DataLoader
 
 from finetune.paraphrase import another, contrast
-from tqnet.config import ConfigError, load_config
+from tqnet.config import ConfigError
 from tqnet.losses.contrastive import cosine_triplet, multiple_negatives_ranking
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import ParaphraseScorer
 from tqnet.paraphrase.negatives import delete_important_phrases
 from tqnet.paraphrase.operators import Operator, select, training_operators
-from tqnet.paraphrase.precompute import LookUp, made_of_each, made_once, refilled, without_important_phrases
+from tqnet.paraphrase.precompute import LookUp, made_of_each, refilled, without_important_phrases
 from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
 from tqnet.paraphrase.rewrites import Rewrites
 from tqnet.paraphrase.settings import ParaphraseConfig
@@ -30,7 +30,6 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 from tqnet.questions.question import BankError
 from tqnet.training.data import Batch
-from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import LocalBatches, ShuffledBatches
 
 TEXTS = [
@@ -84,16 +83,6 @@ def test_every_epoch_draws_anew_and_the_same_again(draws: Draws) -> None:
         assert text not in {texts[2] for texts in own}
 
 
-def test_batches_know_nothing_of_workers_resumption_and_ranks(load: Callable[..., list[Batch]]) -> None:
-    whole = load()
-    assert all(map(equal, whole, load(workers=2)))
-    assert all(map(equal, whole[4:], load(start=4)))
-    for batch, *parts in zip(whole, load(rank=0, world=2), load(rank=1, world=2), strict=True):
-        assert torch.equal(batch.index, torch.cat([part.index for part in parts]))
-        rows = [ids[mask.bool()].tolist() for ids, mask in _rows(batch)]
-        assert rows == [ids[mask.bool()].tolist() for part in parts for ids, mask in _rows(part)]
-
-
 def _rows(batch: Batch) -> Any:
     return zip(batch.inputs["input_ids"], batch.inputs["attention_mask"], strict=True)
 
@@ -116,21 +105,6 @@ def test_questions_without_a_text_of_each_kind_are_left_out(parse: Parser) -> No
     assert draws.rows.tolist() == [0, 2]
     assert draws.reasons == Counter({"f8: there are no numbers": 1})
     assert draws(0, 1)[0] == TEXTS[1]
-
-
-def test_a_question_too_long_to_parse_is_left_out(parse: Parser, tiny_model: TQNetModel) -> None:
-    """By every operator, and by what is made beforehand."""
-    long = f"{TEXTS[0]} " * 1000
-    problems = parse.parse([TEXTS[0], long, TEXTS[1]])
-    rules = training_operators()
-    draws = Draws(problems, [select(rules, "positive"), select(rules, "negative")], seed=0)
-    assert draws.rows.tolist() == [0, 2]
-    assert draws.reasons == Counter({"; ".join(f"f{at}: more than 50,000 characters" for at in (2, 3, 4)): 1})
-
-    def encode(texts: Sequence[str]) -> np.ndarray:
-        return tiny_model.encode(as_questions(texts), device="cpu")
-
-    assert long not in without_important_phrases(problems, encode, shows_progress=False)
 
 
 def test_what_fails_by_chance_falls_back_on_what_did_not(parse: Parser) -> None:
@@ -209,26 +183,6 @@ def test_refills_do_not_depend_on_their_neighbours(parse: Parser, monkeypatch: p
     assert all(len(set(of)) > 1 and text not in of for text, of in made.items())
     monkeypatch.setattr("tqnet.paraphrase.precompute._FILLED", 1)
     assert dict(refilled(problems, Constant(), 0.3, 3, 0, False)) == made  # type: ignore[arg-type]
-
-
-def test_what_is_made_once_is_read_by_a_resumed_run_alone(tmp_path: Path) -> None:
-    bank = QuestionBank.from_questions([Question(id="q", stem=TEXTS[0])])
-    file, made = tmp_path / "run" / "phrases.json", [{"a": ["b"]}, {"a": ["c"]}]
-
-    def provenance(*settings: str) -> Provenance:
-        return Provenance(load_config(ParaphraseConfig, [], ["data.bank=b", "run.out=o", *settings]), bank)
-
-    def make() -> dict[str, list[str]]:
-        return made.pop(0)
-
-    accelerator = Accelerator(cpu=True)
-    assert made_once(file, provenance(), make, accelerator, resume=False) == {"a": ["b"]}
-    assert made_once(file, provenance("run.resume=true"), make, accelerator, resume=True) == {"a": ["b"]}
-    with pytest.raises(ConfigError, match=r"^run\.out: .*phrases\.json is of an earlier run; run\.resume=true"):
-        made_once(file, provenance(), make, accelerator, resume=False)
-    with pytest.raises(ConfigError, match="questions: None before, 3 now"):
-        made_once(file, provenance("questions=3"), make, accelerator, resume=True)
-    assert len(made) == 1
 
 
 def test_pseudo_labels_are_of_the_start_encoder(tiny_model: TQNetModel) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tqnet.questions.near_duplicates import MOST, ShingleSets, alike, band_keys, folded_tokens, same_key, shingle_sets
+from tqnet.questions.near_duplicates import MOST, ShingleSets, alike, band_keys, folded_tokens, shingle_sets
 
 
 def _texts(count: int, length: int = 40, seed: int = 0) -> list[str]:
@@ -66,16 +66,3 @@ def test_a_template_of_thousands_stays_linear() -> None:
     keys = _keys(shingle_sets(["one and the same"] * 3000))
     pairs = alike(keys[:, :1000], keys[:, 1000:])
     assert np.array_equal(np.bincount(pairs[0]), np.full(1000, MOST))
-
-
-def test_keys_do_not_depend_on_the_company() -> None:
-    sets = shingle_sets(_texts(7))
-    assert np.array_equal(_keys(sets)[:, [5, 2]], band_keys(sets, np.array([5, 2])))
-    assert band_keys(sets, np.array([], dtype=np.int64)).shape[1] == 0
-
-
-def test_same_key_gives_the_first_members() -> None:
-    queries, corpus = np.array([3, 9, 7], dtype=np.uint64), np.array([7, 3, 7, 7, 1], dtype=np.uint64)
-    assert same_key(queries, corpus, most=2).T.tolist() == [[0, 1], [2, 0], [2, 2]]
-    assert same_key(queries, corpus[:0]).shape == (2, 0)
-    assert same_key(queries[:0], corpus).shape == (2, 0)

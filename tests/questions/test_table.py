@@ -4,14 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from tqnet.questions import table
 from tqnet.questions.question import BankError
-from tqnet.questions.table import open_table, repeats
+from tqnet.questions.table import open_table
 
 Write = Callable[..., Path]
 
@@ -108,8 +107,3 @@ def test_parquet_that_is_none(tmp_path: Path) -> None:
     file.write_bytes(b"PAR1 and nothing more")
     (fault,) = open_table(file)[1]
     assert str(fault).startswith(f"{file}: record: not a readable Parquet file: ")
-
-
-def test_repeats() -> None:
-    assert repeats(np.array([5, 7, 5, 5, 7, 1], dtype=np.uint64)) == [(2, 0), (3, 0), (4, 1)]
-    assert repeats(np.array([], dtype=np.uint64)) == []

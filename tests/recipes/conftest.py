@@ -1,11 +1,13 @@
-"""Running recipes for real, with a tiny model on the sample bank."""
+"""Running recipes for real, with a tiny model on a small bank."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,31 +19,16 @@ from typing import Any
 import pytest
 import torch
 from accelerate.state import AcceleratorState
+from filelock import FileLock
 
+from tests.conftest import SAMPLE
 from tqnet.config import load_config
 from tqnet.modeling.build import load_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.training.checkpoint import checkpoints
+from tqnet.training.config import RecipeConfig
 
 ROOT = Path(__file__).parents[2]
-
-CONFIGS = {
-    "pretrain.mlm": "MLMConfig",
-    "pretrain.autoencoder": "AutoencoderConfig",
-    "pretrain.moco": "MoCoConfig",
-    "pretrain.quesco": "QuesCoConfig",
-    "pretrain.clip": "CLIPConfig",
-    "pretrain.consert": "ConSERTConfig",
-    "pretrain.disenqnet": "DisenQNetConfig",
-    "pretrain.multitask": "MultiTaskConfig",
-    "pretrain.quesnet": "QuesNetPretrainingConfig",
-    "pretrain.rewriter": "RewriterConfig",
-    "finetune.similar": "SimilarConfig",
-    "finetune.knowledge": "KnowledgeConfig",
-    "finetune.ranker": "RankerConfig",
-    "finetune.pairs": "PairsConfig",
-    "finetune.paraphrase": "ParaphraseConfig",
-}
 
 TINY = [
     "model.text=scratch",
@@ -55,16 +42,45 @@ TINY = [
     "run.threads=1",
 ]
 
+#: The sample bank, in place of the small one.
+WHOLE_SAMPLE = f"data.bank={SAMPLE}"
+
+#: Recipe and settings -> losses at steps 2 and 4. They change with what a recipe draws, hardly with a library.
+GOLDEN = {
+    ("pretrain.mlm",): [7.464, 7.410],
+    ("pretrain.autoencoder", "target=32"): [2.982, 2.519],
+    ("pretrain.moco", "queue=64", "bn_splits=1"): [3.902, 4.100],
+    ("pretrain.moco", "queue=64", "bn_splits=1", "mode=seq"): [5.016, 5.686],
+    ("pretrain.quesco", "queue=64", "bn_splits=1"): [2.497, 3.059],
+    ("pretrain.consert",): [3.023, 3.162],
+    ("pretrain.disenqnet",): [6.232, 6.355],
+    ("pretrain.clip",): [2.792, 2.869],
+    ("pretrain.multitask",): [14.710, 15.085],
+    ("pretrain.quesnet", "stage=embedding", "target=32"): [5.856, 5.960],
+    ("pretrain.quesnet", "stage=holes", "target=32"): [9.145, 9.187],
+    ("finetune.similar", "concept_weight=0.5"): [3.815, 3.650],
+    ("finetune.similar", "objective=pair"): [0.660, 0.643],
+    ("finetune.knowledge",): [3.704, 3.765],
+    ("finetune.pairs",): [1.343, 1.392],
+    ("finetune.pairs", "frozen=false"): [1.348, 1.392],
+}
+
 
 @dataclass
 class Run:
-    """The folder of a run, and what is in it."""
+    """The folder of a run, and its contents."""
 
     out: Path
 
     @property
     def records(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in (self.out / "metrics.jsonl").read_text().splitlines()]
+
+    @property
+    def learning(self) -> list[dict[str, Any]]:
+        """The records without the figures that change from run to run."""
+        machine = {"questions_per_second", "loader_share", "peak_memory_mib"}
+        return [{name: record[name] for name in record.keys() - machine} for record in self.records]
 
     @property
     def losses(self) -> list[float]:
@@ -79,9 +95,17 @@ class Run:
         return load_model(self.out / "model")
 
     def same_weights(self, other: Run) -> bool:
-        """Whether the last trained weights, and all other state, are equal to the bit."""
+        """Return whether the last trained weights, and all other state, are equal to the bit."""
         mine, theirs = self.state, other.state
         return _equal(mine["trained"], theirs["trained"]) and _equal(mine["state"], theirs["state"])
+
+    def killed(self, folder: Path) -> Run:
+        """Copy to ``folder`` what a process leaves that is killed after the last checkpoint but one."""
+        shutil.copytree(self.out, folder)
+        checkpoints(folder / "checkpoints")[-1].unlink()
+        with (folder / "metrics.jsonl").open("a") as stream:
+            stream.write('{"step": ')  # it died while it wrote
+        return Run(folder)
 
 
 def _equal(first: Any, second: Any) -> bool:
@@ -90,10 +114,20 @@ def _equal(first: Any, second: Any) -> bool:
     return torch.equal(first, second) if isinstance(first, torch.Tensor) else bool(first == second)
 
 
+def run_recipe(name: str, *settings: str) -> None:
+    """Run a recipe's ``main`` in this process; a model that is started from keeps its own shape."""
+    module = importlib.import_module(name)
+    started = any(setting.startswith("model.start=") for setting in settings)
+    tiny = [setting for setting in TINY if not (started and setting.startswith("model."))]
+    AcceleratorState._reset_state(reset_partial_state=True)
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and issubclass(kind, RecipeConfig)]
+    (config,) = {*kinds} - {RecipeConfig}
+    module.main(load_config(config, [], [*tiny, *settings]))
+
+
 @pytest.fixture(autouse=True)
-def _clean_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A cache of its own, and nothing that a recipe sets for its process stays set."""
-    monkeypatch.setenv("TQNET_CACHE", str(tmp_path / "cache"))
+def _clean_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Nothing that a recipe sets for its process stays set."""
     monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
     threads = torch.get_num_threads()
     yield
@@ -103,30 +137,47 @@ def _clean_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 @pytest.fixture
-def train(tmp_path: Path) -> Callable[..., Run]:
-    """Runs a recipe's ``main`` with settings, in this process."""
+def train(tmp_path: Path, small_bank: Path) -> Callable[..., Run]:
+    """Run a recipe with settings, in a folder of its own."""
 
     def train(name: str, *settings: str, out: str = "run") -> Run:
-        module = importlib.import_module(name)
         folder = tmp_path / out
-        # A model that is started from brings its own shape.
-        started = any(setting.startswith("model.start=") for setting in settings)
-        tiny = [setting for setting in TINY if not (started and setting.startswith("model."))]
-        given = [*tiny, f"data.bank={ROOT / 'assets' / 'sample'}", f"run.out={folder}", *settings]
-        AcceleratorState._reset_state(reset_partial_state=True)
-        module.main(load_config(getattr(module, CONFIGS[name]), [], given))
+        run_recipe(name, f"data.bank={small_bank}", f"run.out={folder}", *settings)
         return Run(folder)
 
     return train
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a recipe as a process of its own."""
+def golden(shared_folder: Path) -> Callable[..., Run]:
+    """Return the run of a recipe of `GOLDEN`: four steps on the sample bank, made once for all; do not change it.
+
+    A checkpoint is written after step 3, between two lines of the log.
+    """
+
+    def golden(name: str, *settings: str) -> Run:
+        folder = shared_folder / f"golden-{hashlib.blake2b(repr((name, settings)).encode(), digest_size=8).hexdigest()}"
+        with FileLock(f"{folder}.lock"):
+            if not folder.exists():
+                run_recipe(name, *golden_settings(*settings), f"run.out={folder}.part/{name.rpartition('.')[2]}")
+                Path(f"{folder}.part").rename(folder)
+        return Run(folder / name.rpartition(".")[2])
+
+    return golden
+
+
+def golden_settings(*settings: str) -> list[str]:
+    steps = ["run.max_steps=4", "run.log_every=2", "run.save_every=3", "optim.lr=1e-3", "optim.text_lr=1e-3"]
+    return [WHOLE_SAMPLE, *settings, *steps]
+
+
+@pytest.fixture
+def start(tmp_path: Path, small_bank: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a recipe as a process of its own."""
     started = []
 
     def start(name: str, *settings: str, out: str = "run") -> subprocess.Popen[str]:
-        given = [*TINY, f"data.bank={ROOT / 'assets' / 'sample'}", f"run.out={tmp_path / out}", *settings]
+        given = [*TINY, f"data.bank={small_bank}", f"run.out={tmp_path / out}", *settings]
         process = subprocess.Popen(
             [sys.executable, name.replace(".", "/") + ".py", *given],
             cwd=ROOT,

@@ -22,19 +22,17 @@ from tqnet.training.session import clear_errors, training_questions
 from tqnet.training.validation import similar_questions
 
 TASKS = tuple(vars(TaskWeights()))
-SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 
 
 @pytest.fixture
-def copy_sample(tmp_path: Path) -> Callable[..., Path]:
-    """A copy of the sample bank with its records changed; the figures are linked."""
+def copy_bank(small_bank: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Copy the small bank with its records changed."""
 
     def copy(change: Callable[[int, dict[str, Any]], dict[str, Any]], name: str = "copy") -> Path:
+        lines = small_bank.read_text(encoding="utf-8").splitlines()
+        records = [change(i, json.loads(line)) for i, line in enumerate(lines)]
         folder = tmp_path / name
         folder.mkdir()
-        (folder / "images").symlink_to(SAMPLE / "images")
-        lines = (SAMPLE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-        records = [change(i, json.loads(line)) for i, line in enumerate(lines)]
         text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
         (folder / "questions.jsonl").write_text(text, encoding="utf-8")
         return folder
@@ -42,15 +40,15 @@ def copy_sample(tmp_path: Path) -> Callable[..., Path]:
     return copy
 
 
-def test_a_bank_with_faults(copy_sample: Callable[..., Path], train: Callable[..., Any]) -> None:
+def test_a_bank_with_faults(copy_bank: Callable[..., Path], train: Callable[..., Any]) -> None:
     def spoil(number: int, record: dict[str, Any]) -> dict[str, Any]:
         return record | {"stem": 5} if number in (3, 40) else record
 
-    bank = copy_sample(spoil)
+    bank = copy_bank(spoil)
     with pytest.raises(BankError) as caught:
         train("pretrain.mlm", f"data.bank={bank}", "run.max_steps=1")
     assert re.search(r":4: stem.*\n.*:41: stem", str(caught.value))
-    with pytest.warns(UserWarning, match="2 of 797 records left out"):
+    with pytest.warns(UserWarning, match="2 of 88 records left out"):
         train("pretrain.mlm", f"data.bank={bank}", "data.on_error=skip", "run.max_steps=1")
 
 
@@ -92,9 +90,8 @@ def test_errors_of_a_recipe_name_its_settings(
         ("pretrain.mlm", ["model.max_length=9000"], r"^model\.max_length: 9000"),
         ("pretrain.mlm", ["model.fusion=sum"], r"^model\.fusion: must be .*'sum'"),
         ("pretrain.mlm", ["data.bank=bank.csv"], r"bank\.csv"),
-        ("pretrain.moco", ["mode=seq", "queue=200"], r"^queue: 200 keys; (\d+) .* with a figure allow at most (\d+)$"),
-        ("pretrain.moco", ["mode=seq", "queue=32", "model.fusion=joint"], r"^mode: seq .*model\.fusion=joint"),
-        ("pretrain.quesco", ["queue=5000"], r"^queue: 5000 keys; (\d+) training questions allow at most (\d+)$"),
+        ("pretrain.moco", ["mode=seq", "queue=24"], r"^queue: 24 keys; (\d+) .* with a figure allow at most (\d+)$"),
+        ("pretrain.moco", ["mode=seq", "queue=16", "model.fusion=joint"], r"^mode: seq .*model\.fusion=joint"),
         (
             "pretrain.quesco",
             ["queue=32", "temperatures=[0.1,0.2]"],
@@ -105,11 +102,9 @@ def test_errors_of_a_recipe_name_its_settings(
         ("pretrain.disenqnet", ["run.batch_size=1"], r"^run\.batch_size: 1 leaves a question no other one"),
         ("pretrain.disenqnet", ["level=7"], r"^level: .*7"),
         ("pretrain.clip", ["run.batch_size=500"], r"^data\.bank: .* \d+ .* with a figure, too few .* 500"),
-        ("pretrain.clip", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.clip", ["model.fusion=joint"], r"^model\.fusion: joint"),
         ("pretrain.multitask", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("pretrain.multitask", ["model.fusion=joint"], r"^model\.fusion: joint .*weights\.figures"),
-        ("pretrain.multitask", ["level=7"], r"^level: .*7"),
         ("pretrain.multitask", ["difficulty_levels=1"], r"^difficulty_levels: must be greater than or equal to 2"),
         ("pretrain.multitask", ["weights.order=-1"], r"^weights\.order: must be greater"),
         (
@@ -118,7 +113,6 @@ def test_errors_of_a_recipe_name_its_settings(
             r"^weights: .*no question takes part",
         ),
         ("pretrain.quesnet", ["model.architecture=tqnet"], r"^model\.architecture: tqnet, where .* a quesnet$"),
-        ("pretrain.mlm", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("finetune.similar", ["data.pairs=pairs.txt"], r"^pairs\.txt"),
         ("finetune.similar", ["block=2", "block_level=9"], r"^level: .*9$"),
         ("finetune.pairs", ["data.pairs=pairs.txt"], r"^pairs\.txt: pairs are read from"),
@@ -148,7 +142,7 @@ def test_a_loss_that_is_not_finite_names_the_questions(
 
     monkeypatch.setattr(TrainingLoop, "step", remember)
     with pytest.raises(NonFiniteLossError) as caught:
-        train("finetune.similar")
+        train("finetune.similar", "run.epochs=3")
     assert len(seen) == 3
     assert all(name in str(caught.value) for name in seen[-1])
     assert f"step {len(seen)}: the loss is not finite; lower optim.lr" in str(caught.value)
@@ -222,20 +216,20 @@ def test_no_leak(
     settings: list[str],
     splits: tuple[str, ...],
     train: Callable[..., Any],
-    copy_sample: Callable[..., Path],
+    copy_bank: Callable[..., Path],
 ) -> None:
     """Labels that a stage may not see do not move its weights by a bit.
 
     The last weights count: which state is *kept* is chosen by the groups of ``valid``, by design.
     """
-    settings = [*settings, "run.max_steps=5", "run.eval_every=2"]
-    other = copy_sample(lambda number, record: scramble(number, record, splits))
+    settings = [*settings, "run.max_steps=3", "run.eval_every=2"]
+    other = copy_bank(lambda number, record: scramble(number, record, splits))
     first, second = train(name, *settings, out="first"), train(name, *settings, f"data.bank={other}", out="second")
     assert first.same_weights(second)
 
 
 def test_a_task_takes_the_questions_that_have_its_field(
-    train: Callable[..., Any], copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+    train: Callable[..., Any], copy_bank: Callable[..., Path], small_bank: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Batches of two, of which many have nothing for a task: it says nothing of them, and no loss is NaN."""
     fields = {"answer": None, "analysis": None, "type": None, "difficulty": None, "knowledge": [], "images": []}
@@ -244,24 +238,24 @@ def test_a_task_takes_the_questions_that_have_its_field(
         return record if number % 8 == 0 else record | fields
 
     caplog.set_level("INFO")
-    settings = ["run.batch_size=2", "run.max_steps=12", "run.log_every=1"]
-    run = train("pretrain.multitask", f"data.bank={copy_sample(strip)}", *settings)
-    left = QuestionBank.load(SAMPLE).column("split")[::8].count("train")
+    settings = ["run.batch_size=2", "run.max_steps=32", "run.log_every=1"]
+    run = train("pretrain.multitask", f"data.bank={copy_bank(strip)}", *settings)
+    left = QuestionBank.load(small_bank).column("split")[::8].count("train")
     for task in ("solution", "type", "difficulty", "knowledge"):
-        assert f"{task}: {left} of 476 questions take part" in caplog.text
+        assert f"{task}: {left} of 64 questions take part" in caplog.text
     steps = [record for record in run.records if "loss" in record]
     assert all("words/loss" in record for record in steps)
     for task in ("solution", "type", "difficulty", "knowledge", "figures"):
         assert 0 < sum(f"{task}/loss" in record for record in steps) < len(steps), task
 
 
-def test_no_leak_of_texts(train: Callable[..., Any], copy_sample: Callable[..., Path]) -> None:
+def test_no_leak_of_texts(train: Callable[..., Any], copy_bank: Callable[..., Path]) -> None:
     """Pre-training does not read the stems of other splits, unless it is told to; they count as a control."""
 
     def rewrite(number: int, record: dict[str, Any]) -> dict[str, Any]:
         return record if record["split"] == "train" else record | {"stem": f"Quite another question {number}."}
 
-    other = copy_sample(rewrite)
+    other = copy_bank(rewrite)
     settings = ["run.max_steps=3"]
     first = train("pretrain.mlm", *settings, out="first")
     assert first.same_weights(train("pretrain.mlm", *settings, f"data.bank={other}", out="second"))
@@ -272,9 +266,9 @@ def test_no_leak_of_texts(train: Callable[..., Any], copy_sample: Callable[..., 
     assert [len(source_notes(str(run.out / "model"))) for run in (first, third, last)] == [0, 1, 1]  # and says so
 
 
-def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], tmp_path: Path) -> None:
+def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
     """A pairs file names questions of all splits; written from the groups, it trains as the groups do."""
-    bank = QuestionBank.load(SAMPLE)
+    bank = QuestionBank.load(small_bank)
     by_group: dict[str, list[str]] = {}
     for name, group in zip(bank.ids, bank.column("group"), strict=True):
         if group:
@@ -283,43 +277,43 @@ def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], tmp_p
     rows = [{"a": a, "b": b, "similar": 1} for of in by_group.values() for a in of for b in of if a < b]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
-    data = DataConfig(bank=str(SAMPLE), pairs=str(pairs))
+    data = DataConfig(bank=str(small_bank), pairs=str(pairs))
     part = training_questions(data, pretraining=False)
     everyone = range(len(part))
-    by_pairs, by_groups = similar_questions(part, data), similar_questions(part, DataConfig(bank=str(SAMPLE)))
+    by_pairs, by_groups = similar_questions(part, data), similar_questions(part, DataConfig(bank=str(small_bank)))
     assert (by_pairs.matrix(everyone) == by_groups.matrix(everyone)).all()
 
     settings = ["run.max_steps=3", "run.eval_every=3"]
     grouped = train("finetune.similar", *settings, out="grouped")
     paired = train("finetune.similar", *settings, f"data.pairs={pairs}", out="paired")
     assert grouped.same_weights(paired)
-    assert grouped.records[-1] == paired.records[-1]
+    assert grouped.learning == paired.learning
 
 
 def test_a_bank_without_splits_trains_on_all(
-    train: Callable[..., Any], copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+    train: Callable[..., Any], copy_bank: Callable[..., Path], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    bank = copy_sample(lambda number, record: record | {"split": None})
+    bank = copy_bank(lambda number, record: record | {"split": None})
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         run = train("finetune.similar", f"data.bank={bank}", "run.max_steps=1")
-    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == 797
+    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == 88
     assert "no question has a split: all are trained on, so test scores on this bank say nothing" in caplog.text
     assert run.model.encode(["x"]).shape == (1, 48)  # nothing to choose by: the last state is kept
 
 
 def test_questions_without_a_split_are_counted(
-    copy_sample: Callable[..., Path], caplog: pytest.LogCaptureFixture
+    copy_bank: Callable[..., Path], small_bank: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
-    whole = DataConfig(bank=str(SAMPLE))
+    whole = DataConfig(bank=str(small_bank))
     train = len(training_questions(whole, pretraining=False))
     assert "split" not in caplog.text
-    nothing = DataConfig(bank=str(copy_sample(lambda number, record: record | {"split": None}, "nothing")))
-    assert len(training_questions(nothing, pretraining=True)) == 797  # no label is read, so none is tested on
+    nothing = DataConfig(bank=str(copy_bank(lambda number, record: record | {"split": None}, "nothing")))
+    assert len(training_questions(nothing, pretraining=True)) == 88  # no label is read, so none is tested on
     assert "split" not in caplog.text
-    partly = copy_sample(lambda number, record: record | {"split": None} if number % 2 else record, "partly")
+    partly = copy_bank(lambda number, record: record | {"split": None} if number % 2 else record, "partly")
     part = training_questions(DataConfig(bank=str(partly)), pretraining=False)
     assert 0 < len(part) < train
-    assert "398 of 797 questions have no split: they are left out" in caplog.text
+    assert "44 of 88 questions have no split: they are left out" in caplog.text

@@ -1,35 +1,42 @@
-"""The losses of the recipes' first steps, written down: a change of sampling, augmentation, model or loss shows."""
+"""One short run of every recipe: its first losses, written down; that it goes on from a checkpoint; its card."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import pytest
 
-#: Recipe and settings -> losses at steps 2 and 4. They change with what a recipe draws, hardly with a library.
-GOLDEN = {
-    ("pretrain.mlm",): [7.464, 7.410],
-    ("pretrain.autoencoder", "target=32"): [2.982, 2.519],
-    ("pretrain.moco", "queue=64", "bn_splits=1"): [3.902, 4.100],
-    ("pretrain.moco", "queue=64", "bn_splits=1", "mode=seq"): [5.016, 5.686],
-    ("pretrain.quesco", "queue=64", "bn_splits=1"): [2.497, 3.059],
-    ("pretrain.consert",): [3.023, 3.162],
-    ("pretrain.disenqnet",): [6.232, 6.355],
-    ("pretrain.clip",): [2.792, 2.869],
-    ("pretrain.multitask",): [14.710, 15.085],
-    ("pretrain.quesnet", "stage=embedding", "target=32"): [5.856, 5.960],
-    ("pretrain.quesnet", "stage=holes", "target=32"): [9.145, 9.187],
-    ("finetune.similar", "concept_weight=0.5"): [3.815, 3.650],
-    ("finetune.similar", "objective=pair"): [0.660, 0.643],
-    ("finetune.knowledge",): [3.704, 3.765],
-    ("finetune.pairs",): [1.343, 1.392],
-    ("finetune.pairs", "frozen=false"): [1.348, 1.392],
-}
+from tests.recipes.conftest import GOLDEN, ROOT, Run, golden_settings, run_recipe
+from tqnet.hub.folder import is_own
+
+each_recipe = pytest.mark.parametrize("recipe", GOLDEN, ids=" ".join)
 
 
-@pytest.mark.parametrize(("recipe_and_settings", "losses"), GOLDEN.items(), ids=map(" ".join, GOLDEN))
-def test_first_losses(recipe_and_settings: tuple[str, ...], losses: list[float], train: Callable[..., Any]) -> None:
-    name, *settings = recipe_and_settings
-    run = train(name, *settings, "run.max_steps=4", "run.log_every=2", "optim.lr=1e-3", "optim.text_lr=1e-3")
-    assert run.losses == pytest.approx(losses, rel=5e-3)
+@each_recipe
+def test_first_losses(recipe: tuple[str, ...], golden: Callable[..., Run]) -> None:
+    """A change of sampling, augmentation, model or loss shows."""
+    assert golden(*recipe).losses == pytest.approx(GOLDEN[recipe], rel=5e-3)
+
+
+@each_recipe
+def test_resumed_is_as_if_never_stopped(recipe: tuple[str, ...], golden: Callable[..., Run], tmp_path: Path) -> None:
+    whole, name = golden(*recipe), recipe[0]
+    resumed = whole.killed(tmp_path / whole.out.name)
+    assert resumed.state["step"] == 3
+    workers = 2 if name in ("pretrain.moco", "pretrain.quesco", "finetune.pairs") else 0  # which change nothing
+    settings = [*golden_settings(*recipe[1:]), f"data.workers={workers}", "run.resume=true"]
+    run_recipe(name, *settings, f"run.out={resumed.out}")
+    assert resumed.same_weights(whole)
+    assert resumed.learning == whole.learning
+
+
+@each_recipe
+def test_the_card_names_no_path_of_this_machine(recipe: tuple[str, ...], golden: Callable[..., Run]) -> None:
+    run = golden(*recipe)
+    file = run.out / "model" / "README.md"
+    text = file.read_text(encoding="utf-8")
+    assert is_own(file)
+    assert "library_name: tqnet" in text
+    assert f"`{recipe[0].replace('.', '/')}.py`" in text
+    assert not any(str(path) in text for path in (run.out.parent, ROOT))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import math
@@ -19,6 +20,8 @@ from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.paraphrase_pairs import read_pairs
 
 spacy = pytest.importorskip("spacy")
+
+load_once = functools.cache(spacy.load)
 
 NAME = "finetune.paraphrase"
 FAST = ["model.visual=null", "optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "model.dropout=0.1"]
@@ -44,6 +47,12 @@ def bank(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("bank") / "questions.jsonl"
     file.write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
     return file
+
+
+@pytest.fixture(autouse=True)
+def one_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model takes a second to load."""
+    monkeypatch.setattr(spacy, "load", load_once)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from finetune import heads
 from tests.importers.generators import awkward_quiz, qti2_package, qti3_package
-from tests.recipes.conftest import ROOT, Run
+from tests.recipes.conftest import WHOLE_SAMPLE, Run
 from tqnet.cli import main
 from tqnet.config import load_config
 from tqnet.questions import QuestionBank
@@ -20,9 +20,9 @@ pytest.importorskip("lxml")
 
 def test_exports_of_platforms_are_imported_and_predicted(train: Callable[..., Run], tmp_path: Path) -> None:
     """Tables, nested lists, MathML, figures within the file, missing answers."""
-    run = train("finetune.knowledge", "run.max_steps=3", "run.eval_every=3")
+    run = train("finetune.knowledge", WHOLE_SAMPLE, "run.max_steps=3", "run.eval_every=3")
     model = str(run.out / "model")
-    given = [f"data.bank={ROOT / 'assets' / 'sample'}", f"model={model}", "precision=fp32"]
+    given = [WHOLE_SAMPLE, f"model={model}", "precision=fp32"]
     heads.main(load_config(heads.HeadsConfig, [], given))
     (tmp_path / "quiz.xml").write_text(awkward_quiz(), encoding="utf-8")
     for source in (tmp_path / "quiz.xml", qti2_package(tmp_path / "two.zip"), qti3_package(tmp_path / "three.zip")):

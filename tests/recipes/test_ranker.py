@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from finetune import ranker
+from tests.recipes.conftest import WHOLE_SAMPLE
 from tqnet.cli import main
 from tqnet.config import ConfigError
 from tqnet.modeling.model import TQNetModel
@@ -25,7 +26,6 @@ from tqnet.search.ranker import SUREST, CrossEncoder, MultiTaskRanker
 from tqnet.search.ranking import EVIDENCE, WEIGHTS
 from tqnet.training.config import DataConfig
 
-ROOT = Path(__file__).parents[2]
 FEW = ["queries=30", "retrieved=4", "similar=1", "concept=1", "random=1", "max_length=64", "run.batch_size=8"]
 FAST = ["optim.lr=1e-3", "optim.text_lr=1e-3", "optim.warmup=0", "run.log_every=5"]
 
@@ -37,8 +37,10 @@ def encoder_of(ranker: Path) -> str:
     return str(folder)
 
 
-def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = train("finetune.ranker", *FEW, *FAST, "folds=2", "label_noise=0.15", "run.max_steps=10")
+def test_the_whole_way(
+    train: Callable[..., Any], small_bank: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = train("finetune.ranker", WHOLE_SAMPLE, *FEW, *FAST, "folds=2", "label_noise=0.15", "run.max_steps=10")
     assert all(math.isfinite(value) for record in run.records for value in record.values())
     logged = run.records[-2]
     for task in ("questions", "analyses", "analysis"):
@@ -48,12 +50,12 @@ def test_the_whole_way(train: Callable[..., Any], tmp_path: Path, capsys: pytest
     assert {pair["kind"] for pair in pairs} == {"similar", "retrieved", "concept", "random"}
     judged = [np.load(run.out / "folds" / str(fold) / "probabilities.npy") for fold in (0, 1)]
     assert sum(map(len, judged)) == len(pairs)
-    sample = QuestionBank.load(ROOT / "assets" / "sample")
+    sample = QuestionBank.load(small_bank)
     cross = CrossEncoder.from_pretrained(run.out / "model", "cpu")
     assert cross.length == 64
     assert cross.probabilities([(sample[0], sample[1])], np.zeros((1, 3))).shape == (1,)
 
-    bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
+    bank, index = str(small_bank), str(tmp_path / "index")
     assert main(["index", bank, "--model", encoder_of(run.out / "folds" / "0" / "model"), "--out", index]) == 0
     capsys.readouterr()
     ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
@@ -107,8 +109,8 @@ def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any]) -> Non
     assert again.same_weights(whole)
 
 
-def test_vectors_of_an_index(train: Callable[..., Any], tmp_path: Path) -> None:
-    bank, index = str(ROOT / "assets" / "sample"), str(tmp_path / "index")
+def test_vectors_of_an_index(train: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
+    bank, index = str(small_bank), str(tmp_path / "index")
     some = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", out="some")
     assert main(["index", bank, "--model", encoder_of(some.out / "model"), "--out", index]) == 0
     run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}", "data.workers=1")
@@ -123,8 +125,8 @@ def test_vectors_of_an_index(train: Callable[..., Any], tmp_path: Path) -> None:
         train("finetune.ranker", *FEW, "folds=0", f"index={tmp_path}", out="third")
 
 
-def test_judged_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
-    sample = QuestionBank.load(ROOT / "assets" / "sample").split("train")
+def test_judged_pairs(train: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
+    sample = QuestionBank.load(small_bank).split("train")
     file = tmp_path / "pairs.jsonl"
     records = [{"a": sample[i].id, "b": sample[i + 1].id, "similar": i % 2} for i in range(40)]
     file.write_text("\n".join(map(json.dumps, records)))
@@ -139,7 +141,7 @@ def test_judged_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
 def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     made, whole = [], ranker.made_pairs
     monkeypatch.setattr(ranker, "made_pairs", lambda *of: made.append((of[0], whole(*of))) or made[-1][1])
-    run = train("finetune.ranker", *FEW, "unseen=true", "folds=0", "run.max_steps=2")
+    run = train("finetune.ranker", WHOLE_SAMPLE, *FEW, "unseen=true", "folds=0", "run.max_steps=2")
     assert any("valid/map" in record for record in run.records)
     learns, chooses = ([bank[query] for query in np.unique(pairs.query)] for bank, pairs in made)
     assert {query.split for query in (*learns, *chooses)} == {"valid"}
@@ -150,8 +152,8 @@ def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], mo
     assert set(candidates) == {"train", "valid"}
 
 
-def test_a_bank_without_splits_is_not_validated_on(train: Callable[..., Any], tmp_path: Path) -> None:
-    sample = QuestionBank.load(ROOT / "assets" / "sample")
+def test_a_bank_without_splits_is_not_validated_on(train: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
+    sample = QuestionBank.load(small_bank)
     QuestionBank.from_questions([dataclasses.replace(question, split=None) for question in sample]).save(
         tmp_path / "b.jsonl"
     )

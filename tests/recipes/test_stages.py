@@ -17,7 +17,9 @@ from safetensors.torch import load_file
 
 from finetune import similar
 from pretrain import mlm, multitask, quesnet
+from tests.conftest import SAMPLE
 from tests.questions.test_traits import OTHER_DEGREE, SURFACE_CHANGE
+from tests.recipes.conftest import WHOLE_SAMPLE
 from tqnet.config import ConfigError, load_config
 from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
@@ -28,8 +30,7 @@ from tqnet.questions.pairs import RELATIONS
 from tqnet.training.session import content_hashes
 from tqnet.training.validation import ValidationPrecision
 
-ROOT = Path(__file__).parents[2]
-FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5"]
+FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5", "run.epochs=20"]
 TINY_MODEL: dict[str, Any] = {
     "text": "scratch",
     "scratch_hidden": 48,
@@ -55,7 +56,7 @@ def check(run: Any, steps: int) -> None:
 
 
 def test_mlm(train: Callable[..., Any]) -> None:
-    run = train("pretrain.mlm", *FAST, "run.max_steps=25")
+    run = train("pretrain.mlm", WHOLE_SAMPLE, *FAST, "run.max_steps=25")
     check(run, 25)
     assert run.losses[-1] < run.losses[0] - 0.2
     assert all(0 < record["accuracy"] < 1 for record in run.records)
@@ -98,7 +99,7 @@ def test_mlm_of_a_batch_without_words() -> None:
 
 
 def test_autoencoder(train: Callable[..., Any]) -> None:
-    run = train("pretrain.autoencoder", *FAST, "run.epochs=3", "run.max_steps=20", "target=32")
+    run = train("pretrain.autoencoder", *FAST, "run.max_steps=20", "target=32")
     check(run, 20)
     assert run.losses[-1] < run.losses[0]
     # Handed on by model.visual_start: the streams are equal at the start of the next stage.
@@ -129,39 +130,38 @@ def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> No
     assert not torch.equal(run.model.visual.projection.weight, given.model.visual.projection.weight)
 
 
-@pytest.mark.parametrize(("mode", "streams"), [("uni", {"fused"}), ("seq", {"text", "visual"})])
-def test_moco(mode: str, streams: set[str], train: Callable[..., Any]) -> None:
-    options = [f"mode={mode}", "queue=64", "bn_splits=1", "run.log_every=3", "run.max_steps=6", "run.eval_every=3"]
-    run = train("pretrain.moco", *options)
-    check(run, 6)
+@pytest.mark.parametrize(("mode", "streams"), [([], {"fused"}), (["mode=seq"], {"text", "visual"})])
+def test_moco(mode: list[str], streams: set[str], golden: Callable[..., Any]) -> None:
+    run = golden("pretrain.moco", "queue=64", "bn_splits=1", *mode)
+    check(run, 4)
     logged = [record for record in run.records if "loss" in record]
-    assert [record["step"] for record in logged] == [3, 6]
+    assert [record["step"] for record in logged] == [2, 4]
     for record in logged:
         assert {name for name in record if "/" in name} == {f"{s}/{name}" for s in streams for name in CONTRAST}
-    assert [record["step"] for record in run.records if "valid/p@5" in record] == [0, 3, 6]
+    assert [record["step"] for record in run.records if "valid/p@5" in record] == [0, 4]
     queues = run.state["state"]["queues"]
     # Filled before the first step with real keys; the visual stream has as many as there were figures.
     assert all(0 < int(queues[f"{stream}.valid"]) <= 64 for stream in streams)
     assert int(queues[f"{min(streams)}.valid"]) == 64
     # Each knows its keys' questions by what its own stream sees of them.
-    hashes = content_hashes(QuestionBank.load(ROOT / "assets" / "sample").split("train"))
+    hashes = content_hashes(QuestionBank.load(SAMPLE).split("train"))
     for stream in streams:
         filled = int(queues[f"{stream}.valid"])
         expected = hashes[stream][queues[f"{stream}.ids"][:filled]]
         assert torch.equal(queues[f"{stream}.hashes"][:filled], expected)
 
 
-@pytest.mark.parametrize("dimension", [128, 0])
-def test_quesco(dimension: int, train: Callable[..., Any]) -> None:
-    options = ["queue=64", "bn_splits=1", "run.log_every=4", "run.max_steps=8", "run.eval_every=4"]
-    run = train("pretrain.quesco", f"dimension={dimension}", *options)
-    check(run, 8)
-    logged = [record for record in run.records if "loss" in record]
+def test_quesco(golden: Callable[..., Any], train: Callable[..., Any]) -> None:
+    run = golden("pretrain.quesco", "queue=64", "bn_splits=1")
+    check(run, 4)
+    assert int(run.state["state"]["queue"]["valid"]) == 64
+    unprojected = train("pretrain.quesco", "dimension=0", "queue=32", "bn_splits=1", "run.max_steps=4")
+    check(unprojected, 4)
+    logged = [record for record in (*run.records, *unprojected.records) if "loss" in record]
     for record in logged:  # the loss is the sum of its ranks, 0 to L
         assert record["loss"] == pytest.approx(sum(record[f"loss/rank {rank}"] for rank in range(4)), rel=1e-4)
         assert {f"similarity/rank {rank}" for rank in range(5)} <= record.keys()
-    assert logged[-1]["similarity/rank 0"] > logged[-1]["similarity/rank 4"]
-    assert int(run.state["state"]["queue"]["valid"]) == 64
+        assert record["similarity/rank 0"] > record["similarity/rank 4"]
 
 
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
@@ -172,11 +172,11 @@ def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     assert trained == sum("fusion" not in name for name in run.state["trained"])
 
 
-def test_clip_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:
-    run = train("pretrain.clip", *FAST, "run.epochs=4", "run.max_steps=20", "run.eval_every=10")
+def test_clip_and_what_is_trained_on_top(train: Callable[..., Any], small_bank: Path) -> None:
+    run = train("pretrain.clip", *FAST, "run.max_steps=20")
     check(run, 20)
     assert run.losses[-1] < run.losses[0]
-    with_figures = sum(map(bool, QuestionBank.load(ROOT / "assets" / "sample").split("train").column("images")))
+    with_figures = sum(map(bool, QuestionBank.load(small_bank).split("train").column("images")))
     assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == with_figures
     for block in run.model.fusion.blocks:  # not trained: the identity, for the next stage to learn
         assert not block.attention_out.weight.any()
@@ -186,19 +186,20 @@ def test_clip_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:
 
 
 def test_the_scale_of_clip_is_learnt_up_to_100(train: Callable[..., Any]) -> None:
-    run = train("pretrain.clip", "temperature=0.0101", "optim.lr=0.1", "optim.warmup=0", "run.max_steps=3")
+    run = train(
+        "pretrain.clip", "temperature=0.0101", "optim.lr=0.1", "optim.warmup=0", "run.epochs=3", "run.max_steps=3"
+    )
     log_scale = run.state["trained"]["log_scale"]
     assert log_scale.item() != pytest.approx(-math.log(0.0101))
     assert log_scale.item() <= math.log(100) + 1e-6
 
 
-def test_multitask(train: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+def test_multitask(train: Callable[..., Any], small_bank: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    run = train(
-        "pretrain.multitask", *FAST, "run.max_steps=30", "run.epochs=3", "run.log_every=10", "run.eval_every=30"
-    )
+    run = train("pretrain.multitask", *FAST, "run.max_steps=30", "run.log_every=10", "run.eval_every=30")
     check(run, 30)
-    assert "figures: 136 of 476 questions take part" in caplog.text
+    with_figures = sum(map(bool, QuestionBank.load(small_bank).split("train").column("images")))
+    assert f"figures: {with_figures} of 64 questions take part" in caplog.text
     first, *_, last = [record for record in run.records if "loss" in record]
     assert last["loss"] < first["loss"] - 1
     for task, fall in {"words": 0.2, "solution": 0.5, "figures": 0.3}.items():
@@ -265,9 +266,9 @@ def test_quesnet_of_texts_alone_and_of_batches_without_figures(train: Callable[.
                 assert not parameter.grad.any(), name
 
 
-@pytest.mark.parametrize(("objective", "chunk"), [("scl", 0), ("scl", 6), ("pair", 0)])
-def test_similar(objective: str, chunk: int, train: Callable[..., Any]) -> None:
-    options = ["run.max_steps=25", f"objective={objective}", f"chunk={chunk}", "concept_weight=0.1", "block=2"]
+@pytest.mark.parametrize("objective", ["scl", "pair"])
+def test_similar(objective: str, train: Callable[..., Any]) -> None:
+    options = ["run.max_steps=25", f"objective={objective}", "concept_weight=0.1", "block=2"]
     run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
     check(run, 25)
     least = 0.1 if objective == "scl" else 0.05  # pairs begin at even odds, so with little to lose
@@ -295,17 +296,16 @@ def test_the_start_is_scored_and_never_kept(train: Callable[..., Any], monkeypat
     """Step 0 says what a stage starts from; a stage that does harm keeps its best step, not its start."""
     scores = iter([0.9, 0.2, 0.3, 0.1])
     monkeypatch.setattr(ValidationPrecision, "__call__", lambda self: {"valid/p@5": next(scores)})
-    run = train("finetune.similar", "run.max_steps=3", "run.eval_every=1")
+    run = train("finetune.similar", "run.epochs=3", "run.max_steps=3", "run.eval_every=1")
     scored = [(record["step"], record["valid/p@5"]) for record in run.records if "valid/p@5" in record]
     assert scored == [(0, 0.9), (1, 0.2), (2, 0.3), (3, 0.1)]
     assert run.state["best"] == 0.3
 
 
 def test_knowledge(train: Callable[..., Any]) -> None:
-    """From always the most frequent concepts to the question's own."""
-    run = train(
-        "finetune.knowledge", *FAST, "run.epochs=9", "run.max_steps=60", "run.eval_every=30", "run.batch_size=32"
-    )
+    """From always the most frequent concepts to the question's own; texts alone, for speed."""
+    settings = ["model.visual=null", "run.max_steps=60", "run.eval_every=30", "run.batch_size=32"]
+    run = train("finetune.knowledge", WHOLE_SAMPLE, *FAST, *settings)
     check(run, 60)
     assert run.losses[-1] < 0.8 * run.losses[0]
     scores = [record for record in run.records if "valid/f1_level_3" in record]
@@ -323,8 +323,9 @@ def test_knowledge_of_one_level(train: Callable[..., Any]) -> None:
 
 def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
     """A frozen encoder stays as it is to the bit; the head learns, and the folder is a classifier and an encoder."""
-    checked = f"checked={ROOT / 'assets' / 'pairs.jsonl'}"
-    run = train("finetune.pairs", checked, "optim.lr=3e-3", "run.log_every=5", "run.max_steps=100", "run.epochs=4")
+    checked = f"checked={SAMPLE.parent / 'pairs.jsonl'}"
+    settings = ["model.visual=null", "optim.lr=3e-3", "run.log_every=5", "run.max_steps=100", "run.epochs=4"]
+    run = train("finetune.pairs", WHOLE_SAMPLE, checked, *settings)
     check(run, 100)
     assert run.losses[-1] < run.losses[0] - 0.3
     scores = [record for record in run.records if "valid/macro_f1" in record]
@@ -345,13 +346,13 @@ def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
 
 
 def test_labelled_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
-    bank = QuestionBank.load(ROOT / "assets" / "sample")
+    bank = QuestionBank.load(SAMPLE)
     train_ids, valid_ids = (bank.split(split).ids for split in ("train", "valid"))
     pairs = tmp_path / "pairs.csv"
     rows = [(*ids, label) for ids, label in zip(pairwise(train_ids[:61]), [*RELATIONS] * 15, strict=True)]
     pairs.write_text("a,b,label\n" + "".join(f"{a},{b},{label}\n" for a, b, label in rows))
-    run = train("finetune.pairs", f"data.pairs={pairs}", "run.max_steps=3", "run.epochs=1")
+    run = train("finetune.pairs", WHOLE_SAMPLE, f"data.pairs={pairs}", "run.max_steps=3", "run.epochs=1")
     check(run, 3)
     pairs.write_text(f"a,b,label\n{valid_ids[0]},{valid_ids[1]},similar\n")
     with pytest.raises(ConfigError, match=r"no pair of .* has both ends in split 'train'"):
-        train("finetune.pairs", f"data.pairs={pairs}", out="valid")
+        train("finetune.pairs", WHOLE_SAMPLE, f"data.pairs={pairs}", out="valid")

@@ -20,10 +20,11 @@ from reproduce.benchmarks.recipe import open_recipe
 from reproduce.benchmarks.shares import PARTS, Stopwatch
 from tests.recipes.conftest import ROOT, TINY
 from tqnet.augment.strategies import GROUPS
+from tqnet.config import ConfigError
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
-from tqnet.training.config import ConfigError, RecipeConfig, RunConfig
+from tqnet.training.config import RecipeConfig, RunConfig
 
 BATCH, INPUTS, OUTPUTS = 16, 64, 32
 

@@ -13,6 +13,7 @@ from tqnet.search.engine import SearchEngine
 from tqnet.search.records import schema
 
 NewEngine = Callable[[str, Path], SearchEngine]
+MILVUS = pytest.param("milvus", marks=pytest.mark.slow)
 
 
 @pytest.fixture
@@ -30,7 +31,7 @@ def new_engine(request: pytest.FixtureRequest) -> NewEngine:
     return make
 
 
-@pytest.fixture(params=[*EMBEDDED, "milvus"])
+@pytest.fixture(params=[*EMBEDDED, MILVUS])
 def engine(request: pytest.FixtureRequest, new_engine: NewEngine, tmp_path: Path) -> Iterator[SearchEngine]:
     made = new_engine(request.param, tmp_path)
     yield made

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.search.conftest import NewEngine
+from tests.search.conftest import MILVUS, NewEngine
 from tests.search.samples import EMBEDDED, make_questions, make_vectors
 from tqnet.questions import Question
 from tqnet.search import milvus as milvus_engine
@@ -187,7 +187,7 @@ def test_records_come_back(engine: SearchEngine) -> None:
     assert sorted(scanned) == [question.id for question in QUESTIONS]
 
 
-@pytest.mark.parametrize("to", [*EMBEDDED, "milvus"])
+@pytest.mark.parametrize("to", ["lance", MILVUS])
 def test_export_and_restore(engine: SearchEngine, new_engine: NewEngine, to: str, tmp_path: Path) -> None:
     full(engine)
     assert engine.export(tmp_path / "out") == 60

@@ -181,6 +181,7 @@ def test_servers_that_do_not_start(
     assert message in error
 
 
+@pytest.mark.slow
 def test_without_the_extra(index_folder: Path) -> None:
     code = (
         "import sys; sys.modules['fastapi'] = None; import tqnet.cli; "

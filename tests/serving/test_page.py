@@ -18,7 +18,7 @@ from tqnet.questions import QuestionBank
 KEY = "a key of sixteen"
 
 # A process that loads torch, and a browser.
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here")
 
 
 @pytest.fixture(scope="module")

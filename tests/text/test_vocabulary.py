@@ -114,19 +114,6 @@ def test_characters_without_pieces_differ_and_are_like_the_others_in_size(make_t
     assert 0.5 < rows.std() / embedding.weight[: len(make_tokenizer())].std() < 2
 
 
-def test_the_same_start_whatever_the_rows_held_before(make_tokenizer: Make) -> None:
-    tokens = [r"\frac", "面", "积", CAPITALS["A"]]
-    one, _ = started(make_tokenizer(), tokens, seed=0)
-    torch.manual_seed(5)
-    other, _ = started(make_tokenizer(), tokens, seed=1)
-    assert torch.equal(one.weight, other.weight)
-
-
-def test_no_new_token_changes_nothing(tokenizer: BertTokenizer) -> None:
-    embedding, before = started(tokenizer, [])
-    assert torch.equal(embedding.weight, before)
-
-
 def test_a_learnt_wordpiece_keeps_chinese_by_character_and_case(tiny_bank: QuestionBank, tmp_path: Path) -> None:
     texts = [question.content for question in tiny_bank] + ["求三角形面积 Area area"] * 3
     tokenizer = learn_wordpiece(texts, vocab_size=600)

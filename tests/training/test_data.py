@@ -44,15 +44,6 @@ def indices(batch: Batch, step: int) -> tuple[torch.Tensor, torch.Tensor]:
     return batch.index, batch.index[torch.from_numpy(key_permutation(len(batch.index), 0, step))]
 
 
-def test_batches_know_nothing_of_workers_and_reruns(load: Load) -> None:
-    torch.manual_seed(1)
-    first = load()
-    torch.manual_seed(2)
-    assert all(map(equal, first, load()))
-    assert all(map(equal, first, load(workers=2)))
-    assert all(map(equal, first[len(first) // 2 :], load(epochs=range(1, 2))))
-
-
 def test_epochs_and_views_draw_different_augmentations(load: Load) -> None:
     views: dict[int, list[tuple[list[int], int]]] = {}
     for step, batch in enumerate(load()):
@@ -86,23 +77,6 @@ def test_a_split_keeps_every_figure_with_its_question(size: int, load: Load) -> 
                 assert len(part["pixel_values"]) == part["image_counts"].sum()
             for name, value in whole.items():
                 assert torch.equal(torch.cat([part[name] for part in parts]), value)
-
-
-def test_a_split_of_questions_without_figures() -> None:
-    bare = {
-        "input_ids": torch.zeros(3, 5),
-        "image_counts": torch.zeros(3).long(),
-        "pixel_values": torch.zeros(0, 3, 4, 4),
-    }
-    assert [part["pixel_values"].shape for part in split_questions(bare, 2)] == [(0, 3, 4, 4)] * 2
-
-
-def test_ranks_together_load_the_global_batch(load: Load) -> None:
-    for whole, *parts in zip(load(), load(rank=0, world=2), load(rank=1, world=2), strict=True):
-        assert torch.equal(whole.index, torch.cat([part.index for part in parts]))
-        for view in (0, 1):
-            pixels = torch.cat([part.views[view]["pixel_values"] for part in parts])
-            assert torch.equal(whole.views[view]["pixel_values"], pixels)
 
 
 def test_content_hashes(tiny_bank: QuestionBank, draw_figure: Callable[..., str]) -> None:
@@ -141,11 +115,3 @@ def test_rows_with_figures_pass_apart_from_those_without() -> None:
     assert torch.cat([first, second]).tolist() == figures.eq(0).nonzero().flatten().tolist()
     batch = Batch(torch.arange(64), [{"attention_mask": masks, "image_counts": figures}])
     assert batch.padding(TQNetModel.parts, cells=5) == 1
-
-
-@pytest.mark.parametrize("figures", [0, 1])
-def test_rows_that_all_have_figures_or_none_pass_in_full_parts(figures: int) -> None:
-    lengths, visual = torch.ones(72), torch.full((72,), figures)
-    assert [len(part) for part in TQNetModel.parts(lengths, visual)] == [32, 32, 8]
-    with torch.inference_mode():
-        assert [len(part) for part in TQNetModel.parts(lengths, visual)] == [16, 16, 16, 16, 8]
