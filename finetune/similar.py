@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
-from tqnet.losses.classification import draw_pairs, even_odds, pair_logistic
 from tqnet.losses.contrastive import supervised_contrastive
+from tqnet.losses.pairs import draw_pairs, even_odds, pair_logistic
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import Projector
 from tqnet.training import session

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.libraries import precision
-from tqnet.losses.contrastive import cosine_triplet
+from tqnet.losses.pairs import cosine_triplet
 from tqnet.modeling.build import set_dropout
 from tqnet.questions import QuestionBank
 from tqnet.solver.data import ValidationAnswers, WordProblems, learn_alphabet, solvable

@@ -26,8 +26,9 @@ from finetune.similar import SimilarConfig, SimilarityModel  # noqa: E402
 from finetune.solver import SolverConfig, loss_of, triples_of  # noqa: E402
 from pretrain.clip import CrossModalEncoder  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
-from tqnet.losses.classification import concept_classification, draw_pairs, pair_logistic  # noqa: E402
+from tqnet.losses.classification import concept_classification  # noqa: E402
 from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive  # noqa: E402
+from tqnet.losses.pairs import draw_pairs, pair_logistic  # noqa: E402
 from tqnet.modeling.build import ModelConfig, build_model, load_model  # noqa: E402
 from tqnet.modeling.encoder import QuestionEncoder  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402

@@ -19,7 +19,7 @@ from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
-from tqnet.questions.images import open_image
+from tqnet.questions.images import fit_square, open_image
 
 # Figures as the visual stream reads them: on white, square, normalised.
 
@@ -51,17 +51,6 @@ def figure_array(image: Image.Image) -> np.ndarray:
 def _from_16_bits(grey: np.ndarray) -> np.ndarray:
     """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
     return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
-
-
-def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
-    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
-    height, width = figure.shape[:2]
-    scale = size / max(height, width)
-    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
-    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
-    square = Image.new("RGB", (size, size), "white")
-    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
-    return np.array(square)
 
 
 class TQNetImageProcessor(BaseImageProcessor):

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
+from tqnet.losses.pairs import cosine_triplet, euclidean_triplet
 from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, within
 
 # What ``finetune/paraphrase.py`` trains on, and how its best state is chosen (ParaQD).

@@ -87,3 +87,14 @@ def image_problems(
                 known[image] = inspect(os.path.join(folder, image))
             if problem := known[image]:
                 yield line, f"images[{i}]", f"{problem}: {image!r:.200}"
+
+
+def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
+    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
+    height, width = figure.shape[:2]
+    scale = size / max(height, width)
+    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
+    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    square = Image.new("RGB", (size, size), "white")
+    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
+    return np.array(square)
