@@ -12,7 +12,7 @@ import albumentations as A
 import numpy as np
 
 from tqnet.augment.strategies import apply_strategies, strategy_names
-from tqnet.modeling.visual import fit_square
+from tqnet.questions.images import fit_square
 from tqnet.questions import Question
 from tqnet.text.formulas import join_units, units
 
