@@ -170,7 +170,7 @@ def main(config: SolverConfig) -> Path:
     views = WordProblems(bank, solver, problems, config.run.seed, triples, anchors, config.data.workers)
 
     valid = config.data.load().split("valid")
-    judged = ValidationAnswers(solver, valid, config.beams, precision(config.run.precision), config.run.seed)
+    answers = ValidationAnswers(solver, valid, config.beams, precision(config.run.precision), config.run.seed)
     loop = TrainingLoop(
         accelerator,
         config,
@@ -179,7 +179,7 @@ def main(config: SolverConfig) -> Path:
         plan=ShuffledBatches(views.lengths(), config.run.batch_size, config.run.seed),
         views=views,
         per_item=3 if triples else 1,  # each of a triple is solved
-        evaluate=judged if config.choose and judged.told else None,
+        evaluate=answers if config.choose and answers.problems else None,
     )
     for batch in loop:
         loop.trained.train()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tqnet.solver.problems import with_number_tokens
+from tqnet.text.number_tokens import with_number_tokens
 from tqnet.text.numbers import find_numbers
 
 

@@ -12,8 +12,8 @@ import albumentations as A
 import numpy as np
 
 from tqnet.augment.strategies import apply_strategies, strategy_names
-from tqnet.questions.images import fit_square
 from tqnet.questions import Question
+from tqnet.questions.images import fit_square
 from tqnet.text.formulas import join_units, units
 
 # Random masked words and clipped windows (TQ-Net, "Mixed Unsupervised Contrastive Learning").

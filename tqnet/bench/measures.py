@@ -26,7 +26,7 @@ from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.paraphrase_pairs import read_labelled_sets
 from tqnet.questions.splits import show
-from tqnet.solver.evaluation import judged, told_problems
+from tqnet.solver.evaluation import gold_problems, score_solutions
 from tqnet.solver.model import BEAMS, load_solver
 from tqnet.solver.representations import calinski_harabasz, common_prototypes, representations
 from tqnet.training.config import DataConfig
@@ -182,7 +182,7 @@ class SolvedProblems(Measure):
         self.encoding, self.fold = encoding, fold
         bank = data.load()
         rows = np.array([row for row, split in enumerate(bank.column("split")) if split == "test"], dtype=np.int64)
-        self._told, faults = told_problems(bank.select(rows))
+        self._told, faults = gold_problems(bank.select(rows))
         if not self._told:
             raise ValueError(f"{bank.name}: no problem of split 'test' has an equation that can be read")
         self.left_out = len(faults)
@@ -207,7 +207,7 @@ class SolvedProblems(Measure):
         if shown:
             goals = representations(solver, [one.question.content for one in shown]).goals
             index = calinski_harabasz(goals, [one.prototype for one in shown])
-        solved = SolvedTerms.of(judged(self._told, solutions), self._told, self._doubles, index)
+        solved = SolvedTerms.of(score_solutions(self._told, solutions), self._told, self._doubles, index)
         return RowScores(similar={}, probe=[], fold=self.fold, solved=solved)
 
 

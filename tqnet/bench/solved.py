@@ -9,7 +9,7 @@ import numpy as np
 
 from tqnet.bench.spread import Spread
 from tqnet.evaluation.metrics import BoolArray
-from tqnet.solver.evaluation import SolverScores, ToldProblem
+from tqnet.solver.evaluation import GoldProblem, SolverScores
 
 #: What rows are compared by.
 COMPARED = ("answers", "equations")
@@ -40,7 +40,7 @@ class SolvedTerms:
 
     @classmethod
     def of(
-        cls, scores: SolverScores, told: Sequence[ToldProblem], doubles: BoolArray, index: float | None
+        cls, scores: SolverScores, told: Sequence[GoldProblem], doubles: BoolArray, index: float | None
     ) -> SolvedTerms:
         """From a solver that was measured."""
         languages = [one.question.language or "unknown" for one in told]

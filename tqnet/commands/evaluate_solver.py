@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
     from tqnet.evaluation.table import Table
     from tqnet.questions import QuestionBank
-    from tqnet.solver.evaluation import SolverScores, ToldProblem
+    from tqnet.solver.evaluation import GoldProblem, SolverScores
     from tqnet.solver.representations import Analysis, Representations
 
 #: Problems that a map shows at most.
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace) -> int:
     from tqnet.evaluation.stages import parse_stages
     from tqnet.libraries import precision, quiet
     from tqnet.modeling.encode import accelerator
-    from tqnet.solver.evaluation import judged, told_problems
+    from tqnet.solver.evaluation import gold_problems, score_solutions
     from tqnet.solver.model import load_solver
-    from tqnet.solver.representations import analysed, draw_layer_pairs, example_table, representations
+    from tqnet.solver.representations import analyse, draw_layer_pairs, example_table, representations
 
     quiet()
     stages, out = parse_stages(args.stages, lexical=False), Path(args.out)
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     solvers = {name: load_solver(Path(folder)).to(device) for name, folder in stages.items()}
     whole = read_bank(args)
     bank, doubles = _asked(whole, args.split)
-    told, faults = told_problems(bank)
+    told, faults = gold_problems(bank)
     if not told:
         raise ValueError(f"{args.bank}: split {args.split!r} has no problem with an equation that can be read")
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is solved
@@ -66,11 +66,11 @@ def run(args: argparse.Namespace) -> int:
         name: solver.solve(questions, args.beams, args.batch_size, precision=how, show_progress=True)
         for name, solver in solvers.items()
     }
-    scores = {name: judged(told, of) for name, of in solutions.items()}
+    scores = {name: score_solutions(told, of) for name, of in solutions.items()}
     texts = [question.content for question in questions]
     found = {name: representations(solver, texts) for name, solver in solvers.items()}
     pairs = draw_layer_pairs(told)
-    analyses = {name: analysed(own, told, scores[name].equations, pairs) for name, own in found.items()}
+    analyses = {name: analyse(own, told, scores[name].equations, pairs) for name, own in found.items()}
 
     tables = _tables(told, doubles[[one.place for one in told]], faults, scores, analyses)
     by_text, by_id = (example_table(told, solutions, scores, shows_text) for shows_text in (True, False))
@@ -112,7 +112,7 @@ def _asked(whole: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:
 
 
 def _tables(
-    told: Sequence[ToldProblem],
+    told: Sequence[GoldProblem],
     doubles: BoolArray,
     faults: Mapping[int, str],
     scores: Mapping[str, SolverScores],
@@ -135,7 +135,7 @@ def _tables(
 
 def _draw(
     out: Path,
-    told: Sequence[ToldProblem],
+    told: Sequence[GoldProblem],
     found: Mapping[str, Representations],
     analyses: Mapping[str, Analysis],
     seed: int,
@@ -143,12 +143,12 @@ def _draw(
     import numpy as np
 
     from tqnet.evaluation.plots import knowledge_maps, sample, tsne
-    from tqnet.solver.representations import accuracy_by_centre, common_prototypes, plot_similarity_by_layer
+    from tqnet.solver.representations import common_prototypes, plot_accuracy_by_distance, plot_similarity_by_layer
 
     pictures = {}
     common = np.flatnonzero(common_prototypes(told))
     if len(common) > 1:
-        pictures["distance"] = accuracy_by_centre(analyses)
+        pictures["distance"] = plot_accuracy_by_distance(analyses)
         drawn = common[sample(len(common), _DRAWN, seed)]
         maps = {name: tsne(own.goals[drawn], seed=seed) for name, own in found.items()}
         pictures["prototypes"] = knowledge_maps(maps, [told[row].prototype for row in drawn])

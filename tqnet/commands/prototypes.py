@@ -37,11 +37,11 @@ def run(args: argparse.Namespace) -> int:
     from collections import Counter
 
     from tqnet.questions import QuestionBank, load_bank
-    from tqnet.solver.problems import Alphabet, grouped_by_prototype, told_equations
+    from tqnet.solver.problems import Alphabet, gold_equations, grouped_by_prototype
 
     out = output_file(args.out)
     bank = load_bank(args.bank, args.on_error, verify_images=not args.no_verify_images)
-    told = list(told_equations(bank))
+    told = list(gold_equations(bank))
     if not told:
         raise ValueError(f"{args.bank}: no question has a field 'equation'")
     alphabet = Alphabet.learn(told, args.min_count)

@@ -15,7 +15,7 @@ from transformers.processing_utils import ProcessorMixin
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.visual import TQNetImageProcessor, open_figure
 from tqnet.questions import Question, read_question
-from tqnet.solver.problems import with_number_tokens
+from tqnet.text.number_tokens import with_number_tokens
 from tqnet.text.vocabulary import add_tokens, learn_tokens, spell
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ class TQNetProcessor(ProcessorMixin):
             ``cut_texts`` and ``left_out_images``.
         spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.vocabulary`). Off for an
             encoder as it comes, on once the vocabulary knows LaTeX.
-        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.solver.problems`), as
+        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.text.number_tokens`), as
             a solver of word problems wants them.
     """
 
