@@ -16,8 +16,7 @@ from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
 from tqnet.evaluation.metrics import FloatArray, bootstrap_interval, percentiles, resampled_ratio
 from tqnet.evaluation.probe import LevelResult
-from tqnet.evaluation.ranking import RecallResult
-from tqnet.evaluation.similar import RankingScores
+from tqnet.evaluation.similar import RankingScores, RecallResult
 from tqnet.evaluation.table import StageResult
 
 
@@ -107,7 +106,7 @@ class DifficultyTerms:
     @property
     def scores(self) -> DifficultyScores:
         """MAE, RMSE, PCC, DOA."""
-        return DifficultyScores.of(np.array(self.truth), np.array(self.predicted))
+        return DifficultyScores.measure(np.array(self.truth), np.array(self.predicted))
 
     def draws(self, score: str) -> FloatArray:
         """Of one of them, by the bootstrap."""

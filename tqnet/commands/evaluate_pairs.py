@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     scores = score_pairs(classifier, pairs, vectors)
     wrong = [
         {"a": pair.a.content, "b": pair.b.content, "label": pair.relation, "told": RELATIONS[told]}
-        for pair, told in zip(pairs, scores.decided.tolist(), strict=True)
+        for pair, told in zip(pairs, scores.predicted.tolist(), strict=True)
         if RELATIONS[told] != pair.relation
     ]
     if args.json:

@@ -18,6 +18,14 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+def check_vectors(vectors: npt.NDArray[np.floating], questions: int) -> None:
+    """Raise a ValueError unless there is one finite vector per question."""
+    if len(vectors) != questions:
+        raise ValueError(f"{len(vectors)} vectors for {questions} questions")
+    if bad := int((~np.isfinite(vectors)).any(axis=1).sum()):
+        raise ValueError(f"{bad} of {len(vectors)} vectors hold NaN or infinity")
+
+
 class Interval(NamedTuple):
     """A confidence interval."""
 
@@ -30,10 +38,9 @@ def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatAr
 
         P@k = 1/N  sum_i  card(S_gt_i  &  S_pred_i[:k]) / k
 
-    The equation divides by ``card(S_gt_k)``, "the set of the top-k ground truth", and the paper grants every
-    query at least k similar questions, so that the divisor is k. ``S_gt`` in the numerator is the set of *all*
-    similar questions: they have no order among themselves. Queries with fewer than k are left out, since a
-    perfect ranking could not reach 1 on them.
+    The equation divides by ``card(S_gt_k)``, which is k, as every query of the paper has at least k similar
+    questions. ``S_gt`` is the set of all similar questions, which have no order. Queries with fewer than k are left
+    out, since a perfect ranking could not reach 1 on them.
 
     Returns:
         The precision of each query that counts, ``[kept]``, and which queries those are, ``[queries]``;
@@ -106,9 +113,9 @@ def mean_average_precision(queries: IntArray, relevant: BoolArray, scores: npt.N
     """
     from sklearn.metrics import average_precision_score
 
-    own = (queries == query for query in np.unique(queries))
-    rankings = [(relevant[of], scores[of]) for of in own if relevant[of].any() and not relevant[of].all()]
-    return float(np.mean([average_precision_score(*of) for of in rankings])) if rankings else 0.0
+    rankings = [(relevant[queries == query], scores[queries == query]) for query in np.unique(queries)]
+    values = [average_precision_score(hits, rank) for hits, rank in rankings if hits.any() and not hits.all()]
+    return float(np.mean(values)) if values else 0.0
 
 
 def group_mean(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> float:
@@ -147,8 +154,8 @@ def f1_terms(truth: BoolArray, predicted: BoolArray) -> tuple[IntArray, IntArray
 def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
     """Mean of the F1 of each class, over the classes that occur in the truth *or* in the predictions.
 
-    A class in neither is 0/0 and tells nothing. One that is only predicted counts, as 0: otherwise guessing
-    rare classes would cost nothing. This is also what scikit-learn does when it is given no labels.
+    A class that is only predicted counts as 0: otherwise guessing rare classes would cost nothing. This is what
+    scikit-learn does without labels.
 
     Shape:
         - truth, predicted: ``[questions, classes]``
@@ -223,9 +230,8 @@ def resampled_ratio(
 ) -> FloatArray:
     """``sum(numerators) / sum(denominators)`` of bootstrap draws by group; same seed and groups, same draws.
 
-    Questions of one group share their similar questions, hence their hits: drawing single questions would take
-    them for independent and give an interval that is too narrow. So whole groups are drawn with replacement
-    (the cluster bootstrap; Davison & Hinkley 1997, section 3.8), and each draw's ratio is over its questions.
+    Questions of one group share their similar questions, hence their hits, and are not independent. So whole groups
+    are drawn with replacement (the cluster bootstrap; Davison & Hinkley 1997, section 3.8).
 
     Shape:
         - numerators, denominators, groups: ``[n]``
@@ -238,20 +244,20 @@ def resampled_ratio(
 def resampled_sums(
     values: npt.NDArray[Any], groups: Sequence[Any] | npt.NDArray[Any], *, repeats: int = 2000, seed: int = 0
 ) -> FloatArray:
-    """Column sums of bootstrap draws by group, for whatever is a function of sums (see ``resampled_ratio``).
+    """Column sums of bootstrap draws by group, for functions of sums (see ``resampled_ratio``).
 
     Shape:
         - values: ``[n, k]``
         - groups: ``[n]``
         - output: ``[repeats, k]``; ``[0, k]`` when n is 0
     """
-    of_groups = np.stack([_group_sums(column, groups)[0] for column in values.T])
+    by_group = np.stack([_group_sums(column, groups)[0] for column in values.T])
     if not len(values):
         return np.zeros((0, values.shape[1]))
-    rng, count = np.random.default_rng(seed), of_groups.shape[1]
+    rng, count = np.random.default_rng(seed), by_group.shape[1]
     sums = np.empty((repeats, values.shape[1]))
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
-        sums[repeat] = of_groups[:, rng.integers(count, size=count)].sum(axis=1)
+        sums[repeat] = by_group[:, rng.integers(count, size=count)].sum(axis=1)
     return sums
 
 

@@ -41,8 +41,6 @@ from tqnet.questions.markup import data_uri, figure_html, text_html
 from tqnet.version import __version__
 
 if TYPE_CHECKING:
-    from jinja2 import Template
-
     from tqnet.questions import Question, QuestionBank
 
 Vectors = Mapping[str, npt.NDArray[np.floating]]
@@ -79,8 +77,12 @@ def write_report(
     Returns:
         The path of the file.
     """
+    from jinja2 import StrictUndefined, Template
+
     vectors = vectors or {}
-    page = template().render(
+    source = Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8")
+    template = Template(source, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    page = template.render(
         title=title,
         bank=bank,
         version=__version__,
@@ -100,14 +102,6 @@ def write_report(
     with atomic(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
     return path
-
-
-def template() -> Template:
-    """The page, whose macros are attributes of its ``module``."""
-    from jinja2 import StrictUndefined, Template
-
-    source = Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8")
-    return Template(source, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
 
 
 def _scored(results: Results) -> list[tuple[str, SimilarResult]]:
