@@ -115,8 +115,8 @@ def decide(probability: Weights, threshold: float | None) -> BoolArray:
 def indicators(labels: Sequence[Sequence[int]], classes: int) -> BoolArray:
     """Boolean matrix ``[questions, classes]`` of the class numbers of each question."""
     matrix = np.zeros((len(labels), classes), dtype=bool)
-    rows = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
-    matrix[rows, np.array([number for own in labels for number in own], dtype=np.int64)] = True
+    rows = np.repeat(np.arange(len(labels)), [len(numbers) for numbers in labels])
+    matrix[rows, np.array([number for numbers in labels for number in numbers], dtype=np.int64)] = True
     return matrix
 
 
@@ -140,9 +140,8 @@ def fit_probe(
 ) -> LinearProbe:
     """Fit with each L2 strength in turn and keep the one with the best micro F1 on ``valid``.
 
-    The search ends when ``valid`` has fallen twice in a row, since the weaker fits, which take the most steps,
-    would only fall further. Of equals the strongest penalty wins. Without validation questions the middle of
-    the grid is taken unseen.
+    The search ends when ``valid`` has fallen twice in a row, since weaker fits, which take the most steps, would only
+    fall further. Of equals the strongest penalty wins. Without validation questions the middle of the grid is taken.
 
     Args:
         train, valid: Vectors and the indicators of their classes.
@@ -176,9 +175,7 @@ def fit_probe(
 def _path(
     features: Weights, targets: BoolArray, multi_label: bool, strengths: Sequence[float], steps: int
 ) -> Iterator[tuple[float, Weights, Weights]]:
-    """Yield (strength, weight, bias) along the grid, each fit started from the one before it.
-
-    The first starts at the log prior, so that its first steps go into the weights.
+    """Yield (strength, weight, bias) along the grid, each fit started from the one before it, the first at the prior.
 
     Features of an encoder are correlated, so L-BFGS moves along their principal axes.
     """
@@ -198,14 +195,14 @@ def _path(
 
 
 def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float, steps: int) -> tuple[Tensor, Tensor]:
-    """Weight and bias of the least loss, from those given.
+    """Minimise the loss, started from ``weight`` and ``bias``.
 
     The loss is the mean over questions of the cross-entropy (multi-label: of the summed logistic losses), plus
     ``l2 / 2 * |weight|^2``; the bias is free.
 
-    Axes vary unequally and classes are rare unequally, so each weight moves in units of its own: the root of the loss's
-    second derivative by it where the fit starts, ``mean(p * (1 - p) * x^2) + l2`` with ``p`` the class's probability.
-    By weights as they are, L-BFGS is far from the minimum when its steps are used up.
+    Each weight is scaled by the root of the loss's second derivative where the fit starts,
+    ``mean(p * (1 - p) * x^2) + l2`` with ``p`` the class's probability: axes differ in variance and classes in
+    frequency, and unscaled L-BFGS is far from the minimum when its steps are used up.
 
     Args:
         x: ``[questions, axes]``, uncorrelated.
