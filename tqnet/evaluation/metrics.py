@@ -1,8 +1,9 @@
 """Metrics as pure functions on arrays; none of them knows a model or a bank.
 
-A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?) beside
-``relevant [queries]`` (how many similar questions the corpus holds). A classification enters as two boolean
-indicator matrices ``[questions, classes]``, which serve single-label and multi-label tasks alike.
+A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?), ``depth >= k``, beside
+``relevant [queries]`` (how many similar questions the corpus holds). A classification enters as two boolean indicator
+matrices ``truth`` and ``predicted``, ``[questions, classes]``, which serve single-label and multi-label tasks alike.
+``values`` and their ``groups`` are ``[n]``. A mean of nothing is NaN.
 """
 
 from __future__ import annotations
@@ -45,10 +46,6 @@ def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatAr
     Returns:
         The precision of each query that counts, ``[kept]``, and which queries those are, ``[queries]``;
         ``(~kept).sum()`` were left out. The mean of the first is P@k.
-
-    Shape:
-        - hits: ``[queries, depth]`` with ``depth >= k``
-        - relevant: ``[queries]``
     """
     _check_depth(hits, k)
     kept = relevant >= k
@@ -56,13 +53,9 @@ def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatAr
 
 
 def reciprocal_rank(hits: BoolArray) -> FloatArray:
-    """One over the rank of the first similar neighbour, 0 where none is within the depth of the ranking.
+    """One over the rank of the first similar neighbour, ``[queries]``; 0 where none is within the depth.
 
     The mean is MRR (Voorhees, TREC-8, 1999), cut at the depth.
-
-    Shape:
-        - hits: ``[queries, depth]``
-        - output: ``[queries]``
     """
     if hits.shape[1] == 0:
         return np.zeros(len(hits))
@@ -70,14 +63,9 @@ def reciprocal_rank(hits: BoolArray) -> FloatArray:
 
 
 def recall_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
-    """Share of a query's similar questions that are among its first k neighbours; 0 where it has none.
+    """Share of a query's similar questions that are among its first k neighbours, ``[queries]``; 0 where it has none.
 
-    Note that a query with more than k similar questions cannot reach 1.
-
-    Shape:
-        - hits: ``[queries, depth]`` with ``depth >= k``
-        - relevant: ``[queries]``
-        - output: ``[queries]``
+    A query with more than k similar questions cannot reach 1.
     """
     _check_depth(hits, k)
     return hits[:, :k].sum(axis=1) / np.maximum(relevant, 1)
@@ -90,11 +78,6 @@ def ndcg_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
         nDCG@k = DCG@k / (the DCG@k of a ranking that starts with min(relevant, k) hits)
 
     0 where a query has no similar question.
-
-    Shape:
-        - hits: ``[queries, depth]`` with ``depth >= k``
-        - relevant: ``[queries]``
-        - output: ``[queries]``
     """
     _check_depth(hits, k)
     discounts = 1.0 / np.log2(np.arange(k) + 2)
@@ -119,11 +102,7 @@ def mean_average_precision(queries: IntArray, relevant: BoolArray, scores: npt.N
 
 
 def group_mean(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> float:
-    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six.
-
-    Shape:
-        - values, groups: ``[n]``; NaN when n is 0
-    """
+    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six."""
     sums, counts = _group_sums(values, groups)
     return float(np.mean(sums / counts)) if len(sums) else float("nan")
 
@@ -132,21 +111,13 @@ def micro_f1(truth: BoolArray, predicted: BoolArray) -> float:
     """F1 of all (question, class) decisions pooled: ``2 TP / (2 TP + FP + FN)``.
 
     With exactly one class per question and one prediction, this equals accuracy.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``
     """
     hit, either = f1_terms(truth, predicted)
     return float(hit.sum() / either.sum()) if either.any() else 0.0
 
 
 def f1_terms(truth: BoolArray, predicted: BoolArray) -> tuple[IntArray, IntArray]:
-    """``2 TP`` and ``2 TP + FP + FN`` of each question; micro F1 is the one's sum over the other's.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``
-        - output: ``[questions]`` twice
-    """
+    """``2 TP`` and ``2 TP + FP + FN`` of each question, ``[questions]``; micro F1 is the ratio of their sums."""
     hit, wrong = (truth & predicted).sum(axis=1), (truth ^ predicted).sum(axis=1)
     return 2 * hit, 2 * hit + wrong
 
@@ -156,9 +127,6 @@ def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
 
     A class that is only predicted counts as 0: otherwise guessing rare classes would cost nothing. This is what
     scikit-learn does without labels.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``
     """
     hit, wrong = (truth & predicted).sum(axis=0), (truth ^ predicted).sum(axis=0)
     occurs = hit + wrong > 0
@@ -168,11 +136,7 @@ def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
 
 
 def exact_match(truth: BoolArray, predicted: BoolArray) -> float:
-    """Accuracy: the share of questions whose whole set of classes is predicted, no more and no fewer.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``; NaN without questions
-    """
+    """Accuracy: the share of questions whose whole set of classes is predicted, no more and no fewer."""
     return float((truth == predicted).all(axis=1).mean()) if len(truth) else float("nan")
 
 
@@ -212,11 +176,7 @@ def bootstrap_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap interval of the mean of ``values``, resampled by group (see ``resampled_ratio``).
-
-    Shape:
-        - values, groups: ``[n]``; a pair of NaN when n is 0
-    """
+    """Percentile bootstrap interval of the mean of ``values``, resampled by group (see ``resampled_ratio``)."""
     return percentiles(resampled_ratio(values, np.ones(len(values)), groups, repeats=repeats, seed=seed), level)
 
 
