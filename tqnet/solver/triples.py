@@ -96,7 +96,7 @@ class Triples:
             has_negative = bool(self._negative_pools(place))
         return candidates > itself and has_negative
 
-    def _positive_pools(self, place: int) -> list[tuple[int, Sequence[tuple[int, int]]]]:
+    def _positive_pools(self, place: int) -> list[tuple[int, list[tuple[int, int]]]]:
         """Nodes of the problem, and the (problem, node) pairs that have the pattern of each; none is empty."""
         others = [language for language in self._members if language != self._languages[place]]
         languages = others if self.multilingual else [None]
