@@ -23,7 +23,7 @@ from torch.nn import functional as F
 from tqnet.config import ConfigError, Count, NonNegative, Share, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
-from tqnet.losses.contrastive import cosine_triplet
+from tqnet.losses.pairs import cosine_triplet
 from tqnet.modeling.build import set_dropout
 from tqnet.questions import QuestionBank
 from tqnet.solver.data import ValidationAnswers, WordProblems, learn_alphabet, solvable
@@ -153,7 +153,7 @@ def main(config: SolverConfig) -> Path:
     views = WordProblems(bank, solver, problems, config.run.seed, triples, anchors, config.data.workers)
 
     valid = config.data.load().split("valid")
-    judged = ValidationAnswers(solver, valid, config.beams, precision(config.run.precision), config.run.seed)
+    answers = ValidationAnswers(solver, valid, config.beams, precision(config.run.precision), config.run.seed)
     loop = TrainingLoop(
         accelerator,
         config,
@@ -162,7 +162,7 @@ def main(config: SolverConfig) -> Path:
         plan=ShuffledBatches(views.lengths(), config.run.batch_size, config.run.seed),
         views=views,
         per_item=3 if triples else 1,  # each of a triple is solved
-        evaluate=judged if config.choose and judged.told else None,
+        evaluate=answers if config.choose and answers.problems else None,
     )
     for batch in loop:
         loop.trained.train()

@@ -24,7 +24,7 @@ from tqnet.questions import KnowledgeHierarchy, QuestionBank, find_contamination
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.paraphrase_pairs import read_labelled_sets
 from tqnet.questions.splits import show
-from tqnet.solver.evaluation import judged, told_problems
+from tqnet.solver.evaluation import gold_problems, score_solutions
 from tqnet.solver.model import BEAMS, load_solver
 from tqnet.solver.representations import calinski_harabasz, common_prototypes, representations
 from tqnet.training.config import DataConfig
@@ -184,7 +184,7 @@ class SolvedProblems(Measure):
         self.encoding, self.fold = encoding, fold
         bank = data.load()
         rows = np.array([row for row, split in enumerate(bank.column("split")) if split == "test"], dtype=np.int64)
-        self._problems, faults = told_problems(bank.select(rows))
+        self._problems, faults = gold_problems(bank.select(rows))
         if not self._problems:
             raise ValueError(f"{bank.name}: no problem of split 'test' has an equation that can be read")
         self.left_out = len(faults)
@@ -211,7 +211,7 @@ class SolvedProblems(Measure):
         if common:
             goals = representations(solver, [problem.question.content for problem in common]).goals
             index = calinski_harabasz(goals, [problem.prototype for problem in common])
-        solved = SolvedTerms.of(judged(self._problems, solutions), self._problems, self._leaked, index)
+        solved = SolvedTerms.of(score_solutions(self._problems, solutions), self._problems, self._leaked, index)
         return RowScores(similar={}, probe=[], fold=self.fold, solved=solved)
 
 

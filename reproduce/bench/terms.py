@@ -13,12 +13,11 @@ from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult, DifficultyScores, resampled_scores
 from tqnet.evaluation.metrics import BoolArray, FloatArray
 from tqnet.evaluation.probe import LevelResult
-from tqnet.evaluation.ranking import RecallResult
-from tqnet.evaluation.similar import RankingScores
+from tqnet.evaluation.similar import RankingScores, RecallResult
 from tqnet.evaluation.table import StageResult
 from tqnet.paraphrase.check.difference import UNLIKE
 from tqnet.paraphrase.evaluation import ParaphraseMetrics
-from tqnet.solver.evaluation import SolverScores, ToldProblem
+from tqnet.solver.evaluation import GoldProblem, SolverScores
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ class DifficultyTerms:
     @property
     def scores(self) -> DifficultyScores:
         """MAE, RMSE, PCC, DOA."""
-        return DifficultyScores.of(np.array(self.truth), np.array(self.predicted))
+        return DifficultyScores.measure(np.array(self.truth), np.array(self.predicted))
 
     def draws(self, score: str) -> FloatArray:
         """Bootstrap draws of one of the scores."""
@@ -174,7 +173,7 @@ class SolvedTerms:
 
     @classmethod
     def of(
-        cls, scores: SolverScores, problems: Sequence[ToldProblem], leaked: BoolArray, index: float | None
+        cls, scores: SolverScores, problems: Sequence[GoldProblem], leaked: BoolArray, index: float | None
     ) -> SolvedTerms:
         languages = [problem.question.language or "unknown" for problem in problems]
         return cls(

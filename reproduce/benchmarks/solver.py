@@ -28,7 +28,7 @@ from tqnet.questions import load_bank
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch
 from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver
-from tqnet.solver.problems import Alphabet, WordProblem, read_problem, told_equations
+from tqnet.solver.problems import Alphabet, WordProblem, gold_equations, read_problem
 from tqnet.text.equations import EquationError
 
 #: Tokens of a text, [CLS] and [SEP] counted.
@@ -101,7 +101,7 @@ def case_of(told: Sequence[tuple[str, str]], count: int, width: int, layers: int
     number_at = solver.number_places(inputs["input_ids"])
     # mentions of one value are told apart here: the usual decoder does not sum over them
     equal = torch.arange(source.candidates.shape[1]).expand(len(problems), -1)
-    trees = TreeBatch.of([problem.equation for problem in problems], places)
+    trees = TreeBatch.from_equations([problem.equation for problem in problems], places)
     return Case(solver, problems, inputs, trees, equal, source.hidden, number_at)
 
 
@@ -209,7 +209,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="after one that warms up")
     args = parser.parse_args()
 
-    told = list(told_equations(load_bank(args.bank)))[:3000]
+    told = list(gold_equations(load_bank(args.bank)))[:3000]
     report: dict[str, Any] = {"machine": machine(), "threads": torch.get_num_threads(), "batch": args.batch_size}
     for width in args.widths:
         torch.manual_seed(0)

@@ -11,14 +11,14 @@ import pytest
 from tqnet.augment.formulas import replace_prose_number
 from tqnet.augment.pairs import (
     PairMaker,
-    ask_otherwise,
     change_degree,
     change_operator,
+    change_target,
     drop_condition,
     make_other,
     make_similar,
     make_variant,
-    swap_known_and_asked,
+    swap_known_and_target,
 )
 from tqnet.augment.surface import (
     SURFACE_CHANGES,
@@ -163,7 +163,7 @@ def test_degrees() -> None:
     ],
 )
 def test_another_quantity_is_asked_for(stem: str, other: str) -> None:
-    assert other in outcomes(ask_otherwise, stem)
+    assert other in outcomes(change_target, stem)
 
 
 def test_operators_conditions_and_what_is_known() -> None:
@@ -172,7 +172,7 @@ def test_operators_conditions_and_what_is_known() -> None:
         "If $a=1$, find $a+b$.",
         "If $b=2$, find $a+b$.",
     }
-    assert outcomes(swap_known_and_asked, "If $x=3$ and $x+y=5$, find $y$.") == {"If $y=3$ and $x+y=5$, find $x$."}
+    assert outcomes(swap_known_and_target, "If $x=3$ and $x+y=5$, find $y$.") == {"If $y=3$ and $x+y=5$, find $x$."}
     assert make_other(Question("q", "Why?"), np.random.default_rng(0)) is None
     unchanged = Question("q", "Why?", options=("a", "b"))
     assert make_variant(unchanged, np.random.default_rng(0)) == unchanged

@@ -17,8 +17,9 @@ from finetune.solver import SolverConfig, loss_of, triples_of
 from pretrain.clip import CrossModalEncoder
 from pretrain.moco import stream_loss
 from tests.conftest import SAMPLE
-from tqnet.losses.classification import concept_classification, draw_pairs, pair_logistic
+from tqnet.losses.classification import concept_classification
 from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive
+from tqnet.losses.pairs import draw_pairs, pair_logistic
 from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder

@@ -35,12 +35,12 @@ def test_doa_of_many_questions() -> None:
 
 
 def test_scores() -> None:
-    scores = DifficultyScores.of(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.5, 0.7]))
+    scores = DifficultyScores.measure(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.5, 0.7]))
     assert scores.mae == pytest.approx((0.1 + 0 + 0.3) / 3)
     assert scores.rmse == pytest.approx(np.sqrt((0.01 + 0.09) / 3))
     assert scores.pcc == pytest.approx(np.corrcoef([0, 0.5, 1], [0.1, 0.5, 0.7])[0, 1])
     assert scores.doa == 1
-    assert DifficultyScores.of(np.array([0.0, 1.0]), np.array([0.5, 0.5])).pcc == 0
+    assert DifficultyScores.measure(np.array([0.0, 1.0]), np.array([0.5, 0.5])).pcc == 0
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ def scores() -> PairScores:
         *(pair(f"c{i}", f"d{i}", "variant") for i in range(4)),
     ]
     told = np.eye(4)[[0, 0, 0, 2, 2, 2, 0, 3]]
-    return PairScores.of(pairs, told)
+    return PairScores.from_pairs(pairs, told)
 
 
 def test_shares(scores: PairScores) -> None:
@@ -37,7 +37,7 @@ def test_shares(scores: PairScores) -> None:
 
 def test_pairs_that_share_a_question_are_one_group() -> None:
     chain = [pair("a", "b", "similar"), pair("c", "b", "variant"), pair("c", "d", "similar"), pair("e", "f", "variant")]
-    groups = PairScores.of(chain, np.eye(4)).groups
+    groups = PairScores.from_pairs(chain, np.eye(4)).groups
     assert groups[0] == groups[1] == groups[2] != groups[3]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tqnet.evaluation.ranking import rank_recall
+from tqnet.evaluation.similar import rank_recall
 from tqnet.questions import Question, QuestionBank, Similarity
 
 GROUPS = ["a", "a", "a", "b", "b", None, "b", "a"]

@@ -30,7 +30,7 @@ from tqnet.evaluation import (
 )
 from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
 from tqnet.evaluation.plots import DARK, PALETTE, running_mean, similarity_by_rank
-from tqnet.evaluation.report import _table_html, draw_case
+from tqnet.evaluation.report import _shown, draw_case
 from tqnet.evaluation.table import Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.markup import figure_html, formula_html, text_html
@@ -228,12 +228,13 @@ def test_importing_the_package_loads_no_heavy_library() -> None:
 
 
 def test_the_best_number_stands_out_beside_dashes() -> None:
+    def best(rows: tuple[tuple[str, ...], ...], columns: tuple[int, ...]) -> list[list[bool]]:
+        shown = _shown(Table("t", ("stage", "F1", "P")[: len(rows[0])], rows), best=columns)
+        return [[cell["best"] for cell in row["cells"]] for row in shown["rows"]]
+
     rows = (("a", "–", "0.5"), ("b", "0.900", "0.5"), ("c", "0.100", "–"))
-    page = _table_html(Table("t", ("stage", "F1", "P"), rows, notes=("a < b",)), best=(1, 2))
-    assert page.count("class=best") == 3
-    assert "<td class=best>0.900</td>" in page
-    assert '<p class="note">a &lt; b</p>' in page
-    assert "class=best" not in _table_html(Table("t", ("stage", "F1"), (("a", "–"), ("b", "–"))), best=(1,))
+    assert best(rows, (1, 2)) == [[False, False, True], [False, True, True], [False, False, False]]
+    assert best((("a", "–"), ("b", "–")), (1,)) == [[False, False]] * 2
 
 
 def test_drawn_splits_and_notes_are_said_below_the_table(vectors, bank, hierarchy) -> None:

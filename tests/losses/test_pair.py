@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from tqnet.losses.classification import draw_pairs, even_odds, pair_logistic
+from tqnet.losses.pairs import draw_pairs, even_odds, pair_logistic
 
 
 def unit(p: int, seed: int) -> Tensor:

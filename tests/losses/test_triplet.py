@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
+from tqnet.losses.pairs import cosine_triplet, euclidean_triplet
 
 Distance = Callable[[Tensor, Tensor], float]
 LOSSES: dict[str, tuple[Callable[..., Tensor], Distance]] = {

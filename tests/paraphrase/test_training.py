@@ -16,7 +16,8 @@ from torch.utils.data import DataLoader
 
 from finetune.paraphrase import another, contrast
 from tqnet.config import ConfigError
-from tqnet.losses.contrastive import cosine_triplet, multiple_negatives_ranking
+from tqnet.losses.contrastive import multiple_negatives_ranking
+from tqnet.losses.pairs import cosine_triplet
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import ParaphraseScorer
 from tqnet.paraphrase.negatives import delete_important_phrases

@@ -43,13 +43,13 @@ def _unpadded(hidden: torch.Tensor, mask: torch.Tensor, number_at: torch.Tensor)
 def test_loss_and_gradients_are_those_of_stacks(
     decoder: TreeDecoder, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr(attention, "_AT_ONCE", {"cpu": at_once})
+    monkeypatch.setattr(attention, "_CHUNK_ON_CPU", at_once)
     tokens = [[PLACES[token] for token in equation] for equation in EQUATIONS]
     hidden, mask, number_at = _texts()
     hidden.requires_grad_()
     source = decoder.read(hidden, mask, number_at)
     all_different = torch.arange(FIXED + 3).expand(4, -1)
-    found = decoder(source, TreeBatch.of(EQUATIONS, tokens), all_different)[0].sum()
+    found = decoder(source, TreeBatch.from_equations(EQUATIONS, tokens), all_different)[0].sum()
     by_stacks = stacks.StackDecoder(decoder)
     texts = _unpadded(hidden, mask, number_at)
     expected = sum(map(stacks.log_likelihood, [by_stacks] * 4, texts, EQUATIONS, tokens), torch.zeros(()))
@@ -73,7 +73,7 @@ def test_beams_are_those_of_stacks(decoder: TreeDecoder, beams: int) -> None:
 
 
 def test_attention_has_the_gradients_of_its_formula(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attention, "_AT_ONCE", {"cpu": 40})
+    monkeypatch.setattr(attention, "_CHUNK_ON_CPU", 40)
     torch.manual_seed(0)
     query, keys, weight, weights = (
         torch.randn(shape, dtype=torch.float64, requires_grad=True) for shape in ((5, 4), (3, 6, 4), (4,), (5, 6))
@@ -90,7 +90,7 @@ def test_attention_has_the_gradients_of_its_formula(monkeypatch: pytest.MonkeyPa
 
 def test_in_bf16_scores_are_near_those_in_fp32(decoder: TreeDecoder) -> None:
     tokens = [[PLACES[token] for token in equation] for equation in EQUATIONS]
-    trees, all_different = TreeBatch.of(EQUATIONS, tokens), torch.arange(FIXED + 3).expand(4, -1)
+    trees, all_different = TreeBatch.from_equations(EQUATIONS, tokens), torch.arange(FIXED + 3).expand(4, -1)
 
     def losses() -> tuple[torch.Tensor, torch.Tensor]:
         source: Source = decoder.read(*_texts())

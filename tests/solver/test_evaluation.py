@@ -10,23 +10,23 @@ import pytest
 
 from tqnet.questions import Question, QuestionBank
 from tqnet.solver.evaluation import (
+    GoldProblem,
     SolverScores,
-    ToldProblem,
     depth_table,
+    gold_problems,
     groups_of,
-    judged,
     language_table,
     same_equation,
+    score_solutions,
     size_table,
     solver_table,
-    told_problems,
 )
 from tqnet.solver.model import Solution
 from tqnet.solver.problems import Alphabet, WordProblem, read_problem
 from tqnet.solver.representations import (
     Representations,
     accuracy_by_distance,
-    analysed,
+    analyse,
     calinski_harabasz,
     common_prototypes,
     cosines_to_centres,
@@ -62,9 +62,9 @@ def test_equations_are_compared_by_values_and_places(found: str, true: str, same
     assert same_equation(parse_equation(found), values, problem(true)) == same
 
 
-def told(*equations: str, text: str = TEXT) -> list[ToldProblem]:
+def told(*equations: str, text: str = TEXT) -> list[GoldProblem]:
     return [
-        ToldProblem(place, Question(str(place), stem=text, language="en" if place % 2 else "zh"), problem(equation))
+        GoldProblem(place, Question(str(place), stem=text, language="en" if place % 2 else "zh"), problem(equation))
         for place, equation in enumerate(equations)
     ]
 
@@ -78,7 +78,7 @@ def solution(equation: str) -> Solution:
 def test_answers_and_equations() -> None:
     problems = told("12-3", "12-(3+5)", "12/3", "5")
     solutions = [solution("n1-n3"), solution("n1-n2-n4"), Solution((), fault="no number"), solution("n1")]
-    scores = judged(problems, solutions)
+    scores = score_solutions(problems, solutions)
     assert scores.answers.tolist() == [True, True, False, False]
     assert scores.equations.tolist() == [True, False, False, False]
     low, high = scores.interval("answers")
@@ -114,9 +114,9 @@ def test_problems_of_one_group_are_drawn_together() -> None:
     varied = [replace(question, group=f"g{at // 5}") for at, question in enumerate(questions)]
 
     def width(questions: list[Question]) -> float:
-        found, _ = told_problems(QuestionBank.from_questions(questions))
+        found, _ = gold_problems(QuestionBank.from_questions(questions))
         right = [Solution(one.problem.values, one.problem.equation, one.problem.answer) for one in found]
-        scores = judged(found, [one if at // 5 % 2 else Solution(()) for at, one in enumerate(right)])
+        scores = score_solutions(found, [one if at // 5 % 2 else Solution(()) for at, one in enumerate(right)])
         (note,) = solver_table({"mine": scores}, np.zeros(40, dtype=bool)).notes
         assert note.endswith("groups of problems drawn anew.") == any(one.group for one in questions)
         assert scores.share("answers") == 0.5
@@ -124,7 +124,7 @@ def test_problems_of_one_group_are_drawn_together() -> None:
         return high - low
 
     assert width(varied) > 1.8 * width(questions)
-    found, _ = told_problems(QuestionBank.from_questions([*varied[:7], *questions[7:9]]))
+    found, _ = gold_problems(QuestionBank.from_questions([*varied[:7], *questions[7:9]]))
     assert groups_of(found).tolist() == [0, 0, 0, 0, 0, 5, 5, 7, 8]
 
 
@@ -133,9 +133,9 @@ def test_a_bank_says_what_is_not_measured() -> None:
     bank = QuestionBank.from_questions(
         [Question(str(at), stem=text, extras={"equation": of} if of else {}) for at, (text, of) in enumerate(rows)]
     )
-    found, faults = told_problems(bank)  # a constant that stands once is known here
+    found, faults = gold_problems(bank)  # a constant that stands once is known here
     assert [one.place for one in found] == [0]
-    assert list(faults.values()) == ["1: 3 is divided by zero", "2: no equation"]
+    assert list(faults.values()) == ["1: 3 is divided by zero", "2: has no field 'equation'"]
 
 
 def test_representations_of_prototypes() -> None:
@@ -157,17 +157,17 @@ def test_representations_of_prototypes() -> None:
     assert [(one.problems, one.right) for one in bins][:3] == [(2, 0.5), (1, 1.0), (0, None)]
     assert (bins[-1].problems, bins[-1].right) == (2, 0.5)
     found = Representations(np.concatenate((near, far[:1])), None)
-    analysis = analysed(found, problems, np.ones(13, dtype=bool), None)
+    analysis = analyse(found, problems, np.ones(13, dtype=bool), None)
     assert sum(one.problems for one in analysis.distances) == 12
     assert prototype_table({"a": analysis}, problems).rows[0][3] == "–"
     assert distance_table({"a": analysis}).rows[-1][-1] == "1.000"
-    assert analysed(found, problems[-1:], np.ones(1, dtype=bool), None).index is None
+    assert analyse(found, problems[-1:], np.ones(1, dtype=bool), None).index is None
 
 
 def test_pairs_that_are_followed_through_the_layers() -> None:
     texts = ("Tom had 12 red pens, sold 3", "Tom had 12 red pens in 3 boxes", "A pear weighs 12 g, a plum 3 g less")
     problems = [
-        ToldProblem(at, Question(str(at), stem=text), read_problem(text, equation, Alphabet()))
+        GoldProblem(at, Question(str(at), stem=text), read_problem(text, equation, Alphabet()))
         for at, (text, equation) in enumerate(zip(texts, ("12-3", "12*3", "12-3"), strict=True))
     ]
     pairs = draw_layer_pairs(problems)

@@ -44,7 +44,7 @@ def _packed(solver: WordProblemSolver, texts: list[str]) -> dict[str, torch.Tens
 def test_all_trees_at_once_are_each_tree_by_a_stack(solver: WordProblemSolver) -> None:
     problems = [read_problem(text, equation, solver.alphabet) for text, equation in zip(TEXTS, EQUATIONS, strict=True)]
     places = [[solver.alphabet.place(token) for token in problem.equation] for problem in problems]
-    trees = TreeBatch.of([problem.equation for problem in problems], places)
+    trees = TreeBatch.from_equations([problem.equation for problem in problems], places)
     equal = solver.equal_numbers([problem.values for problem in problems])
     found, goals, subtrees = solver(equal, trees, **_packed(solver, TEXTS))
     source, decoder = solver.read(**_packed(solver, TEXTS)), solver.decoder
@@ -76,7 +76,7 @@ def test_beams_as_wide_as_all_trees_find_the_likeliest(solver: WordProblemSolver
     text = [TEXTS[0]]
     leaves = ["1", "n1", "n2"]
     trees = [(leaf,) for leaf in leaves] + list(itertools.product(OPERATORS, leaves, leaves))
-    batch = TreeBatch.of(trees, [[solver.alphabet.place(token) for token in tree] for tree in trees])
+    batch = TreeBatch.from_equations(trees, [[solver.alphabet.place(token) for token in tree] for tree in trees])
     everything = _packed(solver, text * len(trees))
     all_different = torch.arange(8).expand(len(trees), -1)
     likelihood = solver(all_different, batch, **everything)[0]

@@ -28,9 +28,9 @@ def test_every_triple_is_as_defined(positives: str) -> None:
     for triple in drawn:
         own, other = EQUATIONS[triple.problem], EQUATIONS[triple.positive]
         assert triple.positive != triple.problem
-        end, own_end = ends(other)[triple.node], ends(own)[triple.own_node]
-        assert pattern(other[triple.node : end]) == pattern(own[triple.own_node : own_end])
-        assert triple.own_node == 0 or (positives == "either" and triple.node == 0)
+        end, own_end = ends(other)[triple.node], ends(own)[triple.anchor_node]
+        assert pattern(other[triple.node : end]) == pattern(own[triple.anchor_node : own_end])
+        assert triple.anchor_node == 0 or (positives == "either" and triple.node == 0)
         assert triple.node == 0 or positives != "same"
         assert len(EQUATIONS[triple.negative]) == len(own)
         assert _operators(triple.negative) != _operators(triple.problem)

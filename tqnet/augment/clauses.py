@@ -1,9 +1,9 @@
 """Shuffling and repeating the conditions of a question (QuesCo, "Structure Augmentation").
 
-A question is read as sentences, a sentence as clauses. Conditions are what stands before the first clause that asks.
-Those side by side are parallel where each says something of its own: a relation of a formula, or a quantity in a clause
-that looks like the one beside it. None of them begins by pointing back ("he", "then", "which"), supposes ("if"), or
-leads to what follows ("在三角形中"). An opening ("Given that") stays where it is when its clause moves.
+A question is split into sentences, a sentence into clauses. Conditions are the clauses before the first one that asks.
+Neighbours are parallel where each states something by itself: a relation of a formula, or a quantity in a clause that
+looks like the one beside it. None begins by pointing back ("he", "then", "which"), supposes ("if"), or leads to what
+follows ("在三角形中"). An opening ("Given that") stays where it is when its clause moves.
 """
 
 from __future__ import annotations
@@ -65,15 +65,15 @@ _QUANTITY = re.compile(
 _RELATION = re.compile(
     r"[=<>]|\\(?:leq?|geq?|leqslant|geqslant|lt|gt|neq?|in|perp|parallel|cong|sim|subset\w*)(?![A-Za-z])"
 )
-#: What a Chinese clause says of points and lines: $AB$是圆的直径.
+#: Chinese statements about points and lines: $AB$是圆的直径.
 _STATES = re.compile(r"是|为|在|平分|垂直|平行|相切|等于|经过")
-#: How many of their characters two clauses must share to look alike.
+#: Share of characters in common from which two clauses look alike.
 _ALIKE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``text[start:end]``, an opening left out, and what separates it from the next one."""
+    """``text[start:end]``, an opening left out, and the separator before the next one."""
 
     start: int
     end: int
@@ -81,7 +81,7 @@ class Clause:
 
 
 def shuffle_clauses(question: Question, rng: np.random.Generator) -> Question:
-    """Parallel conditions change places; what asks stays last."""
+    """Shuffle parallel conditions; the clause that asks stays last."""
     groups = [group for group in conditions(question.stem) if len(group) > 1]
     if not groups:
         return question
@@ -98,25 +98,25 @@ def shuffle_clauses(question: Question, rng: np.random.Generator) -> Question:
 
 
 def repeat_clause(question: Question, rng: np.random.Generator) -> Question:
-    """One condition is said again, after any of those that are parallel to it."""
+    """Repeat one condition, after any of those that are parallel to it."""
     groups = conditions(question.stem)
     if not groups:
         return question
     group = groups[rng.integers(len(groups))]
-    said, after = group[rng.integers(len(group))], group[rng.integers(len(group))]
-    again = question.stem[said.start : said.end]
-    return replace(question, stem=edit(question.stem, {(after.end, after.end): after.separator + again}))
+    clause, after = group[rng.integers(len(group))], group[rng.integers(len(group))]
+    again = after.separator + question.stem[clause.start : clause.end]
+    return replace(question, stem=edit(question.stem, {(after.end, after.end): again}))
 
 
 def conditions(text: str) -> list[list[Clause]]:
     """The groups of parallel conditions: clauses of one sentence, and sentences of the text.
 
-    Where nothing is seen to ask, the last clause does. A text with numbered parts is left as it is.
+    Where no clause is seen to ask, the last one does. A text with numbered parts has no conditions.
     """
     if _LABEL.search(text):
         return []
     groups: list[list[Clause]] = []
-    said: list[Clause] = []
+    statements: list[Clause] = []
     sentences = _parts(text, 0, len(text), SENTENCE_ENDS)
     for sentence in sentences:
         clauses = _parts(text, sentence.start, sentence.end, CLAUSE_ENDS)
@@ -127,45 +127,45 @@ def conditions(text: str) -> list[list[Clause]]:
             groups += _side_by_side(text, opened, _is_condition)
         if asking is not None:
             break
-        said.append(sentence)
-    return groups + _side_by_side(text, said, _is_statement)
+        statements.append(sentence)
+    return groups + _side_by_side(text, statements, _is_statement)
 
 
 def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Clause], bool]) -> list[list[Clause]]:
-    """Stretches of neighbours that fit, each looking like the one before it."""
-    stretches: list[list[Clause]] = [[]]
+    """Runs of neighbours that fit, each looking like the one before it."""
+    runs: list[list[Clause]] = [[]]
     for clause in clauses:
         if not fits(text, clause):
-            stretches.append([])
-        elif not stretches[-1] or _look_alike(text, stretches[-1][-1], clause):
-            stretches[-1].append(clause)
+            runs.append([])
+        elif not runs[-1] or _look_alike(text, runs[-1][-1], clause):
+            runs[-1].append(clause)
         else:
-            stretches.append([clause])
-    return [stretch for stretch in stretches if stretch]
+            runs.append([clause])
+    return [run for run in runs if run]
 
 
 def _look_alike(text: str, first: Clause, second: Clause) -> bool:
-    """Whether two conditions are of one kind; of Chinese ones without relations, by the characters that they share."""
+    """Whether two conditions are of one kind; Chinese ones without relations are compared by their characters."""
     if not _CHINESE.search(text, first.start, second.end) or (_relates(text, first) and _relates(text, second)):
         return True
-    one, other = ({*text[clause.start : clause.end]} - {*"0123456789$. "} for clause in (first, second))
-    return len(one & other) >= _ALIKE * len(one | other)
+    left, right = ({*text[clause.start : clause.end]} - {*"0123456789$. "} for clause in (first, second))
+    return len(left & right) >= _ALIKE * len(left | right)
 
 
 def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Clause]:
     """``text[start:end]`` cut at what matches ``ends`` in prose, outside of brackets."""
-    found, place = [], start
+    parts, place = [], start
     for cut, after in [*cuts(text, start, end, ends), (end, end)]:
         body = text[place:cut]
         first, last = place + len(body) - len(body.lstrip()), place + len(body.rstrip())
         if first < last:
-            found.append(Clause(first, last, _separator(text, cut, after, ends)))
+            parts.append(Clause(first, last, _separator(text, cut, after, ends)))
         place = after
-    return found
+    return parts
 
 
 def _separator(text: str, cut: int, after: int, ends: re.Pattern[str]) -> str:
-    """What may stand between this part and a further one."""
+    """The separator between this part and a repeated one."""
     mark = text[cut:after]
     if not mark:
         chinese = _CHINESE.search(text) is not None
@@ -185,14 +185,14 @@ def _without_opening(text: str, clause: Clause, first: bool) -> Clause:
 
 
 def _is_list(text: str, first: Clause, second: Clause) -> bool:
-    """Whether what parts the two is the comma of a list, "$A$, $B$": formulas on both sides, which relate nothing."""
-    before, after = list(segments(text[first.start : first.end])), list(segments(text[second.start : second.end]))
-    sides = before[-1], after[0]
+    """Whether the comma between the two is that of a list, "$A$, $B$": formulas without relations on both sides."""
+    *_, before = segments(text[first.start : first.end])
+    after, *_ = segments(text[second.start : second.end])
+    sides = before, after
     return all(side.is_formula and not _RELATION.search(side.body) for side in sides)
 
 
 def _is_condition(text: str, clause: Clause) -> bool:
-    """Whether a clause says something of its own."""
     if _BEGINS_OTHERWISE.match(text, clause.start, clause.end) or _LEADS_ON.search(text[clause.start : clause.end]):
         return False
     return _relates(text, clause) or (
@@ -201,14 +201,13 @@ def _is_condition(text: str, clause: Clause) -> bool:
 
 
 def _is_statement(text: str, sentence: Clause) -> bool:
-    """Whether a sentence does."""
     begins_otherwise = _BEGINS_OTHERWISE.match(text, sentence.start, sentence.end)
     points_back = _POINTS_BACK.search(text, sentence.start, sentence.end)
     return not begins_otherwise and not points_back and _has_quantity(text, sentence)
 
 
 def _relates(text: str, clause: Clause) -> bool:
-    """Whether a formula of the clause holds a relation, or its words state one of the figures that it names."""
+    """Whether a formula of the clause has a relation, or its words state one of the figures that it names."""
     parts = list(segments(text[clause.start : clause.end]))
     if not any(part.is_formula for part in parts):
         return False
@@ -217,5 +216,5 @@ def _relates(text: str, clause: Clause) -> bool:
 
 
 def _has_quantity(text: str, clause: Clause) -> bool:
-    own = text[clause.start : clause.end]
-    return _QUANTITY.search(own) is not None or any(part.is_formula for part in segments(own))
+    body = text[clause.start : clause.end]
+    return _QUANTITY.search(body) is not None or any(part.is_formula for part in segments(body))

@@ -1,4 +1,4 @@
-"""Edits of a question's texts by the places of their tokens."""
+"""Edits of a question's texts by the places of their tokens, and names in formulas that are no variables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def with_texts(question: Question, texts: Sequence[str]) -> Question:
 
 
 def edit(text: str, changes: Mapping[tuple[int, int], str]) -> str:
-    """``text`` with each span (start, end) replaced; a command stays apart from a letter that comes to follow it."""
+    """Replace each span (start, end) of ``text``; a space keeps a new command apart from a letter that follows."""
     pieces, position = [], 0
     for (start, end), new in sorted(changes.items()):
         pieces += [text[position:start], new]
@@ -39,22 +39,19 @@ def replace_one(
     eligible: Callable[[Formula], Iterable[int]],
     other: Callable[[str, np.random.Generator], str],
 ) -> Question:
-    """``question`` with one token, at a place that is ``eligible`` in its formula, made an ``other``."""
+    """Replace one token, at a place that is ``eligible`` in its formula, by an ``other``."""
     texts = texts_of(question)
-    found = [
+    candidates = [
         (number, formula[at])
         for number, text in enumerate(texts)
         for formula in parse_formulas(text)
         for at in eligible(formula)
     ]
-    if not found:
+    if not candidates:
         return question
-    number, token = found[rng.integers(len(found))]
+    number, token = candidates[rng.integers(len(candidates))]
     texts[number] = edit(texts[number], {(token.start, token.end): other(token.text, rng)})
     return with_texts(question, texts)
-
-
-# Names of a question that are no variables: of functions, sets of numbers, transposes and binomials.
 
 
 #: Letters that name a function where a parenthesis follows them: f(x), P(A).
@@ -66,7 +63,7 @@ _CHOICES = frozenset("CAP")
 
 
 def spared_names(parts: Iterable[Formula]) -> frozenset[str]:
-    """Letters that are such a name in one of these formulas."""
+    """Letters that are no variables in these formulas: of functions, sets of numbers, transposes, binomials."""
     return frozenset(
         token.text
         for formula in parts

@@ -1,4 +1,9 @@
-"""Replacing a number of a question (QuesCo, "Formula Augmentation")."""
+r"""Replacing a number or an operator of a question (QuesCo, "Formula Augmentation").
+
+An operator gives way to one that is defined alike, obeys the same kind of laws and is taught together. Left out are
+``\times`` and ``\div`` (one commutes, and they are taught separately), ``\perp`` and ``\parallel`` (other theorems),
+``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (solved otherwise), ``\int`` and ``\sum``.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ _IN_PROSE = re.compile(
 
 
 def replace_number(question: Question, rng: np.random.Generator) -> Question:
-    """One number becomes another of its kind: as many digits, as many decimals, no zero that was none.
+    """Replace one number by another of its kind: as many digits, as many decimals, no new zero.
 
     Not 0, which is rarely a quantity, nor exponents, subscripts, indices of roots, powers of 10, or right angles.
     """
@@ -30,11 +35,11 @@ def replace_number(question: Question, rng: np.random.Generator) -> Question:
 
 
 def replace_prose_number(question: Question, rng: np.random.Generator) -> Question:
-    """One number of the stem's prose becomes another of its kind; not a date, nor the label of a part."""
-    found = [match for span in prose(question.stem) for match in _IN_PROSE.finditer(question.stem, *span)]
-    if not found:
+    """Replace one number of the stem's prose by another of its kind; not a date, nor the label of a part."""
+    numbers = [match for span in prose(question.stem) for match in _IN_PROSE.finditer(question.stem, *span)]
+    if not numbers:
         return question
-    number = found[rng.integers(len(found))]
+    number = numbers[rng.integers(len(numbers))]
     return replace(question, stem=edit(question.stem, {number.span(): _other_number(number[0], rng)}))
 
 
@@ -82,14 +87,7 @@ def _decimals(count: int, rng: np.random.Generator) -> str:
     return "".join(str(digit) for digit in rng.integers(0, 10, count - 1)) + str(rng.integers(1, 10))
 
 
-# Replacing an operator of a question by one that is like it (QuesCo, "Formula Augmentation").
-#
-# A group holds operators that are defined alike, obey the same kind of laws and are taught together. What is left out,
-# and why: ``\times`` and ``\div`` (one commutes, the other does not, and each is taught for itself), ``\perp`` and
-# ``\parallel`` (other theorems), ``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (an
-# equation is solved otherwise), ``\int`` and ``\sum``.
-
-
+#: Operators that may stand in each other's place.
 _GROUPS = (
     ("+", "-"),  # each undoes the other
     (r"\pm", r"\mp"),
@@ -123,7 +121,7 @@ _ORDERS = frozenset(("<", ">", r"\lt", r"\gt", r"\leq", r"\geq", r"\le", r"\ge",
 
 
 def replace_operator(question: Question, rng: np.random.Generator, spared: Collection[str] = ()) -> Question:
-    r"""One operator gives way to one with like properties (`tqnet.augment.formulas`): \sin to \cos, + to -."""
+    r"""Replace one operator by one with like properties: \sin by \cos, + by -; never one of ``spared``."""
 
     def replaceable(formula: Formula) -> list[int]:
         return [at for at in _replaceable_operators(formula) if formula[at].text not in spared]
@@ -134,7 +132,7 @@ def replace_operator(question: Question, rng: np.random.Generator, spared: Colle
 def _replaceable_operators(formula: Formula) -> list[int]:
     """Operators with a synonym: signs between two terms, logarithms without a base, relations that stand alone."""
     chained = sum(token.text in _ORDERS for token in formula) > 1  # 0 < x < 1 has one direction
-    found = []
+    places = []
     for at, token in enumerate(formula):
         if token.text not in SYNONYMS or token.role is Role.WORD or text_at(formula, at - 1) in (r"\left", r"\right"):
             continue
@@ -143,8 +141,8 @@ def _replaceable_operators(formula: Formula) -> list[int]:
         )
         based = token.text in (r"\ln", r"\lg", r"\log") and _has_base(formula, at)
         if not (signs or based or (chained and token.text in _ORDERS)):
-            found.append(at)
-    return found
+            places.append(at)
+    return places
 
 
 def _has_base(formula: Formula, at: int) -> bool:

@@ -1,4 +1,7 @@
-"""Pairs of questions whose relation is known since one was made of the other (FSE, "Duplicate Exercise")."""
+"""Pairs of questions whose relation is known since one was made from the other (FSE, "Duplicate Exercise").
+
+A variant has another degree, operator, quantity or condition (FSE, Table 3, E2).
+"""
 
 from __future__ import annotations
 
@@ -19,33 +22,24 @@ from tqnet.questions.traits import traits
 from tqnet.text.latex import Formula, Role, parse_formulas, text_at
 from tqnet.text.replacements import OTHERS, as_written
 
-# Changes that make a variant of a question: another degree, operator, quantity or condition (FSE, Table 3, E2).
-
-
-#: Question and generator -> another question about the same; the same one where nothing applies.
+#: Question and generator -> a variant; the same question where the change does not apply.
 VariantChange = Callable[[Question, np.random.Generator], Question]
 
-#: Letters that stand for an unknown rather than for a point or an index.
+#: Letters that usually are unknowns, not points or indices.
 _UNKNOWNS = frozenset("abcpqstuvwxyz")
 _POWER = re.compile(r"\^\s*(?:\{\s*([23])\s*\}|([23])(?![\d}]))")
 
 
 def change_degree(question: Question, rng: np.random.Generator) -> Question:
-    """A variable is squared, or a square or cube becomes another power: x to x^2, x^2 to x^3 or x."""
+    """Square a variable, or change a square or cube to another power: x to x^2, x^2 to x^3 or x."""
     powers = [match for match in _POWER.finditer(question.stem) if _in_formula(question.stem, match.start())]
     if powers and rng.random() < 0.6:
         power = powers[rng.integers(len(powers))]
         others = [degree for degree in ("", "^{2}", "^{3}", "^{4}") if degree != f"^{{{power[1] or power[2]}}}"]
         return replace(question, stem=edit(question.stem, {power.span(): others[rng.integers(len(others))]}))
-    return _in_stem(
-        question,
-        lambda stem: replace_one(stem, rng, _without_power, lambda name, rng: f"{name}^{{{rng.integers(2, 4)}}}"),
-    )
-
-
-def _in_stem(question: Question, change: Callable[[Question], Question]) -> Question:
-    """``question`` with its stem changed and its options as they are."""
-    return replace(change(replace(question, options=())), options=question.options)
+    bare = replace(question, options=())
+    changed = replace_one(bare, rng, _without_power, lambda name, rng: f"{name}^{{{rng.integers(2, 4)}}}")
+    return replace(question, stem=changed.stem)
 
 
 def _in_formula(text: str, place: int) -> bool:
@@ -53,7 +47,7 @@ def _in_formula(text: str, place: int) -> bool:
 
 
 def _without_power(formula: Formula) -> list[int]:
-    """Unknowns in a formula that says something, not those with a power, an index or arguments."""
+    """Places of unknowns without a power, an index or arguments, in a formula that is more than a mention."""
     if len(formula) < 3:
         return []
     return [
@@ -68,46 +62,47 @@ def _without_power(formula: Formula) -> list[int]:
 
 
 def change_operator(question: Question, rng: np.random.Generator) -> Question:
-    r"""\sin to \cos, < to >, \cup to \cap; not + to -, which but changes the sign of a number."""
-    return _in_stem(question, lambda stem: replace_operator(stem, rng, spared=("+", "-")))
+    r"""Change \sin to \cos, < to >, \cup to \cap; not + to -, which only changes the sign of a number."""
+    changed = replace_operator(replace(question, options=()), rng, spared=("+", "-"))
+    return replace(question, stem=changed.stem)
 
 
-def ask_otherwise(question: Question, rng: np.random.Generator) -> Question:
-    """A phrase of the stem gives way to one of another sense: perimeter to area, at least to at most, 周长 to 面积."""
-    found = OTHERS.find(question.stem)
-    if not found:
+def change_target(question: Question, rng: np.random.Generator) -> Question:
+    """Change a phrase of the stem to one of another sense: perimeter to area, at least to at most, 周长 to 面积."""
+    phrases = OTHERS.find(question.stem)
+    if not phrases:
         return question
-    chosen = found[rng.integers(len(found))]
+    chosen = phrases[rng.integers(len(phrases))]
     old, senses = question.stem[chosen.start : chosen.end], OTHERS.lines[chosen.line]
     other = senses[rng.choice([sense for sense in range(len(senses)) if sense != chosen.sense])]
-    # Senses of one line list their phrases in one order, as far as they correspond.
+    # The senses of a line list corresponding phrases in the same order.
     place = senses[chosen.sense].index(old.lower()) if old.lower() in senses[chosen.sense] else 0
     new = other[place] if place < len(other) else other[0]
     return replace(question, stem=edit(question.stem, {(chosen.start, chosen.end): as_written(new, old)}))
 
 
 def drop_condition(question: Question, rng: np.random.Generator) -> Question:
-    """One of several parallel conditions is left out."""
+    """Leave out one of several parallel conditions."""
     groups = [group for group in conditions(question.stem) if len(group) > 1]
     if not groups:
         return question
     group = groups[rng.integers(len(groups))]
     at = int(rng.integers(len(group)))
-    # With what parts it from its neighbour: behind it, or before the last one.
-    gone = (group[at].start, group[at + 1].start) if at + 1 < len(group) else (group[at - 1].end, group[at].end)
-    return replace(question, stem=edit(question.stem, {gone: ""}))
+    # With the separator after it, or for the last one before it.
+    span = (group[at].start, group[at + 1].start) if at + 1 < len(group) else (group[at - 1].end, group[at].end)
+    return replace(question, stem=edit(question.stem, {span: ""}))
 
 
-def swap_known_and_asked(question: Question, rng: np.random.Generator) -> Question:
-    """Of "$x=3$ ... find $y$", the known and the asked change places: "$y=3$ ... find $x$"."""
+def swap_known_and_target(question: Question, rng: np.random.Generator) -> Question:
+    """Swap the known and the target variable: "$x=3$ ... find $y$" to "$y=3$ ... find $x$"."""
     formulas = parse_formulas(question.stem)
     known = [formula[0] for formula in formulas if len(formula) == 3 and _is_assignment(formula)]
-    asked = [formula[0] for formula in formulas if len(formula) == 1 and formula[0].role is Role.VARIABLE]
-    pairs = [(one, other) for one in known for other in asked if one.text != other.text]
+    targets = [formula[0] for formula in formulas if len(formula) == 1 and formula[0].role is Role.VARIABLE]
+    pairs = [(given, target) for given in known for target in targets if given.text != target.text]
     if not pairs:
         return question
-    one, other = pairs[rng.integers(len(pairs))]
-    changes = {(one.start, one.end): other.text, (other.start, other.end): one.text}
+    given, target = pairs[rng.integers(len(pairs))]
+    changes = {(given.start, given.end): target.text, (target.start, target.end): given.text}
     return replace(question, stem=edit(question.stem, changes))
 
 
@@ -119,14 +114,14 @@ def _is_assignment(formula: Formula) -> bool:
 VARIANT_CHANGES: dict[str, VariantChange] = {
     "degree": change_degree,
     "operator": change_operator,
-    "asked": ask_otherwise,
+    "asked": change_target,
     "condition": drop_condition,
-    "swap": swap_known_and_asked,
+    "swap": swap_known_and_target,
 }
 
 
 def make_variant(question: Question, rng: np.random.Generator) -> Question:
-    """``question`` after the first of VARIANT_CHANGES, in a random order, that changes its stem, if any does."""
+    """Apply the first of VARIANT_CHANGES, in a random order, that changes the stem, if any does."""
     for name in rng.permutation(list(VARIANT_CHANGES)).tolist():
         changed = VARIANT_CHANGES[name](question, rng)
         if changed.stem != question.stem:
@@ -134,18 +129,18 @@ def make_variant(question: Question, rng: np.random.Generator) -> Question:
     return question
 
 
-#: Questions of which more than this share of three-word runs is shared, numbers aside, are not taken to be unrelated.
+#: Share of three-word runs in common, numbers aside, from which questions are not unrelated.
 _ALIKE = 0.4
-#: Draws of a question that is to be unrelated.
+#: Draws of an unrelated question.
 _TRIES = 20
 
 
 class PairMaker:
     """Draws pairs of each relation, the first question as the bank has it.
 
-    Of what is made similar or a variant, half has another surface too, and some variants have other numbers, so that
-    neither a new wording nor a new number tells the relation alone. Questions of one ``group``, which are similar in
-    some way, are never drawn as unrelated.
+    Half of the similar questions and variants have another surface too, and some variants have other numbers, so that
+    neither a new wording nor a new number gives the relation away. Questions of one ``group`` are never drawn as
+    unrelated.
     """
 
     def __init__(self, bank: QuestionBank):
@@ -159,7 +154,7 @@ class PairMaker:
                 self._holders[path].append(row)
 
     def draw(self, row: int, rng: np.random.Generator) -> LabelledPair:
-        """The question at ``row`` of the bank with another one, of a relation that can be made of it."""
+        """Pair the question at ``row`` of the bank with another one, of a relation that can be made."""
         a = self.bank[row]
         ways: tuple[Callable[[], Question | None], ...] = (
             lambda: change_surface(a, rng),
@@ -167,7 +162,7 @@ class PairMaker:
             lambda: make_other(a, rng),
             lambda: self._unrelated(a, row, rng),
         )
-        # A variant cannot be made of every question, so it is tried first twice as often.
+        # A variant cannot be made of every question, so it comes first twice as often.
         order = dict.fromkeys(rng.permutation([*range(len(RELATIONS)), RELATIONS.index("variant")]).tolist())
         for relation in order:
             if (b := ways[relation]()) is not None:
@@ -194,12 +189,12 @@ class PairMaker:
     def _related(self, a: Question, row: int, other: int) -> bool:
         if other == row or (self.groups[row] is not None and self.groups[row] == self.groups[other]):
             return True
-        one, two = traits(a).runs, traits(self.bank[other]).runs
-        return len(one & two) > _ALIKE * len(one | two)
+        first, second = traits(a).runs, traits(self.bank[other]).runs
+        return len(first & second) > _ALIKE * len(first | second)
 
 
 def make_similar(question: Question, rng: np.random.Generator) -> Question | None:
-    """``question`` with other numbers, and maybe another surface; None where its stem has no number to change."""
+    """Change the numbers of ``question``, and maybe its surface; None where its stem has no number to change."""
     changed = _other_numbers(question, rng)
     if changed is None:
         return None
@@ -207,7 +202,7 @@ def make_similar(question: Question, rng: np.random.Generator) -> Question | Non
 
 
 def make_other(question: Question, rng: np.random.Generator) -> Question | None:
-    """A variant of ``question``, maybe with another surface and other numbers; None where no change applies."""
+    """Make a variant of ``question``, maybe with another surface and other numbers; None where no change applies."""
     changed = make_variant(question, rng)
     if changed.stem == question.stem:
         return None
@@ -217,7 +212,7 @@ def make_other(question: Question, rng: np.random.Generator) -> Question | None:
 
 
 def _other_numbers(question: Question, rng: np.random.Generator) -> Question | None:
-    """One to three numbers of the stem, and one of each option, are others."""
+    """Change one to three numbers of the stem, and one of each option; None where the stem keeps its numbers."""
     changed = replace(question, options=())
     for _ in range(rng.integers(1, 4)):
         first, then = (replace_number, replace_prose_number)[:: 1 if rng.random() < 0.5 else -1]
@@ -231,5 +226,5 @@ def _other_numbers(question: Question, rng: np.random.Generator) -> Question | N
 
 
 def _unlabelled(question: Question, relation: str) -> Question:
-    """A question that was made: nobody has solved it, and its id is its own."""
+    """A made question has no solution, and an id of its own."""
     return replace(question, id=f"{question.id}~{relation}", answer=None, analysis=None)

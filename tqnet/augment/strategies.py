@@ -1,4 +1,9 @@
-"""QuesCo's strategies by name and by group (QuesCo, "Question Augmentation")."""
+"""QuesCo's strategies by name and by group (QuesCo, "Question Augmentation"); those of words are here.
+
+Random swap and random deletion (QuesCo, "Text Augmentation"; Wei and Zou 2019) leave formulas as they are, and the
+words that a question turns on: numbers, the units that follow them, negations, and single letters, which are names.
+Chinese words are found by rjieba.
+"""
 
 from __future__ import annotations
 
@@ -17,16 +22,10 @@ from tqnet.text.formulas import segments
 from tqnet.text.latex import prose
 from tqnet.text.numbers import CARDINALS
 
-# Random swap and random deletion of words of prose (QuesCo, "Text Augmentation"; Wei and Zou 2019).
-#
-# Formulas stay as they are, and so do the words that a question turns on: numbers, the units that follow them,
-# negations, and single letters, which are names. Chinese words are those that rjieba finds. Options are left whole.
-
-
 _ENGLISH = r"(?<![\w$\\<&])[A-Za-z]+(?:['’-][A-Za-z]+)*(?![\w>])"
 _CHINESE = r"[\u3400-\u9fff]+"
 _PROSE_WORDS = re.compile(rf"(?P<english>{_ENGLISH})|(?P<chinese>{_CHINESE})")
-#: No words of the prose: tags of HTML, commands of LaTeX with their arguments.
+#: No prose: tags of HTML, commands of LaTeX with their arguments.
 _MARKUP = re.compile(r"<[^<>]*>|\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
 
 _NEGATIONS = """
@@ -45,42 +44,38 @@ _ENDS_IN_NUMBER = re.compile(r"[\d%¥￥£€]\s*[-/]?\s*$")
 
 
 def swap_words(question: Question, rng: np.random.Generator) -> Question:
-    """Two words of the stem's prose change places."""
-    found = movable_words(question.stem)
-    if len(found) < 2:
+    """Swap two words of the stem's prose."""
+    words = movable_words(question.stem)
+    if len(words) < 2:
         return question
-    (a, b), (c, d) = (found[place] for place in sorted(rng.choice(len(found), 2, replace=False)))
+    (a, b), (c, d) = (words[place] for place in sorted(rng.choice(len(words), 2, replace=False)))
     stem = question.stem
     return replace(question, stem=stem[:a] + stem[c:d] + stem[b:c] + stem[a:b] + stem[d:])
 
 
 def delete_word(question: Question, rng: np.random.Generator) -> Question:
-    """One word of the stem's prose is left out, where it has two or more."""
-    found = movable_words(question.stem)
-    if len(found) < 2:
+    """Delete one word of the stem's prose, if it has two or more."""
+    words = movable_words(question.stem)
+    if len(words) < 2:
         return question
-    start, end = found[rng.integers(len(found))]
+    start, end = words[rng.integers(len(words))]
     before, after = question.stem[:start], question.stem[end:]
     return replace(question, stem=before.removesuffix(" ") + after if after[:1] in ("", " ") else before + after)
 
 
 def movable_words(text: str) -> list[tuple[int, int]]:
     """Spans (start, end) of the words of prose that carry none of the question's quantities."""
-    counts = {part.end for part in segments(text) if part.is_formula}  # where what follows may be a unit
-    found = []
+    counts = {part.end for part in segments(text) if part.is_formula}  # a unit may follow
+    movable = []
     for start, end in _words(text):
         word = text[start:end].lower()
         counted = _ENDS_IN_NUMBER.search(text, max(0, start - 4), start) or len(text[:start].rstrip(" -")) in counts
+        kept = word in _KEPT or word.endswith(("n't", "n’t")) or (len(word) == 1 and word.isascii())
         if word in _LINKS or _is_number(word):
             counts.add(end)
-        elif (
-            not counted
-            and word not in _KEPT
-            and not word.endswith(("n't", "n’t"))
-            and not (len(word) == 1 and word.isascii())
-        ):
-            found.append((start, end))
-    return found
+        elif not counted and not kept:
+            movable.append((start, end))
+    return movable
 
 
 def _is_number(word: str) -> bool:
@@ -100,10 +95,10 @@ def _words(text: str) -> Iterator[tuple[int, int]]:
                 place += len(word)
 
 
-#: Question and generator -> a question for the same purpose; the same one where a strategy finds nothing to do.
+#: Question and generator -> the augmented question; the same one where a strategy does not apply.
 Strategy = Callable[[Question, np.random.Generator], Question]
 
-#: In the order in which they are applied: the content first, then the structure.
+#: In the order of application: content first, then structure.
 STRATEGIES: dict[str, Strategy] = {
     "swap": swap_words,
     "delete": delete_word,
@@ -140,7 +135,7 @@ def strategy_names(names: Sequence[str]) -> tuple[str, ...]:
 def apply_strategies(
     question: Question, names: Sequence[str], probability: float, rng: np.random.Generator
 ) -> Question:
-    """``question`` after each of these strategies in turn, each with this probability of its own."""
+    """Apply each of these strategies in turn, each with this probability."""
     chosen = rng.random(len(names)) < probability
     for name, applies in zip(names, chosen, strict=True):
         if applies:

@@ -1,13 +1,12 @@
-"""Changes of a question's surface: another spelling, wording, order, or something said that does not matter.
+"""Changes of a question's surface, which keep what it asks (FSE, "Duplicate Exercise").
 
-What comes out asks the same of the same (FSE, "Duplicate Exercise"): other words, other formulas' spelling, years and
-names that play no part.
+Other spellings, wordings and orders, and asides that do not matter: years, names.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,11 +20,11 @@ from tqnet.text.formulas import segments
 from tqnet.text.latex import prose
 from tqnet.text.replacements import ASIDES, MONTHS, NAMES, OTHERS, TIMES, WORDINGS, as_written
 
-#: Question and generator -> the question as somebody else might have typed it; the same one where nothing applies.
+#: Question and generator -> the changed question; the same one where a change does not apply.
 SurfaceChange = Callable[[Question, np.random.Generator], Question]
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-#: Spellings of one thing; behind a command no letter may follow.
+#: Commands that mean the same.
 _SPELLINGS = (
     (r"\frac", r"\dfrac", r"\tfrac"),
     (r"\leq", r"\le", r"\leqslant"),
@@ -44,7 +43,7 @@ _MARKS = str.maketrans("，；：？！（）", ",;:?!()")
 
 
 def respell_formulas(question: Question, rng: np.random.Generator) -> Question:
-    r"""Every formula is spelt otherwise, \dfrac for \frac, x^{2} for x^2, \( \) for dollar signs; it says the same."""
+    r"""Spell every formula differently: \dfrac for \frac, x^{2} for x^2, \( \) for dollar signs."""
     return with_texts(question, [_respelt(text, rng) for text in texts_of(question)])
 
 
@@ -52,8 +51,10 @@ def _respelt(text: str, rng: np.random.Generator) -> str:
     changes = {}
     for part in segments(text):
         if part.is_formula:
-            row = [_SPELT.get(name[0], (name[0],)) for name in _COMMAND.finditer(part.body)]
-            body = _with_commands(part.body, [spellings[rng.integers(len(spellings))] for spellings in row])
+            commands = list(_COMMAND.finditer(part.body))
+            spellings = [_SPELT.get(command[0], (command[0],)) for command in commands]
+            chosen = [options[rng.integers(len(options))] for options in spellings]
+            body = edit(part.body, {command.span(): new for command, new in zip(commands, chosen, strict=True)})
             if rng.random() < 0.5:
                 body = _POWER.sub(lambda power: f"^{{{power[1]}}}" if power[1] else f"^{power[2]}", body)
             display = text.startswith(("$$", r"\["), part.start)
@@ -62,51 +63,41 @@ def _respelt(text: str, rng: np.random.Generator) -> str:
     return edit(text, changes)
 
 
-def _with_commands(formula: str, names: Sequence[str]) -> str:
-    """``formula`` with its commands called ``names``, in order."""
-    spans = [match.span() for match in _COMMAND.finditer(formula)]
-    return edit(formula, dict(zip(spans, names, strict=True)))
-
-
 def reword(question: Question, rng: np.random.Generator) -> Question:
-    """A phrase of the stem gives way to one that says the same (`tqnet.text.replacements`), wherever it stands."""
-    found = WORDINGS.find(question.stem)
-    if not found:
+    """Replace a phrase of the stem by one that means the same (`tqnet.text.replacements`), wherever it stands."""
+    phrases = WORDINGS.find(question.stem)
+    if not phrases:
         return question
-    stem, chosen = question.stem, found[rng.integers(len(found))]
+    stem, chosen = question.stem, phrases[rng.integers(len(phrases))]
     old = stem[chosen.start : chosen.end].lower()
     others = [phrase for phrase in WORDINGS.lines[chosen.line][chosen.sense] if phrase.lower() not in stem.lower()]
     if not others:
         return question
     new = others[rng.integers(len(others))]
-    places = [phrase for phrase in found if stem[phrase.start : phrase.end].lower() == old]
-    return replace(
-        question,
-        stem=edit(stem, {(p.start, p.end): as_written(new, stem[p.start : p.end]) for p in places}),
-    )
+    spans = [(phrase.start, phrase.end) for phrase in phrases]
+    changes = {(a, b): as_written(new, stem[a:b]) for a, b in spans if stem[a:b].lower() == old}
+    return replace(question, stem=edit(stem, changes))
 
 
 def say_aside(question: Question, rng: np.random.Generator) -> Question:
-    """A year, a name, points or a politeness is said before or behind the question."""
+    """Add a year, a name, points or a politeness before or after the question."""
     language = "zh" if _CHINESE.search(question.content) else "en"
     before, after = ASIDES[language]
-    first = rng.random() < 0.6
-    said = _filled((before if first else after)[rng.integers(len(before if first else after))], language, rng)
-    return replace(question, stem=said + question.stem if first else question.stem + said)
+    goes_first = rng.random() < 0.6
+    asides = before if goes_first else after
+    aside = _filled(asides[rng.integers(len(asides))], language, rng)
+    return replace(question, stem=aside + question.stem if goes_first else question.stem + aside)
 
 
 def say_time(question: Question, rng: np.random.Generator) -> Question:
-    """A year or a month is said behind one or two clauses of English prose: "is increased by 25% in May 2020, ..."."""
-    places = [end for span in prose(question.stem) for end in _clause_ends(question.stem, *span)]
-    if not places or _CHINESE.search(question.stem):
+    """Add a year or a month to one or two clauses of English prose: "is increased by 25% in May 2020, ..."."""
+    stem = question.stem
+    places = [match.start() for span in prose(stem) for match in _CLAUSE_END.finditer(stem, *span)]
+    if not places or _CHINESE.search(stem):
         return question
     chosen = rng.permutation(places)[: rng.integers(1, 3)].tolist()
     times = {(place, place): _filled(TIMES[rng.integers(len(TIMES))], "en", rng) for place in chosen}
-    return replace(question, stem=edit(question.stem, times))
-
-
-def _clause_ends(text: str, start: int, end: int) -> list[int]:
-    return [match.start() for match in _CLAUSE_END.finditer(text, start, end)]
+    return replace(question, stem=edit(stem, times))
 
 
 def _filled(template: str, language: str, rng: np.random.Generator) -> str:
@@ -121,7 +112,7 @@ def _filled(template: str, language: str, rng: np.random.Generator) -> str:
 
 
 def respace(question: Question, rng: np.random.Generator) -> Question:
-    """White space and marks as another keyboard types them; formulas stay."""
+    """Change white space and punctuation marks of the prose."""
     stem, changes = question.stem, {}
     for start, end in prose(stem):
         part = stem[start:end]
@@ -133,15 +124,13 @@ def respace(question: Question, rng: np.random.Generator) -> Question:
 
 
 def reorder_options(question: Question, rng: np.random.Generator) -> Question:
-    """The options change places."""
+    """Shuffle the options."""
     order = rng.permutation(len(question.options))
     return replace(question, options=tuple(question.options[at] for at in order))
 
 
 def garble(question: Question, rng: np.random.Generator) -> Question:
-    """One to three words of prose are left out or change places, as where a bank was typed in haste or rephrased; none
-    that tells what is asked.
-    """
+    """Delete or swap one to three words of prose, as if typed in haste; none that tells what is asked."""
     changed = question
     for _ in range(rng.integers(1, 4)):
         other = (delete_word if rng.random() < 0.5 else swap_words)(changed, rng)
@@ -170,10 +159,9 @@ SURFACE_CHANGES: dict[str, SurfaceChange] = {
 
 
 def change_surface(question: Question, rng: np.random.Generator, most: int = 4) -> Question:
-    """``question`` after up to ``most`` of SURFACE_CHANGES, one of them at least where any applies; rewording may come
-    more than once.
-    """
-    names, changed = list(SURFACE_CHANGES), question
-    for name in [*rng.permutation(names)[: rng.integers(1, most + 1)].tolist(), *["reword"] * int(rng.integers(0, 4))]:
+    """Apply up to ``most`` of SURFACE_CHANGES, at least one where any applies, then reword up to three times."""
+    names = rng.permutation(list(SURFACE_CHANGES))[: rng.integers(1, most + 1)].tolist()
+    changed = question
+    for name in [*names, *["reword"] * int(rng.integers(0, 4))]:
         changed = SURFACE_CHANGES[name](changed, rng)
     return changed if changed != question else say_aside(question, rng)

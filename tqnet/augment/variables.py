@@ -26,7 +26,7 @@ from tqnet.text.latex import (
     text_at,
 )
 
-#: Names that stand for the same kind of thing; a variable is given another one of its row if there is one.
+#: Names of the same kind of thing; a new name is of the same row if one is free.
 _KINDS = (
     "xyzuvwstr",
     "abcpq",
@@ -48,19 +48,20 @@ _ARTICLES = frozenset("aAI")
 
 #: After these a number and a variable are no product: 1/2x may be read either way.
 _DIVIDES = frozenset(("/", r"\div"))
-#: What makes a new name of the letter behind it: a difference, a differential.
+#: These and the letter after them are one name: a difference, a differential.
 _PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
 
 
 def rename_variable(question: Question, rng: np.random.Generator) -> Question:
-    r"""One variable gets a name that is not used, wherever it stands: f(x) = \cos 2x becomes f(u) = \cos 2u.
+    r"""Give one variable an unused name throughout: f(x) = \cos 2x becomes f(u) = \cos 2u.
 
     Names that are no variables (`tqnet.augment.edits`), e, i and \pi are spared, and the capitals of a question with a
-    figure, which bears them.
+    figure, where they are labels.
     """
     texts = texts_of(question)
     parsed = [parse_formulas(text) for text in texts]
-    letters = _letters(parsed)
+    tokens = [token for parts in parsed for formula in parts for token in formula]
+    letters = frozenset(token.text for token in tokens if token.role is Role.VARIABLE)
     words = {match[0] for text in texts for start, end in prose(text) for match in _in_prose(text, start, end)}
     chinese = any(_CHINESE.search(text) for text in texts)
     spared = spared_names(formula for parts in parsed for formula in parts)
@@ -70,7 +71,8 @@ def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     if not names:
         return question
     old = names[rng.integers(len(names))]
-    if not (free := _free_names(old, {*_all_letters(parsed), *"".join(w for w in words if old not in GREEK)})):
+    taken = {token.text for token in tokens} | ({*"".join(words)} if old not in GREEK else set())
+    if not (free := _free_names(old, taken)):
         return question
     points = letters | {point for text in texts for point in points_of_figures(text)}
     for new in rng.permutation(free).tolist():
@@ -84,22 +86,22 @@ def rename_variable(question: Question, rng: np.random.Generator) -> Question:
 
 
 def scale_variable(question: Question, rng: np.random.Generator) -> Question:
-    r"""One variable becomes k times itself, k from 2 to 5: x to 2x makes 4x of 2x, (2x)^2 of x^2, \sin (2x) of \sin x.
+    r"""Multiply one variable by k from 2 to 5: x to 2x makes 4x of 2x, (2x)^2 of x^2, \sin (2x) of \sin x.
 
-    Small Latin letters only; not where the variable is a name or a mere mention: an index, the x of f(x), "find $x$".
+    Small Latin letters only; not where the variable is a name or only mentioned: an index, the x of f(x), "find $x$".
     """
     texts = texts_of(question)
     parsed = [parse_formulas(text) for text in texts]
     functions = function_names(formula for parts in parsed for formula in parts)
     places = [[_scalable(formula, functions) for formula in parts] for parts in parsed]
-    names = sorted({token.text for parts in places for found in parts for token in found.values()})
+    names = sorted({token.text for parts in places for scalable in parts for token in scalable.values()})
     if not names:
         return question
     name, factor = names[rng.integers(len(names))], int(rng.integers(2, 6))
     scaled = []
-    for text, parts, found in zip(texts, parsed, places, strict=True):
+    for text, parts, scalable in zip(texts, parsed, places, strict=True):
         changes: dict[tuple[int, int], str] = {}
-        for formula, tokens in zip(parts, found, strict=True):
+        for formula, tokens in zip(parts, scalable, strict=True):
             bare = bare_arguments(formula)
             for at, token in tokens.items():
                 if token.text == name:
@@ -108,23 +110,12 @@ def scale_variable(question: Question, rng: np.random.Generator) -> Question:
     return with_texts(question, scaled)
 
 
-def _letters(parsed: Iterable[Sequence[Formula]]) -> frozenset[str]:
-    return frozenset(
-        token.text for parts in parsed for formula in parts for token in formula if token.role is Role.VARIABLE
-    )
-
-
-def _all_letters(parsed: Iterable[Sequence[Formula]]) -> set[str]:
-    """Of any role: what a new name must not be."""
-    return {token.text for parts in parsed for formula in parts for token in formula}
-
-
 def _in_prose(text: str, start: int, end: int) -> list[re.Match[str]]:
     return [*_LETTER_IN_PROSE.finditer(text, start, end), *_RUN_IN_PROSE.finditer(text, start, end)]
 
 
 def _free_names(old: str, taken: Iterable[str]) -> list[str]:
-    """Names of the kind of ``old`` that are not taken; else of its alphabet."""
+    """Names of the kind of ``old`` that are free; else of its alphabet."""
     row = next((row for row in _KINDS if old in row), ())
     alphabet = [name for kind in _KINDS for name in kind if _alphabet(name) == _alphabet(old)]
     return [name for name in row if name not in taken] or [name for name in alphabet if name not in taken]
@@ -144,7 +135,7 @@ def _renamed(parts: Sequence[Formula], old: str, new: str) -> dict[tuple[int, in
 
 
 def _renamed_in_prose(text: str, old: str, new: str, points: frozenset[str]) -> dict[tuple[int, int], str]:
-    """The variable named outside of formulas: "point A", "triangle ABC", where two of these are points."""
+    """Rename a variable outside of formulas: "point A", "triangle ABC", where two of the letters are points."""
     if old in GREEK:
         return {}
     return {
@@ -170,9 +161,9 @@ def _roles(texts: Sequence[str]) -> list[list[Role]]:
 
 
 def _scalable(formula: Formula, functions: frozenset[str]) -> dict[int, Token]:
-    """Place -> the variables of a formula that stand for a number there."""
+    """Place -> the variables of a formula that are numbers there."""
     if all(token.role is Role.VARIABLE or token.text in ",()" for token in formula) and _is_list(formula):
-        return {}  # a mere mention
+        return {}  # only mentioned
     names = _function_notation(formula, functions) | _accented(formula)
     return {
         at: token
@@ -193,38 +184,32 @@ def _is_list(formula: Formula) -> bool:
 
 def _is_name(formula: Formula, at: int) -> bool:
     r"""Whether the letter is part of a longer name: x', x^\prime, \Delta x, dx."""
-    behind = text_at(formula, at + 1) + text_at(formula, at + 2)
+    after = text_at(formula, at + 1) + text_at(formula, at + 2)
     before = formula[at - 1] if at else None
     prefixed = before is not None and (
         before.text in _PREFIXES - {"d"} or (before.text, before.role) == ("d", Role.WORD)
     )
-    return behind[:1] == "'" or behind == r"^\prime" or prefixed or _follows_d(formula, at)
-
-
-def _follows_d(formula: Formula, at: int) -> bool:
-    r"""Whether \mathrm{d}, one token of the lexer, stands before."""
-    return re.fullmatch(r"\\(?:mathrm|text|rm)\s*\{\s*d\s*\}", text_at(formula, at - 1)) is not None
+    # \mathrm{d} is one token of the lexer.
+    upright = re.fullmatch(r"\\(?:mathrm|text|rm)\s*\{\s*d\s*\}", text_at(formula, at - 1)) is not None
+    return after[:1] == "'" or after == r"^\prime" or prefixed or upright
 
 
 def _function_notation(formula: Formula, functions: frozenset[str]) -> set[int]:
     """Places of f(x+h) for a function f, and of y(t) and the like: a letter and, in parentheses, letters alone."""
-    found: set[int] = set()
+    places: set[int] = set()
     for at, name in enumerate(formula):
         if name.role is not Role.VARIABLE or (arguments := call(formula, at)) is None:
             continue
         inside = [token for token in formula[slice(*arguments)] if not token.text.startswith((r"\left", r"\right"))]
         alone = all(token.role is Role.VARIABLE or token.text == "," for token in inside)
         if name.text in functions or (alone and _is_list(tuple(inside))):
-            found.update((at, *range(*arguments)))
-    return found
+            places.update((at, *range(*arguments)))
+    return places
 
 
 def _accented(formula: Formula) -> set[int]:
-    found: set[int] = set()
-    for at, token in enumerate(formula):
-        if token.text in ACCENTS:
-            found.update(range(at, argument_end(formula, at + 1)))
-    return found
+    accents = (at for at, token in enumerate(formula) if token.text in ACCENTS)
+    return {place for at in accents for place in range(at, argument_end(formula, at + 1))}
 
 
 def _scaled(text: str, formula: Formula, at: int, factor: int, bare: set[int]) -> dict[tuple[int, int], str]:
@@ -236,14 +221,14 @@ def _scaled(text: str, formula: Formula, at: int, factor: int, bare: set[int]) -
     powered = text_at(formula, end) in ("^", "!")
     if not powered and _has_coefficient(formula, at, bare):
         number = formula[at - 1]
-        return {(number.start, number.end): _times(number.text, factor)}
+        return {(number.start, number.end): format(Decimal(number.text) * factor, "f")}
     if not powered and (not at or text_at(formula, at - 1) in TERM_STARTS):
         return {(token.start, token.start): str(factor)}
     return {(token.start, formula[end - 1].end): f"({factor}{text[token.start : formula[end - 1].end]})"}
 
 
 def _has_coefficient(formula: Formula, at: int, bare: set[int]) -> bool:
-    """Whether a number before the variable multiplies it: not an exponent, nor what a fraction divides by."""
+    """Whether a number before the variable multiplies it: no exponent, and no denominator."""
     number = formula[at - 1] if at else None
     return (
         number is not None
@@ -253,7 +238,3 @@ def _has_coefficient(formula: Formula, at: int, bare: set[int]) -> bool:
         and not is_part_of_number(formula, at - 1)
         and text_at(formula, at - 2) not in _DIVIDES
     )
-
-
-def _times(number: str, factor: int) -> str:
-    return format(Decimal(number) * factor, "f")

@@ -1,11 +1,13 @@
-"""Views of one question: text and figures augmented together (TQ-Net, Figure 2, step 2; QuesCo, Figure 2b)."""
+"""Views of one question: text and figures augmented together (TQ-Net, Figure 2, step 2; QuesCo, Figure 2b).
+
+Text is rewritten by QuesCo's strategies, clipped and masked (TQ-Net, "Mixed Unsupervised Contrastive Learning");
+figures go through albumentations, which this file alone knows.
+"""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import os
-from collections.abc import Callable
 from dataclasses import field, replace
 from typing import Annotated, Literal
 
@@ -19,11 +21,11 @@ from tqnet.questions import Question
 from tqnet.questions.images import fit_square
 from tqnet.text.formulas import join_units, units
 
-# Random masked words and clipped windows (TQ-Net, "Mixed Unsupervised Contrastive Learning").
+os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # no look at the network at import
 
 
 def mask_words(question: Question, share: float, rng: np.random.Generator, mask_token: str = "[MASK]") -> Question:
-    """Each word of prose and each token of a formula becomes ``mask_token`` with probability ``share``.
+    """Replace each word of prose and each token of a formula by ``mask_token`` with probability ``share``.
 
     Braces and other signs of grouping stay, so that a formula keeps its shape. At least one unit is left.
     """
@@ -33,40 +35,24 @@ def mask_words(question: Question, share: float, rng: np.random.Generator, mask_
         chosen = rng.random(len(parts)) < share
         if not chosen.any() or chosen.all():
             return text
+        masked = chosen & [unit.text not in "{}^_&()" for unit in parts]
         return join_units(
-            [
-                dataclasses.replace(unit, text=mask_token) if hit and unit.text not in "{}^_&()" else unit
-                for unit, hit in zip(parts, chosen, strict=True)
-            ]
+            [replace(unit, text=mask_token) if hit else unit for unit, hit in zip(parts, masked, strict=True)]
         )
 
-    return _rewrite(question, mask)
+    return replace(question, stem=mask(question.stem), options=tuple(map(mask, question.options)))
 
 
 def clip_window(question: Question, least: float, rng: np.random.Generator) -> Question:
-    """One stretch of the stem, at least ``least`` of its units and at least one; options are left whole."""
+    """Keep one stretch of the stem, at least ``least`` of its units and at least one; options are left whole."""
     parts = units(question.stem)
     if len(parts) < 2 or least >= 1:
         return question
-    kept = math.ceil(len(parts) * rng.uniform(least, 1))
-    start = int(rng.integers(len(parts) - kept + 1))
-    if kept == len(parts):
+    length = math.ceil(len(parts) * rng.uniform(least, 1))
+    start = int(rng.integers(len(parts) - length + 1))
+    if length == len(parts):
         return question
-    return dataclasses.replace(question, stem=join_units(parts[start : start + kept]))
-
-
-def _rewrite(question: Question, change: Callable[[str], str]) -> Question:
-    return dataclasses.replace(
-        question,
-        stem=change(question.stem),
-        options=tuple(map(change, question.options)),
-    )
-
-
-# Augmentation of figures; the one place that knows albumentations.
-
-
-os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # no look at the network at import
+    return replace(question, stem=join_units(parts[start : start + length]))
 
 
 KINDS = ("figure", "mocov2", "none")
@@ -76,9 +62,9 @@ _WHITE = (255, 255, 255)
 class FigureAugmentation:
     """A random view of a figure, drawn from the generator it is given.
 
-    ``figure``: small rotation, shift and scale on white, mild crop, colour, grey and blur; no flip, since a
-    mirrored figure is another question, and its letters would be mirrored too. ``mocov2``: the settings of
-    MoCo v2 (Chen et al. 2020): crops from 20 %, colour jitter, grey, blur, horizontal flip. ``none``: no change.
+    ``figure``: small rotation, shift and scale on white, mild crop, colour, grey and blur; no flip, since a mirrored
+    figure is another question. ``mocov2``: the settings of MoCo v2 (Chen et al. 2020), with crops from 20 % and
+    horizontal flips. ``none``: no change.
     """
 
     def __init__(self, kind: str, size: int):
@@ -100,13 +86,9 @@ class FigureAugmentation:
 def _figure(size: int) -> A.Compose:
     return A.Compose(
         [
+            # keep_ratio: a circle stays a circle
             A.Affine(
-                scale=(0.85, 1.1),
-                keep_ratio=True,  # a circle stays a circle
-                translate_percent=(-0.06, 0.06),
-                rotate=(-8, 8),
-                fill=_WHITE,
-                p=0.9,
+                scale=(0.85, 1.1), keep_ratio=True, translate_percent=(-0.06, 0.06), rotate=(-8, 8), fill=_WHITE, p=0.9
             ),
             A.RandomResizedCrop((size, size), scale=(0.8, 1.0), ratio=(0.95, 1.05), p=0.5),
             A.ColorJitter(brightness=0.3, contrast=0.3, saturation=0.3, hue=0.05, p=0.6),
@@ -164,14 +146,14 @@ class QuestionAugmentation:
         self.strategies = strategy_names(config.strategies)
 
     def modalities(self, question: Question, rng: np.random.Generator) -> Question:
-        """``question``, or its text or its figures alone, one as often as the other."""
-        whole = bool(question.images and question.content.strip())
-        if not whole or not self.config.modality_dropout or rng.random() >= self.config.modality_dropout:
+        """Drop the text or the figures of a question that has both, one as often as the other."""
+        has_both = bool(question.images and question.content.strip())
+        if not has_both or not self.config.modality_dropout or rng.random() >= self.config.modality_dropout:
             return question
         return replace(question, images=()) if rng.random() < 0.5 else replace(question, stem="", options=())
 
     def text(self, question: Question, rng: np.random.Generator) -> Question:
-        """``question`` with its stem and options rewritten, clipped and masked."""
+        """Rewrite, clip and mask the stem and the options."""
         question = apply_strategies(question, self.strategies, self.config.probability, rng)
         question = clip_window(question, self.config.window, rng)
         return mask_words(question, self.config.mask, rng, self.mask_token)

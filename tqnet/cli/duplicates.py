@@ -159,7 +159,7 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
         scores = score_pairs(classifier, pairs, pair_vectors(classifier, pairs, **self.settings))
         errors = [
             {"a": pair.a.content, "b": pair.b.content, "label": pair.relation, "predicted": RELATIONS[predicted]}
-            for pair, predicted in zip(pairs, scores.decided.tolist(), strict=True)
+            for pair, predicted in zip(pairs, scores.predicted.tolist(), strict=True)
             if RELATIONS[predicted] != pair.relation
         ]
         if self.json:

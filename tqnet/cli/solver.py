@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
     from tqnet.evaluation.table import Table
     from tqnet.questions import QuestionBank
-    from tqnet.solver.evaluation import SolverScores, ToldProblem
+    from tqnet.solver.evaluation import GoldProblem, SolverScores
     from tqnet.solver.model import Solution
     from tqnet.solver.representations import Analysis, Representations
 
@@ -131,11 +131,11 @@ class Prototypes(Command, ReadingOptions, name="prototypes"):
 
     def run(self) -> int:
         from tqnet.questions import QuestionBank
-        from tqnet.solver.problems import Alphabet, grouped_by_prototype, told_equations
+        from tqnet.solver.problems import Alphabet, gold_equations, grouped_by_prototype
 
         out = output_file(self.out)
         bank = self.load(self.bank)
-        equations = list(told_equations(bank))
+        equations = list(gold_equations(bank))
         if not equations:
             raise ValueError(f"{self.bank}: no question has a field 'equation'")
         alphabet = Alphabet.learn(equations, self.min_count)
@@ -175,25 +175,25 @@ class EvaluateSolver(
     def run(self) -> int:
         from tqnet.evaluation.sources import source_digest
         from tqnet.libraries import precision, quiet
-        from tqnet.solver.evaluation import judged, told_problems
-        from tqnet.solver.representations import analysed, draw_layer_pairs, example_table, representations
+        from tqnet.solver.evaluation import gold_problems, score_solutions
+        from tqnet.solver.representations import analyse, draw_layer_pairs, example_table, representations
 
         quiet()
         stages = self.sources()
         solvers = {name: self.load_solver(folder) for name, folder in stages.items()}
         whole = self.load(self.bank)
         bank, duplicates = _split(whole, self.split)
-        problems, faults = told_problems(bank)
+        problems, faults = gold_problems(bank)
         if not problems:
             raise ValueError(f"{self.bank}: split {self.split!r} has no problem with an equation that can be read")
         self.make_folder()
         questions = [problem.question for problem in problems]
         solutions = {name: self.solve(solver, questions, show_progress=True) for name, solver in solvers.items()}
-        scores = {name: judged(problems, solved) for name, solved in solutions.items()}
+        scores = {name: score_solutions(problems, solved) for name, solved in solutions.items()}
         texts = [question.content for question in questions]
         vectors = {name: representations(solver, texts) for name, solver in solvers.items()}
         pairs = draw_layer_pairs(problems)
-        analyses = {name: analysed(v, problems, scores[name].equations, pairs) for name, v in vectors.items()}
+        analyses = {name: analyse(v, problems, scores[name].equations, pairs) for name, v in vectors.items()}
 
         tables = _tables(problems, duplicates[[problem.place for problem in problems]], faults, scores, analyses)
         by_text, by_id = (example_table(problems, solutions, scores, shows_text) for shows_text in (True, False))
@@ -233,7 +233,7 @@ def _split(whole: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:
 
 
 def _tables(
-    problems: Sequence[ToldProblem],
+    problems: Sequence[GoldProblem],
     duplicates: BoolArray,
     faults: Mapping[int, str],
     scores: Mapping[str, SolverScores],
@@ -253,17 +253,17 @@ def _tables(
 
 
 def _draw(
-    problems: Sequence[ToldProblem], vectors: Mapping[str, Representations], analyses: Mapping[str, Analysis], seed: int
+    problems: Sequence[GoldProblem], vectors: Mapping[str, Representations], analyses: Mapping[str, Analysis], seed: int
 ) -> dict[str, bytes]:
     import numpy as np
 
     from tqnet.evaluation.plots import knowledge_maps, sample, tsne
-    from tqnet.solver.representations import accuracy_by_centre, common_prototypes, plot_similarity_by_layer
+    from tqnet.solver.representations import common_prototypes, plot_accuracy_by_distance, plot_similarity_by_layer
 
     pictures = {}
     common = np.flatnonzero(common_prototypes(problems))
     if len(common) > 1:
-        pictures["distance"] = accuracy_by_centre(analyses)
+        pictures["distance"] = plot_accuracy_by_distance(analyses)
         drawn = common[sample(len(common), _DRAWN, seed)]
         maps = {name: tsne(encoded.goals[drawn], seed=seed) for name, encoded in vectors.items()}
         pictures["prototypes"] = knowledge_maps(maps, [problems[row].prototype for row in drawn])

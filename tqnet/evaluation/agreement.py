@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles
+from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, percentiles
+from tqnet.evaluation.similar import in_split
 from tqnet.questions.hierarchy import KnowledgeDistance
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank, Similarity
     from tqnet.questions.pairs import ScoredPairs
 
-#: Pairs that are drawn of each rank, where there are as many.
+#: Pairs drawn of each rank, at most.
 PAIRS_PER_RANK = 2000
-
-#: Questions that pairs are drawn of: as many as a matrix of all pairs has room for.
+#: Questions that pairs are drawn of, at most: a matrix of all their pairs must fit in memory.
 MOST_QUESTIONS = 5000
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of questions, and how near they are said to be.
+    """Pairs of questions, and their nearness by labels or judges.
 
     Attributes:
         first, second: Places in the bank, ``[p]``.
-        nearness: What cosines are compared with, ``[p]``: minus the rank, or the score of a judge.
+        nearness: Compared with cosines, ``[p]``: minus the rank, or the score of a judge.
         ranks: ``[p]``, 0 for questions of one group, then KH-distances: L + 1 without a concept in common, L + 2 where
             one of them has none.
         groups: Of both questions, by which the bootstrap draws, ``[2, p]``.
@@ -47,7 +47,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class RankSimilarity:
-    """Cosine of the pairs of one rank, its mean and quartiles; and the mean score of a judge, where one was asked."""
+    """Mean and quartiles of the cosines of one rank's pairs; and the judges' mean score, if there are judges."""
 
     rank: int
     pairs: int
@@ -86,8 +86,7 @@ class AgreementResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        plain = {name: value for name, value in vars(self).items() if name != "ranks"}
-        return plain | {"ranks": [vars(rank) for rank in self.ranks]}
+        return vars(self) | {"ranks": [vars(rank) for rank in self.ranks]}
 
 
 def rank_name(rank: int) -> str:
@@ -98,32 +97,32 @@ def rank_name(rank: int) -> str:
 def draw_pairs(
     bank: QuestionBank, similarity: Similarity, split: str | None = "test", *, most: int = PAIRS_PER_RANK, seed: int = 0
 ) -> Pairs:
-    """As many pairs of each rank within a split; the nearer the smaller the rank.
+    """Draw as many pairs of each rank within a split; the nearer the smaller the rank.
 
     Most pairs of questions share nothing: drawn without regard to rank, they would be all that counts.
     """
     distance = KnowledgeDistance(bank.column("knowledge"))
-    places = np.flatnonzero(_within(bank, split))
+    places = np.flatnonzero(in_split(bank, split))
     rng = np.random.default_rng(seed)
     if len(places) > MOST_QUESTIONS:
         places = np.sort(rng.choice(places, MOST_QUESTIONS, replace=False))
     ranks = distance(places, places)
     ranks[similarity.matrix(places)] = 0
     ranks[np.tril_indices(len(places))] = -1  # each pair once
-    found = []
+    drawn = []
     for rank in range(distance.depth + 2):
         pairs = np.flatnonzero(ranks == rank)
-        found.append(rng.choice(pairs, min(most, len(pairs)), replace=False))
-    chosen = np.concatenate(found)
+        drawn.append(rng.choice(pairs, min(most, len(pairs)), replace=False))
+    chosen = np.concatenate(drawn)
     first, second = (places[ends] for ends in np.unravel_index(chosen, ranks.shape))
-    of = ranks.ravel()[chosen].astype(np.int64)
+    rank_of = ranks.ravel()[chosen].astype(np.int64)
     groups = similarity.groups[np.stack([first, second])]
-    return Pairs(first, second, -of.astype(np.float64), of, groups, distance.depth)
+    return Pairs(first, second, -rank_of.astype(np.float64), rank_of, groups, distance.depth)
 
 
 def judged_pairs(bank: QuestionBank, similarity: Similarity, scored: ScoredPairs, split: str | None = "test") -> Pairs:
-    """Those within a split that somebody has judged; the nearer the higher the score."""
-    within = _within(bank, split)
+    """Judged pairs within a split; the nearer the higher the score."""
+    within = in_split(bank, split)
     chosen = within[scored.first] & within[scored.second]
     first, second = scored.first[chosen], scored.second[chosen]
     distance = KnowledgeDistance(bank.column("knowledge"))
@@ -158,24 +157,19 @@ def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: in
         rows = np.repeat(np.arange(len(cosine)), np.where(first == second, drawn[first], drawn[first] * drawn[second]))
         if len(rows) and np.ptp(pairs.nearness[rows]):  # else no correlation is defined
             draws.append(float(spearmanr(cosine[rows], pairs.nearness[rows]).statistic))
+    ranks = [rank for rank in np.unique(pairs.ranks).tolist() if rank <= pairs.depth + 1]
     return AgreementResult(
         pearson=float(pearsonr(cosine, pairs.nearness).statistic),
         spearman=float(spearmanr(cosine, pairs.nearness).statistic),
         spearman_interval=percentiles(np.array(draws)),
         pairs=len(cosine),
-        ranks=tuple(
-            _of_rank(rank, cosine, pairs) for rank in np.unique(pairs.ranks).tolist() if rank <= pairs.depth + 1
-        ),
+        ranks=tuple(_rank_similarity(rank, cosine, pairs) for rank in ranks),
         depth=pairs.depth,
         judged=pairs.judged,
     )
 
 
-def _within(bank: QuestionBank, split: str | None) -> BoolArray:
-    return np.array([split is None or own == split for own in bank.column("split")], dtype=bool)
-
-
-def _of_rank(rank: int, cosine: FloatArray, pairs: Pairs) -> RankSimilarity:
+def _rank_similarity(rank: int, cosine: FloatArray, pairs: Pairs) -> RankSimilarity:
     chosen = pairs.ranks == rank
     low, high = np.quantile(cosine[chosen], [0.25, 0.75]).tolist()
     score = float(pairs.nearness[chosen].mean()) if pairs.judged else None
@@ -183,7 +177,7 @@ def _of_rank(rank: int, cosine: FloatArray, pairs: Pairs) -> RankSimilarity:
 
 
 def cosines(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> FloatArray:
-    """Of each row of ``first [p, width]`` with the same row of ``second``, ``[p]``; 0 where one is zero."""
+    """Cosine of each row of ``first [p, width]`` with the same row of ``second``, ``[p]``; 0 where one is zero."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     return np.einsum("pd,pd->p", first, second) / np.maximum(norms, 1e-12)

@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tqnet.evaluation.metrics import FloatArray, IntArray, bootstrap_interval
+from tqnet.evaluation.similar import in_split
 from tqnet.evaluation.table import Table
 from tqnet.questions import QuestionBank
 from tqnet.questions.question import KnowledgePath
 
-#: A concept needs so many questions to be drawn, and gives at most so many.
+#: Questions that a concept needs to be drawn, and gives at most.
 LEAST, MOST = 5, 60
-
-#: Concepts that pairs are drawn of: as many as a list of all their pairs has room for.
+#: Concepts that pairs are drawn of, at most: a list of all their pairs must fit in memory.
 _MOST_CONCEPTS = 1000
 
 #: Near concepts are of one parent; far ones have nothing in common.
@@ -43,7 +43,7 @@ class ConceptPair:
 
 @dataclass(frozen=True)
 class PairScores:
-    """What vectors make of pairs of concepts, ``[pairs]`` each.
+    """Similarities under one model, ``[pairs]`` each.
 
     Attributes:
         within, between: Mean cosine of questions of the same concept, and of one with the other.
@@ -58,7 +58,7 @@ class PairScores:
 def draw_concept_pairs(
     bank: QuestionBank, split: str | None = "test", *, level: int | None = None, pairs: int = 100, seed: int = 0
 ) -> list[ConceptPair]:
-    """At most ``pairs`` near pairs of concepts, at random, then as many far ones.
+    """Draw at most ``pairs`` near pairs of concepts, then as many far ones.
 
     Args:
         split: Whose questions are taken; None: of every split.
@@ -67,31 +67,30 @@ def draw_concept_pairs(
     Raises:
         ValueError: The hierarchy has no such level, or there are no two concepts with enough questions of a kind.
     """
-    paths = bank.column("knowledge")
-    depth = max((len(path) for own in paths for path in own), default=0)
+    knowledge = bank.column("knowledge")
+    depth = max((len(path) for paths in knowledge for path in paths), default=0)
     level = depth if level is None else level
     if not 2 <= level <= depth:
         raise ValueError(f"level {level}: the hierarchy has levels 1 to {depth}, and near concepts have a parent")
     members: dict[KnowledgePath, set[int]] = defaultdict(set)
-    for at, (own, of) in enumerate(zip(paths, bank.column("split"), strict=True)):
-        if split in (None, of):
-            for path in own:
-                if len(path) >= level:
-                    members[path[:level]].add(at)
+    for place in np.flatnonzero(in_split(bank, split)).tolist():
+        for path in knowledge[place]:
+            if len(path) >= level:
+                members[path[:level]].add(place)
     rng = np.random.default_rng(seed)
-    large = sorted(concept for concept, own in members.items() if len(own) >= LEAST)
+    large = sorted(concept for concept, questions in members.items() if len(questions) >= LEAST)
     every = list(itertools.combinations((large[at] for at in rng.permutation(len(large))[:_MOST_CONCEPTS]), 2))
-    near = [(one, other) for one, other in every if one[: level - 1] == other[: level - 1]]
-    far = [(one, other) for one, other in every if one[0] != other[0]]
-    found = []
-    for kind, of_kind in ((NEAR, near), (FAR, far)):
-        drawn = [_pair(kind, of_kind[at], members, rng) for at in rng.permutation(len(of_kind))[: 3 * pairs]]
+    near = [(a, b) for a, b in every if a[: level - 1] == b[: level - 1]]
+    far = [(a, b) for a, b in every if a[0] != b[0]]
+    result = []
+    for kind, candidates in ((NEAR, near), (FAR, far)):
+        drawn = [_pair(kind, candidates[at], members, rng) for at in rng.permutation(len(candidates))[: 3 * pairs]]
         enough = [pair for pair in drawn if pair.questions.shape[1] >= LEAST][:pairs]
         if not enough:
             where = "the bank" if split is None else f"split {split!r}"
             raise ValueError(f"{where} has no two {kind} concepts of level {level} with {LEAST} questions each")
-        found += enough
-    return found
+        result += enough
+    return result
 
 
 def _pair(
@@ -100,10 +99,10 @@ def _pair(
     members: Mapping[KnowledgePath, set[int]],
     rng: np.random.Generator,
 ) -> ConceptPair:
-    one, other = (members[concept] for concept in concepts)
-    own = [np.array(sorted(questions), dtype=np.int64) for questions in (one - other, other - one)]
-    count = min(MOST, *map(len, own))
-    return ConceptPair(kind, concepts, np.stack([rng.permutation(questions)[:count] for questions in own]))
+    first, second = (members[concept] for concept in concepts)
+    exclusive = [np.array(sorted(questions), dtype=np.int64) for questions in (first - second, second - first)]
+    count = min(MOST, *map(len, exclusive))
+    return ConceptPair(kind, concepts, np.stack([rng.permutation(questions)[:count] for questions in exclusive]))
 
 
 def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[ConceptPair]) -> PairScores:
@@ -114,12 +113,12 @@ def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[Con
     """
     rows = []
     for pair in pairs:
-        own = vectors[pair.questions.ravel()].astype(np.float64)
-        unit = own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12)
+        chosen = vectors[pair.questions.ravel()].astype(np.float64)
+        unit = chosen / np.maximum(np.linalg.norm(chosen, axis=1, keepdims=True), 1e-12)
         cosine = unit @ unit.T
         second = np.repeat([False, True], pair.questions.shape[1])
         same = second[:, None] == second
-        others = ~np.eye(len(own), dtype=bool)
+        others = ~np.eye(len(chosen), dtype=bool)
         nearest = np.where(others, cosine, -np.inf).argmax(1)
         rows.append((cosine[same & others].mean(), cosine[~same].mean(), (second[nearest] != second).mean()))
     return PairScores(*np.array(rows).T)
@@ -127,14 +126,14 @@ def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[Con
 
 def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]) -> Table:
     """A row for each stage and kind."""
+    kinds = np.array([pair.kind for pair in pairs])
     rows = []
     for name, scores in results.items():
         for kind in (NEAR, FAR):
-            chosen = np.array([pair.kind == kind for pair in pairs])
-            low, high = bootstrap_interval(scores.mixed[chosen], np.arange(chosen.sum()))
-            cosines = (f"{values[chosen].mean():.3f}" for values in (scores.within, scores.between))
-            mixed = f"{scores.mixed[chosen].mean():.3f}", f"{low:.3f}–{high:.3f}"
-            rows.append((f"{name}, {kind}", f"{chosen.sum():,}", *cosines, *mixed))
+            within, between, mixed = (values[kinds == kind] for values in vars(scores).values())
+            low, high = bootstrap_interval(mixed, np.arange(len(mixed)))
+            means = (f"{values.mean():.3f}" for values in (within, between, mixed))
+            rows.append((f"{name}, {kind}", f"{len(mixed):,}", *means, f"{low:.3f}–{high:.3f}"))
     header = ("stage and concepts", "pairs", "cosine within", "between", "mixed", "95 % interval")
     note = (
         "Mean cosine of questions of one concept, and of the one with the other; mixed is the share of questions whose "
@@ -147,8 +146,8 @@ def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair
 def to_numbers(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]) -> dict[str, Any]:
     """Plain numbers for JSON: the means by stage and kind."""
     kinds = np.array([pair.kind for pair in pairs])
-    return {
-        name: {kind: {of: float(values[kinds == kind].mean()) for of, values in vars(scores).items()}
-               for kind in (NEAR, FAR)}
-        for name, scores in results.items()
-    }  # fmt: skip
+
+    def means(scores: PairScores, kind: str) -> dict[str, float]:
+        return {measure: float(values[kinds == kind].mean()) for measure, values in vars(scores).items()}
+
+    return {name: {kind: means(scores, kind) for kind in (NEAR, FAR)} for name, scores in results.items()}

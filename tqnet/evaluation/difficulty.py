@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tqnet.evaluation.linear_probe import feature_statistics, standardise
-from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, degree_of_agreement, percentiles
-from tqnet.evaluation.probe import Splits, probe_splits
+from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, check_vectors, degree_of_agreement, percentiles
+from tqnet.evaluation.probe import Splits, labelled_rows, probe_splits
 from tqnet.questions.splits import has_splits, question_units
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank
 
-#: Strengths of the penalty on the weights, of which the one is taken that errs least on ``valid``.
+#: Strengths of the penalty on the weights; the one with the least error on ``valid`` is taken.
 PENALTIES = tuple(10.0**power for power in range(-1, 6))
 
 #: Draws of the bootstrap; each sorts the test questions.
@@ -34,8 +33,8 @@ class DifficultyScores:
     doa: float
 
     @classmethod
-    def of(cls, truth: FloatArray, predicted: FloatArray) -> DifficultyScores:
-        """Of ``[n]`` difficulties and their predictions; PCC is 0 where all of either are equal."""
+    def measure(cls, truth: FloatArray, predicted: FloatArray) -> DifficultyScores:
+        """Score ``[n]`` predictions; PCC is 0 where either is constant."""
         error = predicted - truth
         varies = np.ptp(predicted) > 0 and np.ptp(truth) > 0
         return cls(
@@ -54,7 +53,7 @@ class DifficultyResult:
         scores, mean: Of the regression, and of always predicting the mean of ``train``.
         intervals: 95 % bootstrap intervals of the scores, resampled by group.
         train, valid, test: Questions with a difficulty.
-        penalty: The strength that was chosen.
+        penalty: The chosen strength.
         truth, predicted, groups: Of each question of ``test``, for comparing models question by question.
         drawn: The seed with which the splits were drawn by group, ``None`` if they are the bank's own or given.
     """
@@ -73,17 +72,15 @@ class DifficultyResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        left_out = ("scores", "mean", "intervals", "truth", "predicted", "groups")
-        plain = {name: value for name, value in vars(self).items() if name not in left_out}
+        plain = {name: getattr(self, name) for name in ("train", "valid", "test", "penalty", "drawn")}
         intervals = {name: list(interval) for name, interval in self.intervals.items()}
         return plain | {"scores": asdict(self.scores), "mean": asdict(self.mean), "intervals": intervals}
 
 
 def labelled_splits(bank: QuestionBank, *, splits: Splits | None = None, seed: int = 0) -> dict[str, IntArray]:
     """The questions of each split that have a difficulty."""
-    splits = probe_splits(bank, seed=seed) if splits is None else splits
     known = np.array([difficulty is not None for difficulty in bank.column("difficulty")], dtype=bool)
-    return {name: np.sort(splits[name])[known[np.sort(splits[name])]] for name in ("train", "valid", "test")}
+    return labelled_rows(probe_splits(bank, seed=seed) if splits is None else splits, known)
 
 
 def has_difficulties(bank: QuestionBank, seed: int = 0) -> bool:
@@ -98,7 +95,7 @@ def evaluate_difficulty(
 ) -> DifficultyResult:
     """Fit a ridge regression on ``train``, choose its penalty on ``valid``, score on ``test``.
 
-    Without a ``valid``, the penalty is chosen by leaving out questions of ``train`` one by one.
+    Without a ``valid``, the penalty is chosen by leave-one-out on ``train``.
 
     Args:
         vectors: ``[questions, width]``, frozen.
@@ -107,12 +104,10 @@ def evaluate_difficulty(
     Raises:
         ValueError: Not one finite vector per question, or ``train`` or ``test`` has but one difficulty.
     """
-    if len(vectors) != len(bank):
-        raise ValueError(f"{len(vectors)} vectors for {len(bank)} questions")
-    if not np.isfinite(vectors).all():
-        raise ValueError("the vectors hold NaN or infinity")
+    check_vectors(vectors, len(bank))
     parts = labelled_splits(bank, splits=splits, seed=seed)
-    known = {name: _difficulties(bank.column("difficulty"), part) for name, part in parts.items()}
+    column = bank.column("difficulty")
+    known = {name: np.array([column[i] for i in part], dtype=np.float64) for name, part in parts.items()}
     if any(len(np.unique(known[name])) < 2 for name in ("train", "test")):
         raise ValueError("train and test need questions of different difficulty")
     low, high = known["train"].min(), known["train"].max()
@@ -123,10 +118,11 @@ def evaluate_difficulty(
     penalty, model = _fit(features, truth)
     predicted = model.predict(features["test"]).astype(np.float64)
     groups = np.unique(question_units(bank), return_inverse=True)[1][parts["test"]]
+    draws = resampled_scores(truth["test"], predicted, groups)
     return DifficultyResult(
-        scores=DifficultyScores.of(truth["test"], predicted),
-        mean=DifficultyScores.of(truth["test"], np.full(len(predicted), truth["train"].mean())),
-        intervals=_intervals(truth["test"], predicted, groups),
+        scores=DifficultyScores.measure(truth["test"], predicted),
+        mean=DifficultyScores.measure(truth["test"], np.full(len(predicted), truth["train"].mean())),
+        intervals={name: percentiles(values) for name, values in draws.items()},
         train=len(parts["train"]),
         valid=len(parts["valid"]),
         test=len(parts["test"]),
@@ -139,7 +135,7 @@ def evaluate_difficulty(
 
 
 def _fit(features: dict[str, Any], truth: dict[str, FloatArray]) -> tuple[float, Any]:
-    """The penalty that errs least where it is chosen, and the regression with it."""
+    """The best penalty, and the regression with it."""
     from sklearn.linear_model import Ridge, RidgeCV
 
     if not len(truth["valid"]):
@@ -156,7 +152,7 @@ def resampled_scores(
 ) -> dict[str, FloatArray]:
     """Score -> ``[draws]``, of bootstrap draws of whole groups; same seed and groups, same draws.
 
-    Draws of one difficulty alone, which have no degree of agreement, are drawn in vain.
+    Draws of one difficulty alone, which have no degree of agreement, are skipped.
     """
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
     rng = np.random.default_rng(seed)
@@ -164,13 +160,5 @@ def resampled_scores(
     for _ in range(repeats):
         rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
         if np.ptp(truth[rows]):
-            draws.append(asdict(DifficultyScores.of(truth[rows], predicted[rows])))
+            draws.append(asdict(DifficultyScores.measure(truth[rows], predicted[rows])))
     return {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
-
-
-def _difficulties(column: Sequence[float | None], part: IntArray) -> FloatArray:
-    return np.array([column[i] for i in part], dtype=np.float64)
-
-
-def _intervals(truth: FloatArray, predicted: FloatArray, groups: IntArray) -> dict[str, Interval]:
-    return {name: percentiles(draws) for name, draws in resampled_scores(truth, predicted, groups).items()}

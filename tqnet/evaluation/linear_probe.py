@@ -1,4 +1,4 @@
-"""A linear classifier on frozen vectors: the object that is kept; ``probe_fit`` finds its weights."""
+"""A linear classifier on frozen vectors. Predicting takes numpy alone, fitting takes torch."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
-import torch.nn.functional as F
-from torch import Tensor
 
 from tqnet.evaluation.metrics import BoolArray, micro_f1
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Weights = npt.NDArray[np.float32]
 
@@ -67,12 +67,7 @@ class LinearProbe:
         folder.mkdir(parents=True, exist_ok=True)
         tensors = {"weight": self.weight, "bias": self.bias, "mean": self.mean, "scale": self.scale}
         save_file({name: np.ascontiguousarray(value) for name, value in tensors.items()}, folder / _TENSORS)
-        facts = {
-            "classes": self.classes,
-            "multi_label": self.multi_label,
-            "threshold": self.threshold,
-            "l2": self.l2,
-        }
+        facts = {name: getattr(self, name) for name in ("classes", "multi_label", "threshold", "l2")}
         (folder / _FACTS).write_text(json.dumps(facts, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
@@ -120,12 +115,9 @@ def decide(probability: Weights, threshold: float | None) -> BoolArray:
 def indicators(labels: Sequence[Sequence[int]], classes: int) -> BoolArray:
     """Boolean matrix ``[questions, classes]`` of the class numbers of each question."""
     matrix = np.zeros((len(labels), classes), dtype=bool)
-    rows = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
-    matrix[rows, np.array([number for own in labels for number in own], dtype=np.int64)] = True
+    rows = np.repeat(np.arange(len(labels)), [len(numbers) for numbers in labels])
+    matrix[rows, np.array([number for numbers in labels for number in numbers], dtype=np.int64)] = True
     return matrix
-
-
-# Fit a linear probe: full-batch L-BFGS in fp32, no randomness; L2 and threshold are chosen on ``valid``.
 
 
 #: From strong to weak, so that each fit starts from a smoother one; per mean loss over questions.
@@ -148,9 +140,8 @@ def fit_probe(
 ) -> LinearProbe:
     """Fit with each L2 strength in turn and keep the one with the best micro F1 on ``valid``.
 
-    The search ends when ``valid`` has fallen twice in a row, since the weaker fits, which take the most steps,
-    would only fall further. Of equals the strongest penalty wins. Without validation questions the middle of
-    the grid is taken unseen.
+    The search ends when ``valid`` has fallen twice in a row, since weaker fits, which take the most steps, would only
+    fall further. Of equals the strongest penalty wins. Without validation questions the middle of the grid is taken.
 
     Args:
         train, valid: Vectors and the indicators of their classes.
@@ -184,12 +175,12 @@ def fit_probe(
 def _path(
     features: Weights, targets: BoolArray, multi_label: bool, strengths: Sequence[float], steps: int
 ) -> Iterator[tuple[float, Weights, Weights]]:
-    """Yield (strength, weight, bias) along the grid, each fit started from the one before it.
+    """Yield (strength, weight, bias) along the grid, each fit started from the one before it, the first at the prior.
 
-    The first starts at the log prior, so that its first steps go into the weights.
-
-    Features of an encoder are correlated, so L-BFGS moves along their principal axes, as :func:`_minimum` wants them.
+    Features of an encoder are correlated, so L-BFGS moves along their principal axes.
     """
+    import torch
+
     x, y = torch.from_numpy(features), torch.from_numpy(targets.astype(np.float32))
     _, axes = torch.linalg.eigh((x.T @ x).double())
     axes = axes.float()
@@ -204,19 +195,22 @@ def _path(
 
 
 def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float, steps: int) -> tuple[Tensor, Tensor]:
-    """Weight and bias of the least loss, from those given.
+    """Minimise the loss, started from ``weight`` and ``bias``.
 
     The loss is the mean over questions of the cross-entropy (multi-label: of the summed logistic losses), plus
     ``l2 / 2 * |weight|^2``; the bias is free.
 
-    Axes vary unequally and classes are rare unequally, so each weight moves in units of its own: the root of the loss's
-    second derivative by it where the fit starts, ``mean(p * (1 - p) * x^2) + l2`` with ``p`` the class's probability.
-    By weights as they are, L-BFGS is far from the minimum when its steps are used up.
+    Each weight is scaled by the root of the loss's second derivative where the fit starts,
+    ``mean(p * (1 - p) * x^2) + l2`` with ``p`` the class's probability: axes differ in variance and classes in
+    frequency, and unscaled L-BFGS is far from the minimum when its steps are used up.
 
     Args:
         x: ``[questions, axes]``, uncorrelated.
         target: Indicators ``[questions, classes]``, or one class per question ``[questions]``.
     """
+    import torch
+    import torch.nn.functional as F
+
     chance = torch.addmm(bias, x, weight.t())
     chance = chance.sigmoid() if target.ndim == 2 else chance.softmax(dim=1)
     spread = chance * (1 - chance) / len(x)
@@ -228,7 +222,7 @@ def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float,
 
     def loss() -> Tensor:
         optimizer.zero_grad()
-        weight, bias = (of / scale for of, scale in zip(moved, scales, strict=True))
+        weight, bias = (start / scale for start, scale in zip(moved, scales, strict=True))
         logits = torch.addmm(bias, x, weight.t())
         if target.ndim == 2:
             error = F.binary_cross_entropy_with_logits(logits, target, reduction="sum") / len(x)
@@ -239,7 +233,7 @@ def _minimum(x: Tensor, target: Tensor, weight: Tensor, bias: Tensor, l2: float,
         return total
 
     optimizer.step(loss)
-    weight, bias = (of.detach() / scale for of, scale in zip(moved, scales, strict=True))
+    weight, bias = (end.detach() / scale for end, scale in zip(moved, scales, strict=True))
     return weight, bias
 
 

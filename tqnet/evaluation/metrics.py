@@ -1,8 +1,9 @@
 """Metrics as pure functions on arrays; none of them knows a model or a bank.
 
-A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?) beside
-``relevant [queries]`` (how many similar questions the corpus holds). A classification enters as two boolean
-indicator matrices ``[questions, classes]``, which serve single-label and multi-label tasks alike.
+A ranking enters as ``hits [queries, depth]`` (is the j-th neighbour of query i similar to it?), ``depth >= k``, beside
+``relevant [queries]`` (how many similar questions the corpus holds). A classification enters as two boolean indicator
+matrices ``truth`` and ``predicted``, ``[questions, classes]``, which serve single-label and multi-label tasks alike.
+``values`` and their ``groups`` are ``[n]``. A mean of nothing is NaN.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 
+def check_vectors(vectors: npt.NDArray[np.floating], questions: int) -> None:
+    """Raise a ValueError unless there is one finite vector per question."""
+    if len(vectors) != questions:
+        raise ValueError(f"{len(vectors)} vectors for {questions} questions")
+    if bad := int((~np.isfinite(vectors)).any(axis=1).sum()):
+        raise ValueError(f"{bad} of {len(vectors)} vectors hold NaN or infinity")
+
+
 class Interval(NamedTuple):
     """A confidence interval."""
 
@@ -30,18 +39,13 @@ def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatAr
 
         P@k = 1/N  sum_i  card(S_gt_i  &  S_pred_i[:k]) / k
 
-    The equation divides by ``card(S_gt_k)``, "the set of the top-k ground truth", and the paper grants every
-    query at least k similar questions, so that the divisor is k. ``S_gt`` in the numerator is the set of *all*
-    similar questions: they have no order among themselves. Queries with fewer than k are left out, since a
-    perfect ranking could not reach 1 on them.
+    The equation divides by ``card(S_gt_k)``, which is k, as every query of the paper has at least k similar
+    questions. ``S_gt`` is the set of all similar questions, which have no order. Queries with fewer than k are left
+    out, since a perfect ranking could not reach 1 on them.
 
     Returns:
         The precision of each query that counts, ``[kept]``, and which queries those are, ``[queries]``;
         ``(~kept).sum()`` were left out. The mean of the first is P@k.
-
-    Shape:
-        - hits: ``[queries, depth]`` with ``depth >= k``
-        - relevant: ``[queries]``
     """
     _check_depth(hits, k)
     kept = relevant >= k
@@ -49,13 +53,9 @@ def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatAr
 
 
 def reciprocal_rank(hits: BoolArray) -> FloatArray:
-    """One over the rank of the first similar neighbour, 0 where none is within the depth of the ranking.
+    """One over the rank of the first similar neighbour, ``[queries]``; 0 where none is within the depth.
 
     The mean is MRR (Voorhees, TREC-8, 1999), cut at the depth.
-
-    Shape:
-        - hits: ``[queries, depth]``
-        - output: ``[queries]``
     """
     if hits.shape[1] == 0:
         return np.zeros(len(hits))
@@ -63,14 +63,9 @@ def reciprocal_rank(hits: BoolArray) -> FloatArray:
 
 
 def recall_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
-    """Share of a query's similar questions that are among its first k neighbours; 0 where it has none.
+    """Share of a query's similar questions that are among its first k neighbours, ``[queries]``; 0 where it has none.
 
-    Note that a query with more than k similar questions cannot reach 1.
-
-    Shape:
-        - hits: ``[queries, depth]`` with ``depth >= k``
-        - relevant: ``[queries]``
-        - output: ``[queries]``
+    A query with more than k similar questions cannot reach 1.
     """
     _check_depth(hits, k)
     return hits[:, :k].sum(axis=1) / np.maximum(relevant, 1)
@@ -83,11 +78,6 @@ def ndcg_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
         nDCG@k = DCG@k / (the DCG@k of a ranking that starts with min(relevant, k) hits)
 
     0 where a query has no similar question.
-
-    Shape:
-        - hits: ``[queries, depth]`` with ``depth >= k``
-        - relevant: ``[queries]``
-        - output: ``[queries]``
     """
     _check_depth(hits, k)
     discounts = 1.0 / np.log2(np.arange(k) + 2)
@@ -106,17 +96,13 @@ def mean_average_precision(queries: IntArray, relevant: BoolArray, scores: npt.N
     """
     from sklearn.metrics import average_precision_score
 
-    own = (queries == query for query in np.unique(queries))
-    rankings = [(relevant[of], scores[of]) for of in own if relevant[of].any() and not relevant[of].all()]
-    return float(np.mean([average_precision_score(*of) for of in rankings])) if rankings else 0.0
+    rankings = [(relevant[queries == query], scores[queries == query]) for query in np.unique(queries)]
+    values = [average_precision_score(hits, rank) for hits, rank in rankings if hits.any() and not hits.all()]
+    return float(np.mean(values)) if values else 0.0
 
 
 def group_mean(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> float:
-    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six.
-
-    Shape:
-        - values, groups: ``[n]``; NaN when n is 0
-    """
+    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six."""
     sums, counts = _group_sums(values, groups)
     return float(np.mean(sums / counts)) if len(sums) else float("nan")
 
@@ -125,21 +111,13 @@ def micro_f1(truth: BoolArray, predicted: BoolArray) -> float:
     """F1 of all (question, class) decisions pooled: ``2 TP / (2 TP + FP + FN)``.
 
     With exactly one class per question and one prediction, this equals accuracy.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``
     """
     hit, either = f1_terms(truth, predicted)
     return float(hit.sum() / either.sum()) if either.any() else 0.0
 
 
 def f1_terms(truth: BoolArray, predicted: BoolArray) -> tuple[IntArray, IntArray]:
-    """``2 TP`` and ``2 TP + FP + FN`` of each question; micro F1 is the one's sum over the other's.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``
-        - output: ``[questions]`` twice
-    """
+    """``2 TP`` and ``2 TP + FP + FN`` of each question, ``[questions]``; micro F1 is the ratio of their sums."""
     hit, wrong = (truth & predicted).sum(axis=1), (truth ^ predicted).sum(axis=1)
     return 2 * hit, 2 * hit + wrong
 
@@ -147,11 +125,8 @@ def f1_terms(truth: BoolArray, predicted: BoolArray) -> tuple[IntArray, IntArray
 def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
     """Mean of the F1 of each class, over the classes that occur in the truth *or* in the predictions.
 
-    A class in neither is 0/0 and tells nothing. One that is only predicted counts, as 0: otherwise guessing
-    rare classes would cost nothing. This is also what scikit-learn does when it is given no labels.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``
+    A class that is only predicted counts as 0: otherwise guessing rare classes would cost nothing. This is what
+    scikit-learn does without labels.
     """
     hit, wrong = (truth & predicted).sum(axis=0), (truth ^ predicted).sum(axis=0)
     occurs = hit + wrong > 0
@@ -161,11 +136,7 @@ def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
 
 
 def exact_match(truth: BoolArray, predicted: BoolArray) -> float:
-    """Accuracy: the share of questions whose whole set of classes is predicted, no more and no fewer.
-
-    Shape:
-        - truth, predicted: ``[questions, classes]``; NaN without questions
-    """
+    """Accuracy: the share of questions whose whole set of classes is predicted, no more and no fewer."""
     return float((truth == predicted).all(axis=1).mean()) if len(truth) else float("nan")
 
 
@@ -205,11 +176,7 @@ def bootstrap_interval(
     level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
-    """Percentile bootstrap interval of the mean of ``values``, resampled by group (see ``resampled_ratio``).
-
-    Shape:
-        - values, groups: ``[n]``; a pair of NaN when n is 0
-    """
+    """Percentile bootstrap interval of the mean of ``values``, resampled by group (see ``resampled_ratio``)."""
     return percentiles(resampled_ratio(values, np.ones(len(values)), groups, repeats=repeats, seed=seed), level)
 
 
@@ -223,9 +190,8 @@ def resampled_ratio(
 ) -> FloatArray:
     """``sum(numerators) / sum(denominators)`` of bootstrap draws by group; same seed and groups, same draws.
 
-    Questions of one group share their similar questions, hence their hits: drawing single questions would take
-    them for independent and give an interval that is too narrow. So whole groups are drawn with replacement
-    (the cluster bootstrap; Davison & Hinkley 1997, section 3.8), and each draw's ratio is over its questions.
+    Questions of one group share their similar questions, hence their hits, and are not independent. So whole groups
+    are drawn with replacement (the cluster bootstrap; Davison & Hinkley 1997, section 3.8).
 
     Shape:
         - numerators, denominators, groups: ``[n]``
@@ -238,20 +204,20 @@ def resampled_ratio(
 def resampled_sums(
     values: npt.NDArray[Any], groups: Sequence[Any] | npt.NDArray[Any], *, repeats: int = 2000, seed: int = 0
 ) -> FloatArray:
-    """Column sums of bootstrap draws by group, for whatever is a function of sums (see ``resampled_ratio``).
+    """Column sums of bootstrap draws by group, for functions of sums (see ``resampled_ratio``).
 
     Shape:
         - values: ``[n, k]``
         - groups: ``[n]``
         - output: ``[repeats, k]``; ``[0, k]`` when n is 0
     """
-    of_groups = np.stack([_group_sums(column, groups)[0] for column in values.T])
+    by_group = np.stack([_group_sums(column, groups)[0] for column in values.T])
     if not len(values):
         return np.zeros((0, values.shape[1]))
-    rng, count = np.random.default_rng(seed), of_groups.shape[1]
+    rng, count = np.random.default_rng(seed), by_group.shape[1]
     sums = np.empty((repeats, values.shape[1]))
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
-        sums[repeat] = of_groups[:, rng.integers(count, size=count)].sum(axis=1)
+        sums[repeat] = by_group[:, rng.integers(count, size=count)].sum(axis=1)
     return sums
 
 

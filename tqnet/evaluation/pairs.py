@@ -1,4 +1,4 @@
-"""How well pairs of questions are told apart: precision and recall of each relation."""
+"""How well the relations of pairs of questions are classified: precision and recall of each."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tqnet.questions.pairs import RELATIONS, LabelledPair
 
 @dataclass(frozen=True)
 class PairScores:
-    """Probabilities of relations, and what the relations are.
+    """True relations of pairs, and predicted probabilities.
 
     Attributes:
         truth: int64 ``[p]``, places in RELATIONS.
         probabilities: ``[p, 4]``.
-        groups: int64 ``[p]``; pairs that share a question, directly or over others, have one, for the bootstrap.
+        groups: int64 ``[p]``, for the bootstrap: pairs that share a question, directly or over others, are one group.
     """
 
     truth: IntArray
@@ -31,52 +31,52 @@ class PairScores:
     groups: IntArray
 
     @classmethod
-    def of(cls, pairs: Sequence[LabelledPair], probabilities: FloatArray) -> PairScores:
+    def from_pairs(cls, pairs: Sequence[LabelledPair], probabilities: FloatArray) -> PairScores:
         truth = np.array([RELATIONS.index(pair.relation) for pair in pairs], dtype=np.int64)
         return cls(truth, probabilities, _groups(pairs))
 
     @cached_property
-    def decided(self) -> IntArray:
-        """int64 ``[p]``, the likeliest relation of each pair."""
+    def predicted(self) -> IntArray:
+        """int64 ``[p]``, the most probable relation of each pair."""
         return self.probabilities.argmax(1)
 
     @cached_property
     def confusion(self) -> IntArray:
-        """int64 ``[4, 4]``: how many pairs of each relation (row) were taken for which (column)."""
+        """int64 ``[4, 4]``: pairs by true (row) and predicted relation (column)."""
         counts = np.zeros((len(RELATIONS), len(RELATIONS)), dtype=np.int64)
-        np.add.at(counts, (self.truth, self.decided), 1)
+        np.add.at(counts, (self.truth, self.predicted), 1)
         return counts
 
     @property
     def accuracy(self) -> float:
-        """Share of the pairs that are told rightly."""
-        return float((self.truth == self.decided).mean())
+        """Share of the pairs that are classified correctly."""
+        return float((self.truth == self.predicted).mean())
 
     @property
     def f1(self) -> list[float]:
-        """Of each relation; 0 of one that neither occurs nor is found."""
+        """F1 of each relation; 0 of one that neither occurs nor is predicted."""
         right, sizes = np.diag(self.confusion), self.confusion.sum(0) + self.confusion.sum(1)
         return (2 * right / np.maximum(sizes, 1)).tolist()
 
     @property
     def macro_f1(self) -> float:
         """The mean of F1 over the relations that occur."""
-        truth, decided = (np.eye(len(RELATIONS), dtype=bool)[own] for own in (self.truth, self.decided))
-        return macro_f1(truth, decided)
+        truth, predicted = (np.eye(len(RELATIONS), dtype=bool)[rows] for rows in (self.truth, self.predicted))
+        return macro_f1(truth, predicted)
 
     def precision(self, relation: int) -> tuple[float, Interval]:
-        """Share of what was taken for ``relation`` that is it, with 95 %."""
-        return self._share(self.decided == relation, self.truth == relation)
+        """Share of the pairs predicted as ``relation`` that are it, with its 95 % interval."""
+        return self._share(self.predicted == relation, self.truth == relation)
 
     def recall(self, relation: int) -> tuple[float, Interval]:
-        """Share of ``relation`` that was found, with 95 %."""
-        return self._share(self.truth == relation, self.decided == relation)
+        """Share of the pairs of ``relation`` that are predicted as it, with its 95 % interval."""
+        return self._share(self.truth == relation, self.predicted == relation)
 
-    def _share(self, of: BoolArray, hit: BoolArray) -> tuple[float, Interval]:
-        if not of.any():
+    def _share(self, base: BoolArray, hit: BoolArray) -> tuple[float, Interval]:
+        if not base.any():
             return float("nan"), Interval(float("nan"), float("nan"))
-        draws = resampled_ratio((of & hit).astype(float), of.astype(float), self.groups)
-        return float(hit[of].mean()), percentiles(draws)
+        draws = resampled_ratio((base & hit).astype(float), base.astype(float), self.groups)
+        return float(hit[base].mean()), percentiles(draws)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
@@ -96,7 +96,7 @@ class PairScores:
 
 
 def pairs_table(scores: PairScores, title: str = "") -> Table:
-    """A row for each relation: precision and recall with their intervals, F1, and what its pairs were taken for."""
+    """A row for each relation: precision and recall with their intervals, F1, and the predictions of its pairs."""
     rows = []
     for at, relation in enumerate(RELATIONS):
         cells = [_cell(*scores.precision(at)), _cell(*scores.recall(at)), f"{scores.f1[at]:.3f}"]
@@ -111,7 +111,7 @@ def pairs_table(scores: PairScores, title: str = "") -> Table:
 
 
 def _groups(pairs: Sequence[LabelledPair]) -> IntArray:
-    """Of each pair the connected questions that it belongs to."""
+    """Number of the connected component of questions that each pair belongs to."""
     places: dict[tuple[object, ...], int] = {}
     ends = np.array(
         [[places.setdefault((end.content, end.images), len(places)) for end in (pair.a, pair.b)] for pair in pairs]

@@ -1,4 +1,4 @@
-"""Pictures of an evaluation as SVG or PNG bytes. They need no display, and leave no figure behind in matplotlib."""
+"""Pictures of an evaluation as SVG or PNG bytes; they need no display, and leave no figure open in matplotlib."""
 
 from __future__ import annotations
 
@@ -27,25 +27,15 @@ if TYPE_CHECKING:
     from tqnet.evaluation.agreement import AgreementResult
     from tqnet.evaluation.similar import RankingScores
 
-
 log = logging.getLogger(__name__)
 
 Format = Literal["svg", "png"]
 
 #: Each character is drawn in the first of these fonts that is installed and has it.
 FONTS = (
-    "Inter",
-    "Helvetica Neue",
-    "Arial",
-    "Noto Sans",
-    "Noto Sans CJK SC",
-    "Source Han Sans SC",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "WenQuanYi Zen Hei",
-    "SimHei",
-    "DejaVu Sans",
-)
+    "Inter", "Helvetica Neue", "Arial", "Noto Sans", "Noto Sans CJK SC", "Source Han Sans SC", "PingFang SC",
+    "Microsoft YaHei", "WenQuanYi Zen Hei", "SimHei", "DejaVu Sans",
+)  # fmt: skip
 
 #: Okabe & Ito's palette, which colour-blind readers tell apart; black is left out since it has no dark twin.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B8A800")
@@ -53,7 +43,7 @@ PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#B
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of the ink, of what matters, of lines that only guide the eye, and of what is one of many."""
+    """Colours of text, of the main series, of grid lines, and of the other series."""
 
     ink: str
     accent: str
@@ -67,7 +57,7 @@ DARK = Theme(ink="#d5d9df", accent="#56B4E9", faint="#343a43", other="#4b525c")
 
 @dataclass(frozen=True)
 class ConceptMap:
-    """A map ``[2 n, 2]`` of the questions of two concepts, the first's first, and what they are called."""
+    """A map ``[2 n, 2]`` of the questions of two concepts, those of the first first, and the concepts' names."""
 
     title: str
     concepts: tuple[str, str]
@@ -99,11 +89,7 @@ def sample(size: int, limit: int = 2000, seed: int = 0) -> IntArray:
 
 
 def knowledge_maps(
-    maps: Mapping[str, FloatArray],
-    labels: Sequence[str | None],
-    *,
-    theme: Theme = LIGHT,
-    fmt: Format = "png",
+    maps: Mapping[str, FloatArray], labels: Sequence[str | None], *, theme: Theme = LIGHT, fmt: Format = "png"
 ) -> bytes:
     """One t-SNE map per stage, side by side, coloured by knowledge (the most frequent labels, the rest grey).
 
@@ -118,8 +104,8 @@ def knowledge_maps(
     rows = -(-len(maps) // columns)
     with canvas(4.1 * columns, 4.1 * rows + 0.5, theme, fmt) as (figure, buffer):
         kinds = np.array([named.index(label) if label in named else -1 for label in labels], dtype=np.int64)
-        for number, (stage, points) in enumerate(maps.items()):
-            axes = figure.add_subplot(rows, columns, number + 1)
+        for number, (stage, points) in enumerate(maps.items(), start=1):
+            axes = figure.add_subplot(rows, columns, number)
             _scatter(axes, points, kinds, named, theme, rest)
             axes.set_title(stage, fontsize=12, loc="left", color=theme.ink, pad=4)
         handles, texts = figure.axes[0].get_legend_handles_labels()
@@ -135,11 +121,11 @@ def concept_maps(maps: Sequence[ConceptMap], *, theme: Theme = LIGHT, fmt: Forma
     columns = min(4, len(maps))
     rows = -(-len(maps) // columns)
     with canvas(3.6 * columns, 4.3 * rows, theme, fmt) as (figure, buffer):
-        for number, one in enumerate(maps):
-            axes = figure.add_subplot(rows, columns, number + 1)
-            kinds = np.repeat([0, 1], len(one.points) // 2)
-            _scatter(axes, one.points, kinds, list(one.concepts), theme, 0, size=16)
-            axes.set_title(one.title, fontsize=12, loc="left", color=theme.ink, pad=4)
+        for number, concept_map in enumerate(maps, start=1):
+            axes = figure.add_subplot(rows, columns, number)
+            kinds = np.repeat([0, 1], len(concept_map.points) // 2)
+            _scatter(axes, concept_map.points, kinds, list(concept_map.concepts), theme, 0, size=16)
+            axes.set_title(concept_map.title, fontsize=12, loc="left", color=theme.ink, pad=4)
             axes.legend(
                 loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=9, labelcolor=theme.ink
             )
@@ -148,7 +134,7 @@ def concept_maps(maps: Sequence[ConceptMap], *, theme: Theme = LIGHT, fmt: Forma
 
 def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme = LIGHT, fmt: Format = "svg") -> bytes:
     """P@k of each stage as a bar with its 95 % interval; the last stage stands out. Empty stages are not drawn."""
-    shown = {name: one.summary() for name, one in scores.items() if len(one)}
+    shown = {name: stage.summary() for name, stage in scores.items() if len(stage)}
     with canvas(7.2, 0.55 + 0.42 * max(1, len(shown)), theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
         for row, summary in enumerate(shown.values()):
@@ -164,11 +150,9 @@ def stage_bars(scores: Mapping[str, RankingScores], *, k: int = 5, theme: Theme 
         axes.invert_yaxis()
         axes.margins(x=0.12)
         axes.set_xlim(left=0)
-        axes.set_xlabel(f"P@{k}, 95 % interval by group", fontsize=9, color=theme.ink)
         axes.spines[["left"]].set_visible(False)
         axes.tick_params(axis="y", length=0, labelsize=10)
-        axes.grid(axis="x", color=theme.faint, linewidth=0.8)
-        axes.set_axisbelow(True)
+        style_axes(axes, theme, x=f"P@{k}, 95 % interval by group", grid="x")
     return buffer.getvalue()
 
 
@@ -187,17 +171,23 @@ def similarity_by_rank(results: Mapping[str, AgreementResult], *, theme: Theme =
             last = number == len(results) - 1
             color = theme.accent if last else others[number % len(others)]
             x = np.array([rank.rank for rank in result.ranks])
-            mean, low, high = (np.array([getattr(rank, of) for rank in result.ranks]) for of in ("mean", "low", "high"))
+            mean, low, high = np.array([(rank.mean, rank.low, rank.high) for rank in result.ranks]).T
             axes.fill_between(x, low, high, color=color, alpha=0.18, linewidth=0)
             axes.plot(x, mean, color=color, linewidth=2.2 if last else 1.6, marker="o", markersize=4.5, label=stage)
         first = next(iter(results.values()))
         axes.set_xticks([rank.rank for rank in first.ranks], [rank.name for rank in first.ranks])
         axes.tick_params(axis="x", labelsize=10)
-        axes.set_ylabel("cosine, mean and quartiles", fontsize=9)
-        axes.grid(axis="y", color=theme.faint, linewidth=0.8)
-        axes.set_axisbelow(True)
+        style_axes(axes, theme, y="cosine, mean and quartiles")
         axes.legend(frameon=False, fontsize=10, labelcolor=theme.ink)
     return buffer.getvalue()
+
+
+def style_axes(axes: Axes, theme: Theme, *, x: str = "", y: str = "", grid: Literal["x", "y"] = "y") -> None:
+    """Label the axes, and draw a faint grid below the data."""
+    axes.set_xlabel(x, fontsize=9)
+    axes.set_ylabel(y, fontsize=9)
+    axes.grid(axis=grid, color=theme.faint, linewidth=0.8)
+    axes.set_axisbelow(True)
 
 
 def _scatter(
@@ -219,7 +209,7 @@ def _scatter(
 
 @contextmanager
 def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[tuple[Figure, io.BytesIO]]:
-    """A figure in the theme's colours, written to the buffer when the block is left; as SVG without a ground."""
+    """A figure in the theme's colours, written to the buffer when the block is left; as SVG without background."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -236,7 +226,7 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
         "xtick.labelsize": 8.5,
         "ytick.labelsize": 8.5,
         "svg.hashsalt": "tqnet",  # the same picture gives the same bytes
-        "svg.fonttype": "none",  # drawn by the reader's fonts, which have more characters than those here may have
+        "svg.fonttype": "none",  # drawn with the reader's fonts, which may have more characters
     }
     buffer = io.BytesIO()
     with rc_context(settings):
@@ -250,11 +240,11 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
 
 @contextmanager
 def _one_warning_of_missing_characters(fmt: Format) -> Iterator[None]:
-    """In place of matplotlib's one for each; none for SVG, which is drawn where it is read."""
+    """Log missing characters once instead of one by one; not at all for SVG, which is drawn where it is read."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         yield
-    missing = [one for one in caught if "missing from font" in str(one.message)]
+    missing = [warning for warning in caught if "missing from font" in str(warning.message)]
     for other in caught:
         if other not in missing:
             warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
@@ -262,19 +252,16 @@ def _one_warning_of_missing_characters(fmt: Format) -> Iterator[None]:
         log.warning("labels have characters that no font here has; install one that does, such as Noto Sans CJK")
 
 
-# Training curves from the ``metrics.jsonl`` files of a run.
-
-
+#: x and y of a curve.
 Series = tuple[FloatArray, FloatArray]
 
 
 def read_series(path: str | PathLike[str], over: str = "step") -> dict[str, Series]:
-    """Every finite number of the records against ``over``, in its order: name -> (x, y).
+    """Read the curves of a ``metrics.jsonl``: name -> every finite number, by ``over``.
 
-    A run that was killed may end in half a line, which is left out; one that was resumed may repeat steps, of
-    which the last record counts.
+    A killed run may end in half a line, which is left out; a resumed one may repeat steps, whose last record counts.
     """
-    found: dict[str, dict[float, float]] = {}
+    curves: dict[str, dict[float, float]] = {}
     for line in Path(path).read_text(encoding="utf-8").splitlines():
         try:
             record = json.loads(line)
@@ -284,15 +271,15 @@ def read_series(path: str | PathLike[str], over: str = "step") -> dict[str, Seri
             continue
         for name, value in record.items():
             if name != over and _is_number(value):
-                found.setdefault(name, {})[float(record[over])] = float(value)
+                curves.setdefault(name, {})[float(record[over])] = float(value)
     return {
         name: (np.array(sorted(points)), np.array([points[x] for x in sorted(points)]))
-        for name, points in found.items()
+        for name, points in curves.items()
     }
 
 
 def questions_and_pace(series: Mapping[str, Series]) -> tuple[int, float]:
-    """Questions seen in a training, and how many per second: the median, which leaves out what else a machine did.
+    """Questions seen in a training, and the median number per second, which other load of the machine hardly changes.
 
     Raises:
         KeyError: No step was logged.
@@ -323,8 +310,7 @@ def training_curves(files: Mapping[str, str | PathLike[str]], *, theme: Theme = 
             left.set_title(f"{stage}: loss", fontsize=10.5, loc="left")
             right.set_title(f"{stage}: valid", fontsize=10.5, loc="left")
             for axes in (left, right):
-                axes.grid(axis="y", color=theme.faint, linewidth=0.8)
-                axes.set_xlabel("step", fontsize=9)
+                style_axes(axes, theme, x="step")
     return buffer.getvalue()
 
 

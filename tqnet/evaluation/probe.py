@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.linear_probe import LinearProbe, indicators
+from tqnet.evaluation.linear_probe import LinearProbe, fit_probe, indicators
 from tqnet.evaluation.metrics import (
     BoolArray,
     IntArray,
     Interval,
+    check_vectors,
     exact_match,
     f1_terms,
     macro_f1,
@@ -31,7 +32,7 @@ Splits = Mapping[str, IntArray]
 
 @dataclass(frozen=True)
 class ProbeScores:
-    """Figures on ``test``; see ``metrics`` for what each averages over.
+    """Figures on ``test``; see ``metrics``.
 
     Attributes:
         interval: 95 % bootstrap interval of micro F1, resampled by group.
@@ -43,7 +44,7 @@ class ProbeScores:
     accuracy: float
 
     @classmethod
-    def of(cls, truth: BoolArray, predicted: BoolArray, groups: IntArray) -> ProbeScores:
+    def measure(cls, truth: BoolArray, predicted: BoolArray, groups: IntArray) -> ProbeScores:
         """Score two indicator matrices ``[questions, classes]``; ``groups [questions]``."""
         return cls(
             micro_f1(truth, predicted),
@@ -62,12 +63,10 @@ class LevelResult:
         multi_label: Some question has several concepts at this level.
         scores, majority: Of the probe, and of always predicting the concept that is most frequent in ``train``.
         classes: Concepts in ``train``: those that can be predicted.
-        unseen: Concepts that occur in ``test`` but not in ``train``. They cannot be predicted and count as
-            missed: against recall, hence against every figure here.
+        unseen: Concepts that occur in ``test`` but not in ``train``; they cannot be predicted and count as missed.
         train, valid, test: Questions with a concept at this level.
         probe: The fitted classifier.
-        f1_terms: Of its predictions, ``[2, test]`` (see ``metrics.f1_terms``), for comparing models question by
-            question.
+        f1_terms: Of its predictions, ``[2, test]``, for comparing models question by question.
         groups: Group of each question of ``test``, ``[test]``.
     """
 
@@ -131,30 +130,24 @@ def evaluate_probe(
     Raises:
         ValueError: Not one finite vector per question.
     """
-    if len(vectors) != len(bank):
-        raise ValueError(f"{len(vectors)} vectors for {len(bank)} questions")
-    if not np.isfinite(vectors).all():
-        raise ValueError("the vectors hold NaN or infinity")
+    check_vectors(vectors, len(bank))
     drawn = None if splits is not None or has_splits(bank) else seed
     splits = probe_splits(bank, seed=seed) if splits is None else splits
     groups = np.unique(question_units(bank), return_inverse=True)[1]
-    results = (
-        _evaluate_level(vectors, hierarchy, level, splits, groups)
-        for level in (levels or range(1, hierarchy.depth + 1))
-    )
+    levels = levels or range(1, hierarchy.depth + 1)
+    results = [_evaluate_level(vectors, hierarchy, level, splits, groups) for level in levels]
     return ProbeResult(tuple(result for result in results if result is not None), drawn)
 
 
 def fittable_levels(hierarchy: KnowledgeHierarchy, splits: Splits) -> list[int]:
     """Levels with several concepts in ``train`` and a question in ``test``; the others are skipped."""
-
-    def fits(level: int) -> bool:
+    levels = []
+    for level in range(1, hierarchy.depth + 1):
         _, labels = hierarchy.labels(level)
-        return len({concept for i in splits["train"] for concept in labels[i]}) > 1 and any(
-            labels[i] for i in splits["test"]
-        )
-
-    return [level for level in range(1, hierarchy.depth + 1) if fits(level)]
+        concepts = {concept for i in splits["train"] for concept in labels[i]}
+        if len(concepts) > 1 and any(labels[i] for i in splits["test"]):
+            levels.append(level)
+    return levels
 
 
 def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, seed: int = 0) -> dict[str, IntArray]:
@@ -164,13 +157,18 @@ def probe_splits(bank: QuestionBank, *, valid: float = 0.1, test: float = 0.1, s
     taken from ``train``; questions without a split then take no part.
     """
     given = np.array([split or "" for split in bank.column("split")])
-    own = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
+    parts = {name: np.flatnonzero(given == name) for name in ("train", "valid", "test")}
     units = question_units(bank)
     if not has_splits(bank):
         return draw_by_group(units, np.arange(len(bank)), {"valid": valid, "test": test}, seed)
-    if not len(own["valid"]):
-        own |= draw_by_group(units, own["train"], {"valid": valid}, seed)
-    return own
+    if not len(parts["valid"]):
+        parts |= draw_by_group(units, parts["train"], {"valid": valid}, seed)
+    return parts
+
+
+def labelled_rows(splits: Splits, labelled: BoolArray) -> dict[str, IntArray]:
+    """The labelled questions of each split, sorted."""
+    return {name: rows[labelled[rows]] for name in ("train", "valid", "test") for rows in [np.sort(splits[name])]}
 
 
 def draw_by_group(
@@ -194,17 +192,14 @@ def draw_by_group(
 def _evaluate_level(
     vectors: npt.NDArray[np.floating], hierarchy: KnowledgeHierarchy, level: int, splits: Splits, groups: IntArray
 ) -> LevelResult | None:
-    from tqnet.evaluation.linear_probe import fit_probe
-
     names, labels = hierarchy.labels(level)
-    labelled = np.array([len(own) > 0 for own in labels], dtype=bool)
-    rows = {name: np.sort(splits[name])[labelled[np.sort(splits[name])]] for name in ("train", "valid", "test")}
+    rows = labelled_rows(splits, np.array([len(concepts) > 0 for concepts in labels], dtype=bool))
     truth = {name: indicators([labels[i] for i in part], len(names)) for name, part in rows.items()}
     seen = np.flatnonzero(truth["train"].any(axis=0))
     if len(seen) < 2 or not len(rows["test"]):
         return None
 
-    multi_label = any(len(set(own)) > 1 for own in labels)
+    multi_label = any(len(set(concepts)) > 1 for concepts in labels)
     probe = fit_probe(
         (vectors[rows["train"]], truth["train"][:, seen]),
         (vectors[rows["valid"]], truth["valid"][:, seen]),
@@ -217,8 +212,8 @@ def _evaluate_level(
     return LevelResult(
         level=level,
         multi_label=multi_label,
-        scores=ProbeScores.of(truth["test"], predicted, groups[rows["test"]]),
-        majority=ProbeScores.of(truth["test"], majority, groups[rows["test"]]),
+        scores=ProbeScores.measure(truth["test"], predicted, groups[rows["test"]]),
+        majority=ProbeScores.measure(truth["test"], majority, groups[rows["test"]]),
         classes=len(seen),
         unseen=int((truth["test"].any(axis=0) & ~truth["train"].any(axis=0)).sum()),
         train=len(rows["train"]),

@@ -1,4 +1,4 @@
-"""Who is near whom: rankers give the first ``depth`` neighbours of each query, ties broken by id."""
+"""Rankers: the first ``depth`` neighbours of each query, by vectors or by word overlap; ties are broken by id."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import logging
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.metrics import FloatArray, IntArray, recall_at_k
-from tqnet.questions import QuestionBank, Similarity
+from tqnet.evaluation.metrics import IntArray, check_vectors
 
 ScoreArray = npt.NDArray[np.float32]
 
@@ -53,20 +51,20 @@ class Ranker(ABC):
         for start in range(0, len(queries), step):
             block = queries[start : start + step]
             scores = self.scores(block, corpus)
-            own = column_of[block]
-            rows = np.flatnonzero(own != NOBODY)
-            scores[rows, own[rows]] = -np.inf
+            itself = column_of[block]
+            rows = np.flatnonzero(itself != NOBODY)
+            scores[rows, itself[rows]] = -np.inf
             columns = top_columns(scores, depth)
-            found = np.isfinite(np.take_along_axis(scores, columns, axis=1))
-            result[start : start + step, : columns.shape[1]] = np.where(found, corpus[columns], NOBODY)
+            finite = np.isfinite(np.take_along_axis(scores, columns, axis=1))
+            result[start : start + step, : columns.shape[1]] = np.where(finite, corpus[columns], NOBODY)
         return result
 
 
 class VectorRanker(Ranker):
     """Ranks by cosine similarity in fp32.
 
-    Scores are rounded to six decimals, about the error of an fp32 cosine: a matrix product may give two equal
-    vectors scores that differ in the last bit, depending on where they lie in its blocks.
+    Scores are rounded to six decimals, about the error of an fp32 cosine: a matrix product may give equal vectors
+    scores that differ in the last bit.
 
     Args:
         vectors: ``[questions, width]``; a zero vector has cosine 0 with everything.
@@ -77,10 +75,7 @@ class VectorRanker(Ranker):
 
     def __init__(self, vectors: npt.NDArray[np.floating], ids: Sequence[str]):
         super().__init__(ids)
-        if len(vectors) != len(ids):
-            raise ValueError(f"{len(vectors)} vectors for {len(ids)} questions")
-        if bad := int((~np.isfinite(vectors)).any(axis=1).sum()):
-            raise ValueError(f"{bad} of {len(vectors)} vectors hold NaN or infinity")
+        check_vectors(vectors, len(ids))
         single = vectors.astype(np.float32)
         norms = np.linalg.norm(single, axis=1, keepdims=True)
         self._unit: ScoreArray = (single / np.where(norms > 0, norms, 1.0)).astype(np.float32)
@@ -93,8 +88,8 @@ class VectorRanker(Ranker):
 def top_columns(scores: ScoreArray, depth: int) -> IntArray:
     """Columns of the ``depth`` largest scores of each row, largest first, equal ones in column order.
 
-    ``argpartition`` alone is free to choose among equal scores at the cut, so the rare rows in which equal
-    scores lie on both sides of it are sorted in full.
+    ``argpartition`` may choose among equal scores at the cut, so the rare rows with equal scores on both sides of it
+    are sorted in full.
 
     Shape:
         - scores: ``[rows, columns]``
@@ -113,45 +108,7 @@ def top_columns(scores: ScoreArray, depth: int) -> IntArray:
     return np.take_along_axis(columns, order, axis=1)
 
 
-# How many of a question's similar ones are among the first n of a ranking (FSE, Eq. 7, R@100).
-
-
-@dataclass(frozen=True)
-class RecallResult:
-    """R@n of each query that has a similar question.
-
-    Attributes:
-        queries: Indices into the bank, ``[queries]``.
-        groups: Of each query, for the bootstrap.
-        recall: 0 to 1; a query with more than n similar questions cannot reach 1.
-    """
-
-    n: int
-    queries: IntArray
-    groups: IntArray
-    recall: FloatArray
-
-
-def rank_recall(
-    ranker: Ranker | npt.NDArray[np.floating], bank: QuestionBank, similarity: Similarity, split: str | None, n: int
-) -> RecallResult:
-    """Queries of one split (``None``: of all) against the whole bank, searched exactly, each query itself left out.
-
-    What an index finds by text, by vectors and by both: ``tqnet evaluate retrieval``.
-    """
-    if not isinstance(ranker, Ranker):
-        ranker = VectorRanker(ranker, bank.ids)
-    asked = np.array([split in (None, of) for of in bank.column("split")], dtype=bool) & similarity.has_similar
-    queries = np.flatnonzero(asked)
-    similar = [similarity.neighbours(int(query)) for query in queries]
-    nearest = ranker.top(queries, np.arange(len(bank)), n)
-    hits = np.array([np.isin(row, own) for row, own in zip(nearest, similar, strict=True)]).reshape(-1, n)
-    relevant = np.array([len(own) for own in similar], dtype=np.int64)
-    return RecallResult(n, queries, similarity.groups[queries], recall_at_k(hits, relevant, n))
-
-
-# What a vector has to beat: word overlap (TF-IDF, BM25).
-
+# Word overlap, which vectors have to beat: TF-IDF and BM25.
 
 _TOKEN = re.compile(
     r"(?P<command>\\[A-Za-z]+)"
@@ -161,8 +118,8 @@ _TOKEN = re.compile(
 
 
 def lexical_tokens(text: str) -> list[str]:
-    r"""Words in lower case, numbers, LaTeX commands (``\frac``, case kept: ``\Delta`` is not ``\delta``), and
-    for Chinese every character and every pair of neighbouring characters, which needs no dictionary.
+    r"""Words in lower case, numbers, LaTeX commands (case kept: ``\Delta`` is not ``\delta``), and for Chinese every
+    character and pair of neighbouring characters, which needs no dictionary.
     """
     tokens: list[str] = []
     for match in _TOKEN.finditer(text):
@@ -202,9 +159,9 @@ class TfidfRanker(Ranker):
     def vectors(self, width: int = 384, seed: int = 0) -> ScoreArray:
         """The TF-IDF matrix reduced by a truncated SVD, for tasks that need vectors, ``[questions, width]``.
 
-        Fewer columns where there are not as many questions or words. The components are turned by a random
-        rotation, which changes no cosine: a probe standardises each feature, and would otherwise blow the
-        components of least variance, which are noise, up to the size of the first.
+        Fewer columns where there are not as many questions or words. A random rotation, which changes no cosine,
+        spreads the variance: a probe standardises each feature, and would otherwise blow up the components of least
+        variance, which are noise.
         """
         from sklearn.decomposition import TruncatedSVD
 

@@ -25,8 +25,7 @@ from tqnet.evaluation.ranking import NOBODY, Ranker, VectorRanker
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank, Similarity
 
-#: The columns of TQ-Net's Table 6, then its middle one taken apart by direction. Each is a list of
-#: (do the queries have figures, does the corpus).
+#: The columns of TQ-Net's Table 6, then its middle one by direction: (queries have figures, corpus has figures).
 STRUCTURES: dict[str, tuple[tuple[bool, bool], ...]] = {
     "text-text": ((False, False),),
     "text-image": ((False, True), (True, False)),
@@ -87,9 +86,8 @@ class SimilarResult:
 
     Attributes:
         overall: Searched in the whole bank.
-        labelled: The same queries, searched among the questions of which somebody has said what they are similar to.
-            ``overall`` takes each of the others that is found for a mistake, this one passes it over (condensed
-            lists, Sakai 2007). ``None`` where there are no others.
+        labelled: The same queries, searched among questions that are labelled; ``overall`` counts the others as
+            mistakes, this skips them (condensed lists, Sakai 2007). ``None`` where all are labelled.
         structures: By whether query and corpus have figures.
     """
 
@@ -138,18 +136,17 @@ def evaluate_similar(
     repeats: int = 2000,
     seed: int = 0,
 ) -> SimilarResult:
-    """Queries of one split against the whole bank, each query itself left out.
+    """Search queries of one split in the whole bank, each query itself left out.
 
     Args:
         ranker: A ranker, or vectors ``[questions, width]`` to be ranked by cosine.
-        split: Whose questions ask; ``None`` for all of them.
+        split: Of the queries; ``None`` for all questions.
         depth: How deep MRR looks; at least k.
         parts: Also score searches in parts of the bank: among labelled questions, and by whether query and corpus
-            have figures (TQ-Net, Table 6). Each cell of the latter ranks a corpus of only the one kind, and its
-            queries need k similar questions *there*, so the cells have different queries: compare models within a
-            cell, not the cells of one model.
+            have figures (TQ-Net, Table 6). Queries of the latter need k similar questions in their part, so the parts
+            have different queries: compare models within a part, not the parts of one model.
         pictured: Which questions count as having figures, ``[questions]``; by default those that have some in
-            ``bank``, which may be shown without those that it has.
+            ``bank``.
         repeats, seed: Of the bootstrap.
 
     Raises:
@@ -159,22 +156,24 @@ def evaluate_similar(
         raise ValueError(f"depth = {depth} is less than k = {k}")
     if not isinstance(ranker, Ranker):
         ranker = VectorRanker(ranker, bank.ids)
-    everyone = np.arange(len(bank))
-    asking = everyone
-    if split is not None:
-        asking = everyone[np.array([name == split for name in bank.column("split")], dtype=bool)]
-    task = _Task(ranker, similarity, _similar_pairs(similarity, asking), len(bank), k, depth, repeats, seed)
-    overall = task.score([(asking, everyone)])
+    everyone, queries = np.arange(len(bank)), np.flatnonzero(in_split(bank, split))
+    task = _Task(ranker, similarity, _similar_pairs(similarity, queries), len(bank), k, depth, repeats, seed)
+    overall = task.score([(queries, everyone)])
     if not parts:
         return SimilarResult(k, depth, split, overall, None, {})
-    labelled = None if similarity.labelled.all() else task.score([(asking, everyone[similarity.labelled])])
+    labelled = None if similarity.labelled.all() else task.score([(queries, everyone[similarity.labelled])])
     if pictured is None:
         pictured = has_figures(bank)
     cells = {
-        name: task.score([(asking[pictured[asking] == q], everyone[pictured == c]) for q, c in directions])
+        name: task.score([(queries[pictured[queries] == q], everyone[pictured == c]) for q, c in directions])
         for name, directions in STRUCTURES.items()
     }
     return SimilarResult(k, depth, split, overall, labelled, cells)
+
+
+def in_split(bank: QuestionBank, split: str | None) -> BoolArray:
+    """Which questions are in a split, ``[questions]``; all for ``None``."""
+    return np.array([split in (None, name) for name in bank.column("split")], dtype=bool)
 
 
 def has_figures(bank: QuestionBank) -> BoolArray:
@@ -200,8 +199,44 @@ def paired_difference(
 
 
 @dataclass(frozen=True)
+class RecallResult:
+    """R@n of each query that has a similar question (FSE, Eq. 7).
+
+    Attributes:
+        queries: Indices into the bank, ``[queries]``.
+        groups: Of each query, for the bootstrap.
+        recall: 0 to 1; a query with more than n similar questions cannot reach 1.
+    """
+
+    n: int
+    queries: IntArray
+    groups: IntArray
+    recall: FloatArray
+
+
+def rank_recall(
+    ranker: Ranker | npt.NDArray[np.floating], bank: QuestionBank, similarity: Similarity, split: str | None, n: int
+) -> RecallResult:
+    """Search queries of one split (``None``: of all) in the whole bank, exactly, each query itself left out.
+
+    ``tqnet evaluate recall`` measures what an index finds.
+    """
+    if not isinstance(ranker, Ranker):
+        ranker = VectorRanker(ranker, bank.ids)
+    queries = np.flatnonzero(in_split(bank, split) & similarity.has_similar)
+    similar = [similarity.neighbours(int(query)) for query in queries]
+    nearest = ranker.top(queries, np.arange(len(bank)), n)
+    hits = np.array([np.isin(row, members) for row, members in zip(nearest, similar, strict=True)]).reshape(-1, n)
+    relevant = np.array([len(members) for members in similar], dtype=np.int64)
+    return RecallResult(n, queries, similarity.groups[queries], recall_at_k(hits, relevant, n))
+
+
+# What a vector has to beat: word overlap (TF-IDF, BM25).
+
+
+@dataclass(frozen=True)
 class _Task:
-    """What stays the same from one set of queries to the next; ``pairs [2, n]`` are similar to each other."""
+    """The settings of a search; ``pairs [2, n]`` are similar to each other."""
 
     ranker: Ranker
     similarity: Similarity
@@ -235,20 +270,20 @@ class _Task:
         """Queries that count, their neighbours, hits and number of similar questions; queries left out."""
         within = np.zeros(self.bank_size, dtype=bool)
         within[corpus] = True
-        asked, answer = self.pairs[:, within[self.pairs[1]]]
-        relevant = np.bincount(asked, minlength=self.bank_size)
+        query, answer = self.pairs[:, within[self.pairs[1]]]
+        relevant = np.bincount(query, minlength=self.bank_size)
         enough = relevant[queries] >= self.k
         kept = queries[enough]
         top = self.ranker.top(kept, corpus, self.depth)
         # One number per pair makes "is this pair similar?" a single look-up for the whole matrix.
-        hits = np.isin(kept[:, None] * self.bank_size + top, asked * self.bank_size + answer) & (top != NOBODY)
+        hits = np.isin(kept[:, None] * self.bank_size + top, query * self.bank_size + answer) & (top != NOBODY)
         return kept, top, hits, relevant[kept], queries[~enough]
 
 
 def _similar_pairs(similarity: Similarity, queries: IntArray) -> IntArray:
     """All (query, similar question) pairs, ``[2, pairs]``; a question is not similar to itself."""
     neighbours = [np.asarray(similarity.neighbours(int(query)), dtype=np.int64) for query in queries]
-    counts = np.array([len(found) for found in neighbours], dtype=np.int64)
+    counts = np.array([len(similar) for similar in neighbours], dtype=np.int64)
     pairs = np.stack([np.repeat(queries, counts), np.concatenate([np.zeros(0, np.int64), *neighbours])])
     return pairs[:, pairs[0] != pairs[1]]
 

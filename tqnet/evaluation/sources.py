@@ -1,4 +1,4 @@
-"""Where the vectors of a stage come from: a trained folder, or a text encoder as it comes; kept on disk."""
+"""Vectors of a stage: by a trained folder, or by an off-the-shelf text encoder; cached on disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENCODER = "encoder:"
 
 
 class SourceError(ValueError):
-    """A text encoder cannot be had: its package is missing, or the hub does not answer."""
+    """A text encoder cannot be loaded: its package is missing, or the hub does not answer."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class Encoding:
     """How vectors are computed; see :func:`tqnet.modeling.encode.encode`.
 
     Attributes:
-        max_length: Text tokens that an encoder as it comes may read; trained models know their own. By default
-            as many as a new model.
+        max_length: Text tokens that an off-the-shelf encoder may read, by default as many as a new model.
     """
 
     batch_size: int = 32
@@ -44,7 +43,7 @@ class Encoding:
 
 
 def open_source(source: str, max_length: int | None = None) -> QuestionEncoder:
-    """A trained folder, or ``encoder:NAME`` for a text encoder as it comes (mean of its tokens).
+    """Load a trained folder, or with ``encoder:NAME`` an off-the-shelf text encoder (mean of its tokens).
 
     Raises:
         FileNotFoundError: The folder holds no model.
@@ -70,7 +69,7 @@ def shortest_length(sources: Iterable[str]) -> int | None:
     """The smallest ``max_length`` of the trained folders among ``sources``; None if there are none.
 
     Raises:
-        FileNotFoundError: A folder holds no model. Told here, before other stages are encoded.
+        FileNotFoundError: A folder holds no model; raised here, before other stages are encoded.
     """
     lengths = []
     for source in sources:
@@ -84,14 +83,14 @@ def shortest_length(sources: Iterable[str]) -> int | None:
 
 
 def source_notes(source: str) -> tuple[str, ...]:
-    """What a reader of a source's scores has to know."""
-    config = Path(source) / "config.json"  # of a model of ours; word overlap and encoders as they come have none
+    """Notes that readers of a source's scores need."""
+    config = Path(source) / "config.json"  # word overlap and off-the-shelf encoders have none
     marked = config.is_file() and json.loads(config.read_text(encoding="utf-8")).get("transductive")
     return ("pre-training has read the questions of valid and test, unlabelled (transductive)",) if marked else ()
 
 
 def source_digest(source: str) -> str | None:
-    """Of what is in a source's folder; None of what has only a name."""
+    """Digest of a source's folder; None of a source that is a name."""
     folder = Path(source.removeprefix(ENCODER))
     return content_digest(folder) if folder.is_dir() else None
 
@@ -99,15 +98,15 @@ def source_digest(source: str) -> str | None:
 def source_vectors(
     source: str, bank: QuestionBank, encoding: Encoding, cache: Path | None = None, rows: IntArray | None = None
 ) -> np.ndarray:
-    """Vectors by a source's model; kept in ``cache`` and taken from there while nothing changed.
+    """Vectors by a source's model; cached in ``cache`` while nothing changes.
 
     Args:
-        rows: Questions of the bank whose vectors are asked for, in this order; those of the others are not computed,
-            but where the cache has the whole bank they are taken from it. None: all.
+        rows: Questions of the bank whose vectors are needed, in this order; only these are computed, unless the
+            cache has the whole bank. None: all.
     """
-    kept = None if cache is None else cache / f"{vectors_key(source, bank, encoding)}.npy"
-    if kept is not None and kept.exists():
-        return np.load(kept) if rows is None else np.load(kept, mmap_mode="r")[rows]
+    cached = None if cache is None else cache / f"{vectors_key(source, bank, encoding)}.npy"
+    if cached is not None and cached.exists():
+        return np.load(cached) if rows is None else np.load(cached, mmap_mode="r")[rows]
     if rows is not None:
         return source_vectors(source, bank.select(rows), encoding, cache)
     vectors = open_source(source, encoding.max_length).encode(
@@ -117,15 +116,15 @@ def source_vectors(
         precision=encoding.precision,
         show_progress=True,
     )
-    if kept is not None:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(kept) as temporary, temporary.open("wb") as stream:
+    if cached is not None:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        with atomic(cached) as temporary, temporary.open("wb") as stream:
             np.save(stream, vectors)
     return vectors
 
 
 def vectors_key(source: str, bank: QuestionBank, encoding: Encoding) -> str:
-    """Of everything that the vectors depend on: 32 hex digits, which a file may be called whatever the source."""
+    """Digest of everything that the vectors depend on: 32 hex digits."""
     is_encoder = source.startswith(ENCODER)
     folder = Path(source.removeprefix(ENCODER))
     states = [(file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in model_files(folder)]

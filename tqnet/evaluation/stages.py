@@ -1,4 +1,4 @@
-"""Measuring the stages of a training, and what they are compared with, on one bank."""
+"""Measuring the stages of a training, and the baselines, on one bank."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tqnet.evaluation.difficulty import evaluate_difficulty, has_difficulties
 from tqnet.evaluation.metrics import BoolArray
 from tqnet.evaluation.plots import questions_and_pace, read_series
 from tqnet.evaluation.probe import evaluate_probe, fittable_levels, probe_splits
-from tqnet.evaluation.ranking import Bm25Ranker, Ranker, TfidfRanker, rank_recall
-from tqnet.evaluation.similar import evaluate_similar, has_figures
+from tqnet.evaluation.ranking import Bm25Ranker, Ranker, TfidfRanker
+from tqnet.evaluation.similar import evaluate_similar, has_figures, in_split, rank_recall
 from tqnet.evaluation.sources import ENCODER
 from tqnet.evaluation.table import StageResult
 from tqnet.questions import Contamination, KnowledgeHierarchy, QuestionBank, Similarity
@@ -31,7 +31,7 @@ LEXICAL_WIDTH = 384
 
 @dataclass(frozen=True)
 class Tasks:
-    """What is measured on a bank; a task that is ``None`` is left out.
+    """The tasks that are measured on a bank; ``None`` or ``False`` leaves one out.
 
     Attributes:
         similarity: For similar-question search: queries of ``split`` (``None``: of all), their ``k`` nearest.
@@ -39,10 +39,10 @@ class Tasks:
         difficulty: Whether difficulties are predicted.
         recall: n of R@n, of the same queries and of those with fewer than ``k`` similar questions.
         agreement: Whether similarities are compared with groups and KH-distances, of pairs within ``split``.
-        judged: Pairs with scores of a judge, which similarities are compared with instead, within ``split``.
+        judged: Pairs with judges' scores, which similarities are compared with instead, within ``split``.
         seed: Of the bootstrap, and of the splits that the probe draws where the bank has none.
-        left_out: Doubles that are no longer in ``bank`` (see ``without``).
-        pictured: Which questions count as having figures, where ``bank`` shows less than there is.
+        left_out: Near-duplicates of ``train`` that are no longer in ``bank`` (see ``without``).
+        pictured: Which questions count as having figures, where ``bank`` shows only a part of each.
     """
 
     bank: QuestionBank
@@ -59,50 +59,57 @@ class Tasks:
     pictured: BoolArray | None = None
 
     def without(self, doubles: Contamination) -> Tasks:
-        """The same tasks on the bank without these questions: not asked, not found, not probed."""
+        """The same tasks without these questions: neither queries nor neighbours, and not probed."""
         bank = self.bank.select(doubles.clean)
-        similarity = self.similarity.select(doubles.clean) if self.similarity is not None else None
-        hierarchy = KnowledgeHierarchy.from_bank(bank) if self.hierarchy is not None else None
-        pictured = self.pictured[doubles.clean] if self.pictured is not None else None
-        judged = self.judged.select(doubles.clean) if self.judged is not None else None
         return replace(
             self,
             bank=bank,
-            similarity=similarity,
-            hierarchy=hierarchy,
-            judged=judged,
+            similarity=self.similarity.select(doubles.clean) if self.similarity is not None else None,
+            hierarchy=KnowledgeHierarchy.from_bank(bank) if self.hierarchy is not None else None,
+            judged=self.judged.select(doubles.clean) if self.judged is not None else None,
             left_out=doubles,
-            pictured=pictured,
+            pictured=self.pictured[doubles.clean] if self.pictured is not None else None,
         )
 
-    def showing(self, what: str) -> Tasks:
-        """The same tasks for a model that is shown only this of a question (`tqnet.questions.splits`)."""
-        shown = show(self.bank, what)
+    def showing(self, part: str) -> Tasks:
+        """The same tasks for a model that is shown only this part of a question (`tqnet.questions.splits`)."""
+        shown = show(self.bank, part)
         return self if shown is self.bank else replace(self, bank=shown, pictured=has_figures(self.bank))
 
     def check(self) -> None:
-        """Find out before anything is encoded whether there is something to measure.
+        """Check before anything is encoded that there is something to measure.
 
         Raises:
-            ValueError: No query has k similar questions, or no level of knowledge can be probed.
+            ValueError: No query has k similar questions, or no level of knowledge can be probed, or alike.
         """
         self.check_similar()
         self.check_probe()
-        self.check_difficulty()
-        self.check_agreement()
+        if self.difficulty and not has_difficulties(self.bank, self.seed):
+            raise ValueError("train and test have no questions of different difficulty")
+        if self.agreement and not self.has_ranks:
+            where = "the bank" if self.split is None else f"split {self.split!r}"
+            if self.judged is None:
+                raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
+            within = f"{len(self._pairs.first):,} of the {len(self.judged):,} pairs lie within {where}"
+            raise ValueError(f"{within}, and not two of them were judged differently")
 
     def check_similar(self) -> None:
-        """The first part of ``check``."""
-        if self.similarity is not None and not self._has_queries(self.similarity):
-            found = {split for split in self.bank.column("split") if split}
-            known = sorted(found, key=lambda split: ("train", "valid", "test", split).index(split))
-            who = "no question" if self.split is None else f"no question of split {self.split!r}"
-            hint = "" if self.similarity.has_similar.any() else "; no question is similar to any other"
-            splits = ", ".join(known) or "none"
-            raise ValueError(f"{who} has {self.k} similar ones (splits of the bank: {splits}{hint})")
+        """The part of ``check`` about similar questions."""
+        if self.similarity is None:
+            return
+        queries = np.flatnonzero(in_split(self.bank, self.split)).tolist()
+        if any(len(self.similarity.neighbours(query)) >= self.k for query in queries):
+            return
+        present = {split for split in self.bank.column("split") if split}
+        splits = sorted(present, key=lambda split: ("train", "valid", "test", split).index(split))
+        subject = "no question" if self.split is None else f"no question of split {self.split!r}"
+        hint = "" if self.similarity.has_similar.any() else "; no question is similar to any other"
+        raise ValueError(
+            f"{subject} has {self.k} similar ones (splits of the bank: {', '.join(splits) or 'none'}{hint})"
+        )
 
     def check_probe(self) -> None:
-        """The second part of ``check``."""
+        """The part of ``check`` about the linear probe."""
         if self.hierarchy is None:
             return
         if not self.hierarchy.depth:
@@ -110,28 +117,13 @@ class Tasks:
         if not fittable_levels(self.hierarchy, probe_splits(self.bank, seed=self.seed)):
             raise ValueError("at no level of knowledge are there two concepts in train and a question in test")
 
-    def check_difficulty(self) -> None:
-        """The third part of ``check``."""
-        if self.difficulty and not has_difficulties(self.bank, self.seed):
-            raise ValueError("train and test have no questions of different difficulty")
-
-    def check_agreement(self) -> None:
-        """The fourth part of ``check``."""
-        if not self.agreement or self.has_ranks:
-            return
-        where = "the bank" if self.split is None else f"split {self.split!r}"
-        if self.judged is None:
-            raise ValueError(f"{where} has no pairs of questions of two ranks (similar, and KH-distances)")
-        within = f"{len(self._pairs.first):,} of the {len(self.judged):,} pairs lie within {where}"
-        raise ValueError(f"{within}, and not two of them were judged differently")
-
     @property
     def has_ranks(self) -> bool:
         """Whether there are pairs that are not all equally near."""
         return len(np.unique(self._pairs.nearness)) > 1
 
     def measure_lexical(self, name: str) -> StageResult:
-        """Word overlap. TF-IDF also gives vectors for the probe, by a truncated SVD of its matrix."""
+        """Measure word overlap. TF-IDF also gives vectors for the probe, by a truncated SVD of its matrix."""
         ranker = LEXICAL[name]([question.content for question in self.bank], self.bank.ids)
         if self.hierarchy is None and not self.difficulty and not self.agreement:
             return self._measure(ranker, None)
@@ -142,31 +134,26 @@ class Tasks:
         return self._measure(ranker, None, "scores pairs of questions and has no vectors that a probe could read")
 
     def measure_vectors(self, vectors: np.ndarray, *notes: str) -> StageResult:
-        """A model's vectors, ``[questions, width]``, and what a reader of its scores has to know."""
+        """Measure a model's vectors ``[questions, width]``; ``notes`` go below the tables."""
         return self._measure(vectors, vectors, *notes)
 
     def _measure(self, ranker: Ranker | np.ndarray, vectors: np.ndarray | None, *notes: str) -> StageResult:
-        similar = probe = difficulty = agreement = recall = None
+        result = StageResult(notes=notes, without=self.left_out)
         if self.similarity is not None:
-            similar = evaluate_similar(
-                ranker,
-                self.bank,
-                self.similarity,
-                self.split,
-                k=self.k,
-                depth=max(100, self.k),
-                pictured=self.pictured,
-                seed=self.seed,
-            )
-        if self.similarity is not None and self.recall:
-            recall = rank_recall(ranker, self.bank, self.similarity, self.split, self.recall)
-        if self.hierarchy is not None and vectors is not None:
-            probe = evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed)
-        if self.difficulty and vectors is not None:
-            difficulty = evaluate_difficulty(vectors, self.bank, seed=self.seed)
-        if self.agreement and vectors is not None:
-            agreement = evaluate_agreement(vectors, self._pairs, seed=self.seed)
-        return StageResult(similar, probe, difficulty, agreement, notes, self.left_out, recall)
+            searched = self.bank, self.similarity, self.split
+            depth = max(100, self.k)
+            similar = evaluate_similar(ranker, *searched, k=self.k, depth=depth, pictured=self.pictured, seed=self.seed)
+            recall = rank_recall(ranker, *searched, self.recall) if self.recall else None
+            result = replace(result, similar=similar, recall=recall)
+        if vectors is None:
+            return result
+        if self.hierarchy is not None:
+            result = replace(result, probe=evaluate_probe(vectors, self.bank, self.hierarchy, seed=self.seed))
+        if self.difficulty:
+            result = replace(result, difficulty=evaluate_difficulty(vectors, self.bank, seed=self.seed))
+        if self.agreement:
+            result = replace(result, agreement=evaluate_agreement(vectors, self._pairs, seed=self.seed))
+        return result
 
     @cached_property
     def _pairs(self) -> Pairs:
@@ -175,23 +162,15 @@ class Tasks:
             return judged_pairs(self.bank, groups, self.judged, self.split)
         return draw_pairs(self.bank, groups, self.split, seed=self.seed)
 
-    def _has_queries(self, similarity: Similarity) -> bool:
-        splits = self.bank.column("split")
-        return any(
-            len(similarity.neighbours(i)) >= self.k
-            for i, split in enumerate(splits)
-            if self.split is None or split == self.split
-        )
-
 
 def parse_stages(specifications: list[str], *, lexical: bool = True) -> dict[str, str]:
     """``NAME=SOURCE`` of each stage; a source alone is its own name.
 
     Args:
-        lexical: Whether what has no vectors will do.
+        lexical: Whether word overlap, which has no vectors, is allowed.
 
     Raises:
-        ValueError: Two stages of one name, or one that will not do.
+        ValueError: Two stages of one name, or one without vectors where they are needed.
     """
     pairs = [text.partition("=") if "=" in text else (text, "=", text) for text in specifications]
     names = [name for name, _, _ in pairs]
@@ -204,14 +183,18 @@ def parse_stages(specifications: list[str], *, lexical: bool = True) -> dict[str
 
 
 def training_logs(stages: Mapping[str, str]) -> dict[str, Path]:
-    """metrics.jsonl of every stage whose run's folder lies around its model."""
-    folders = {name: own for name, own in stages.items() if own not in LEXICAL and not own.startswith(ENCODER)}
-    files = {name: Path(source).parent / "metrics.jsonl" for name, source in folders.items()}
+    """metrics.jsonl of every stage whose model is in the folder of a run."""
+    folders = {name: source for name, source in stages.items() if source not in LEXICAL}
+    files = {
+        name: Path(source).parent / "metrics.jsonl"
+        for name, source in folders.items()
+        if not source.startswith(ENCODER)
+    }
     return {name: path for name, path in files.items() if path.exists()}
 
 
 def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> dict[str, str]:
-    """How results came about: the command, the data, and what each stage saw of it in training."""
+    """The command, the data, and the questions that each stage saw in training, for a report."""
     return {
         "command": command,
         "bank": f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}",
@@ -220,7 +203,7 @@ def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> di
 
 
 def _training(log: Path) -> str:
-    """Questions that a training saw, its minutes of steps at their median pace, and what padding it computed."""
+    """Questions that a training saw, its minutes of steps at their median pace, and its padding."""
     series = read_series(log)
     if "questions" not in series:
         return "no step logged"

@@ -1,4 +1,4 @@
-"""The results of a run's stages as tables for the screen and for Markdown, and as plain numbers."""
+"""Results of stages as tables for the screen and for Markdown, and as plain numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from unicodedata import east_asian_width
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult
 from tqnet.evaluation.probe import ProbeResult
-from tqnet.evaluation.ranking import RecallResult
-from tqnet.evaluation.similar import STRUCTURES, RankingScores, SimilarResult, paired_difference
+from tqnet.evaluation.similar import STRUCTURES, RankingScores, RecallResult, SimilarResult, paired_difference
 from tqnet.questions.leakage import MEASURED, Contamination
 
 NOTHING = "–"
@@ -19,11 +18,11 @@ NOTHING = "–"
 
 @dataclass(frozen=True)
 class StageResult:
-    """What was measured of one stage of a model, or of a baseline; ``None`` where it was not.
+    """Measurements of one stage of a model, or of a baseline; ``None`` where a task was not measured.
 
     Attributes:
-        notes: What a reader of the tables has to know about this stage, printed below them.
-        without: Questions that were left out, as doubles of questions in ``train``.
+        notes: Notes on this stage, printed below the tables.
+        without: Questions that were left out as near-duplicates of questions in ``train``.
     """
 
     similar: SimilarResult | None = None
@@ -75,7 +74,7 @@ def stage_table(results: Results) -> Table:
     for name, stage in results.items():
         scores = stage.similar.overall.summary() if stage.similar else {}
         among = stage.similar.labelled.summary() if stage.similar and stage.similar.labelled else {}
-        f1 = _level_values(stage, "micro_f1")
+        f1 = {result.level: result.scores.micro_f1 for result in stage.probe.levels} if stage.probe else {}
         rows.append(
             (
                 name,
@@ -112,32 +111,27 @@ def probe_table(results: Results) -> Table:
     """One row per stage and level, each level beginning with its majority baseline."""
     rows = []
     for level in _levels(results):
-        found = {
-            name: own
-            for name, stage in results.items()
-            if stage.probe
-            for own in stage.probe.levels
-            if own.level == level
-        }
-        one = next(iter(found.values()))
-        named = {"majority": one.majority} | {name: own.scores for name, own in found.items()}
-        classes = f"{one.classes:,}" + (f" (+{one.unseen} unseen)" if one.unseen else "")
+        probes = [(name, stage.probe) for name, stage in results.items() if stage.probe]
+        measured = {name: result for name, probe in probes for result in probe.levels if result.level == level}
+        first = next(iter(measured.values()))
+        named = {"majority": first.majority} | {name: result.scores for name, result in measured.items()}
+        classes = f"{first.classes:,}" + (f" (+{first.unseen} unseen)" if first.unseen else "")
         for name, scores in named.items():
-            others = map(_number, (scores.macro_f1, scores.accuracy))
-            micro = _number(scores.micro_f1), _interval(*scores.interval)
-            rows.append((f"L{level} {name}", *micro, *others, classes, f"{one.test:,}"))
+            cells = _number(scores.micro_f1), _interval(*scores.interval), _number(scores.macro_f1)
+            rows.append((f"L{level} {name}", *cells, _number(scores.accuracy), classes, f"{first.test:,}"))
     header = ("level and stage", "micro F1", "95 % interval", "macro F1", "accuracy", "concepts", "test questions")
     return Table("Knowledge points by a linear probe", header, tuple(rows), _probe_notes(results))
 
 
 def difficulty_table(results: Results) -> Table:
     """One row per stage, below that of always predicting the mean: MAE, RMSE, PCC and DOA with their intervals."""
-    found = {name: stage.difficulty for name, stage in results.items() if stage.difficulty}
-    one = next(iter(found.values()))
-    rows = [("mean of train", *(_number(value) for value in vars(one.mean).values()), "", f"{one.test:,}")]
-    for name, own in found.items():
-        cells = (f"{value:.3f} ({_interval(*own.intervals[score])})" for score, value in vars(own.scores).items())
-        rows.append((name, *cells, f"{own.penalty:g}", f"{own.test:,}"))
+    measured = {name: stage.difficulty for name, stage in results.items() if stage.difficulty}
+    first = next(iter(measured.values()))
+    rows = [("mean of train", *(_number(value) for value in vars(first.mean).values()), "", f"{first.test:,}")]
+    for name, result in measured.items():
+        scores = vars(result.scores).items()
+        cells = (f"{value:.3f} ({_interval(*result.intervals[score])})" for score, value in scores)
+        rows.append((name, *cells, f"{result.penalty:g}", f"{result.test:,}"))
     header = ("stage", "MAE", "RMSE", "PCC", "DOA", "penalty", "test questions")
     notes = ("Difficulties of train span 0 to 1; 95 % intervals, resampled by group, in brackets.",)
     return Table("Difficulty by a linear regression", header, tuple(rows), notes)
@@ -148,41 +142,39 @@ def agreement_table(results: Results) -> Table:
 
     Where a judge gave scores, their mean by rank comes first (QuesCo, Figure 3).
     """
-    found = {name: stage.agreement for name, stage in results.items() if stage.agreement}
-    one = next(iter(found.values()))
+    measured = {name: stage.agreement for name, stage in results.items() if stage.agreement}
+    first = next(iter(measured.values()))
     rows = []
-    if one.judged and one.ranks:
-        rows.append(("(mean score)", NOTHING, NOTHING, *(_number(rank.score) for rank in one.ranks)))
-    for name, own in found.items():
-        spearman = f"{own.spearman:.3f} ({_interval(*own.spearman_interval)})"
-        rows.append((name, spearman, _number(own.pearson), *(_number(rank.mean) for rank in own.ranks)))
-    ranks = (f"{rank.name} ({rank.pairs:,})" for rank in one.ranks)
-    compared = f"the scores of {one.pairs:,} pairs" if one.judged else "minus the rank of pairs"
+    if first.judged and first.ranks:
+        rows.append(("(mean score)", NOTHING, NOTHING, *(_number(rank.score) for rank in first.ranks)))
+    for name, result in measured.items():
+        spearman = f"{result.spearman:.3f} ({_interval(*result.spearman_interval)})"
+        rows.append((name, spearman, _number(result.pearson), *(_number(rank.mean) for rank in result.ranks)))
+    ranks = (f"{rank.name} ({rank.pairs:,})" for rank in first.ranks)
+    compared = f"the scores of {first.pairs:,} pairs" if first.judged else "minus the rank of pairs"
     note = f"Correlations between the cosine and {compared}."
-    if one.ranks:
+    if first.ranks:
         note += (
             " Then the mean cosine by rank (pairs): questions of one group are similar, others have a KH-distance "
-            f"(khd) in a hierarchy of {one.depth} levels."
+            f"(khd) in a hierarchy of {first.depth} levels."
         )
-    if one.judged and one.ranks:
+    if first.judged and first.ranks:
         note += " The first row has the mean score of each rank instead."
-    title = "Similarity as judged" if one.judged else "Similarity and the knowledge hierarchy"
+    title = "Similarity as judged" if first.judged else "Similarity and the knowledge hierarchy"
     return Table(title, ("stage", "Spearman", "Pearson", *ranks), tuple(rows), (note,))
 
 
 def render(results: Results, *, markdown: bool = False) -> str:
     """All tables that have rows, one below the other."""
-    tables = []
-    if any(stage.similar for stage in results.values()):
-        tables.append(stage_table(results))
-    if any(stage.similar and stage.similar.structures for stage in results.values()):
-        tables.append(structure_table(results))
-    if _levels(results):
-        tables.append(probe_table(results))
-    if any(stage.difficulty for stage in results.values()):
-        tables.append(difficulty_table(results))
-    if any(stage.agreement for stage in results.values()):
-        tables.append(agreement_table(results))
+    stages = results.values()
+    makers = [
+        (stage_table, any(stage.similar for stage in stages)),
+        (structure_table, any(stage.similar and stage.similar.structures for stage in stages)),
+        (probe_table, bool(_levels(results))),
+        (difficulty_table, any(stage.difficulty for stage in stages)),
+        (agreement_table, any(stage.agreement for stage in stages)),
+    ]
+    tables = [make(results) for make, has_rows in makers if has_rows]
     return render_tables(tables, markdown=markdown)
 
 
@@ -195,41 +187,39 @@ def render_tables(tables: Iterable[Table], *, markdown: bool = False) -> str:
 
 def to_dict(results: Results) -> dict[str, Any]:
     """Plain numbers for JSON, by stage."""
-    return {
-        name: {
-            "similar": stage.similar.to_dict() if stage.similar else None,
-            "probe": stage.probe.to_dict() if stage.probe else None,
-            "difficulty": stage.difficulty.to_dict() if stage.difficulty else None,
-            "agreement": stage.agreement.to_dict() if stage.agreement else None,
+    tasks = ("similar", "probe", "difficulty", "agreement")
+    numbers = {}
+    for name, stage in results.items():
+        measured = {task: getattr(stage, task) for task in tasks}
+        numbers[name] = {task: result.to_dict() if result else None for task, result in measured.items()} | {
             "notes": list(stage.notes),
             "without_doubles": {s: stage.without.counts(s) for s in MEASURED} if stage.without else None,
         }
-        for name, stage in results.items()
-    }
+    return numbers
 
 
 def _stage_notes(results: Results) -> tuple[str, ...]:
-    own = tuple(f"{name}: {note}." for name, stage in results.items() for note in stage.notes)
+    notes = [f"{name}: {note}." for name, stage in results.items() for note in stage.notes]
     if any(stage.similar and stage.similar.labelled for stage in results.values()):
-        own += (
+        notes.append(
             "Among labelled: the same queries, searched without the questions of which nobody has said what they are "
-            "similar to; searched in the whole bank, each of those that is found is a mistake.",
+            "similar to; searched in the whole bank, each of those that is found is a mistake."
         )
     without = dict.fromkeys(_without(stage.without) for stage in results.values() if stage.without)
-    return (*own, *without)
+    return (*notes, *without)
 
 
-def _without(found: Contamination) -> str:
-    """What was left out, e.g. "12 of test (1 exact, 8 near, 3 figure)"."""
+def _without(doubles: Contamination) -> str:
+    """A note on the questions that were left out, e.g. "12 of test (1 exact, 8 near, 3 figure)"."""
     parts = []
     for split in MEASURED:
-        kinds = found.counts(split)
+        kinds = doubles.counts(split)
         parts.append(f"{sum(kinds.values()):,} of {split} ({', '.join(f'{n:,} {kind}' for kind, n in kinds.items())})")
     return f"Without the questions that have a double in train: {' and '.join(parts)}."
 
 
 def _probe_notes(results: Results) -> tuple[str, ...]:
-    """Splits that the bank does not know are worth a line: no training kept clear of their test questions."""
+    """A warning where splits were drawn: no training kept clear of their test questions."""
     drawn = {stage.probe.drawn for stage in results.values() if stage.probe and stage.probe.drawn is not None}
     splits = tuple(
         f"The bank has no splits: train, valid and test were drawn by group with seed {seed}. "
@@ -240,11 +230,7 @@ def _probe_notes(results: Results) -> tuple[str, ...]:
 
 
 def _levels(results: Results) -> list[int]:
-    return sorted({own.level for stage in results.values() if stage.probe for own in stage.probe.levels})
-
-
-def _level_values(stage: StageResult, figure: str) -> dict[int, float]:
-    return {own.level: getattr(own.scores, figure) for own in stage.probe.levels} if stage.probe else {}
+    return sorted({result.level for stage in results.values() if stage.probe for result in stage.probe.levels})
 
 
 def _k_and_depth(results: Results) -> tuple[int, int]:

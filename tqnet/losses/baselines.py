@@ -1,4 +1,4 @@
-"""How far a figure that was drawn again is from the figure (auto-encoders; QuesNet's image decoder)."""
+"""Losses of the baselines: auto-encoders and QuesNet's image decoder, DisenQNet, word2vec."""
 
 from __future__ import annotations
 
@@ -17,37 +17,37 @@ def figure_reconstruction(drawn: Tensor, figures: Tensor) -> Tensor:
     NOTE: papers take the plain mean. Figures are mostly paper: here an error on a line weighs as much as all the
     paper together.
     """
-    wanted = F.interpolate(figures.mean(1, keepdim=True).float(), drawn.shape[-1], mode="area")
-    ink = (wanted < wanted.amax((2, 3), keepdim=True) - 0.5).float()
+    target = F.interpolate(figures.mean(1, keepdim=True).float(), drawn.shape[-1], mode="area")
+    ink = (target < target.amax((2, 3), keepdim=True) - 0.5).float()
     weight = ink / ink.sum().clamp(min=1) + (1 - ink) / (1 - ink).sum().clamp(min=1)
-    return (weight * (drawn.float() - wanted) ** 2).sum() / 2
+    return (weight * (drawn.float() - target) ** 2).sum() / 2
 
 
-# What holds a question's two parts to it and apart from one another (DisenQNet, Huang et al. 2021).
+def mutual_information(joint: Tensor, product: Tensor, mask: Tensor) -> Tensor:
+    """The Jensen-Shannon bound of mutual information, as a loss (DisenQNet; Hjelm et al. 2019, Eq. 4)::
 
+        L = mean over words w of softplus(-T(w, v)) + softplus(T(w, v'))
 
-def mutual_information(own: Tensor, other: Tensor, mask: Tensor) -> Tensor:
-    """The Jensen-Shannon bound of mutual information, as a loss (Hjelm et al. 2019, Eq. 4):
-
-    mean of softplus(-T(w, v)) + softplus(T(w, v')), v the vector of the question that w is a word of, v' of another.
+    v is the vector of the question that w is a word of, v' that of another one.
 
     Args:
-        own: [b, t], T(w, v).
-        other: [b, t], T(w, v').
+        joint, product: [b, t], T(w, v) and T(w, v').
         mask: bool [b, t], True for words.
 
     Returns:
-        A scalar, a mean over words; 2 log 2 where T says nothing.
+        A scalar; 2 log 2 where T is 0.
     """
-    terms = F.softplus(-own.float()) + F.softplus(other.float())
+    terms = F.softplus(-joint.float()) + F.softplus(product.float())
     return (terms * mask).sum() / mask.sum().clamp(min=1)
 
 
 def dependence(joint: Tensor, product: Tensor) -> Tensor:
-    """The Wasserstein distance between two parts together and two parts of different questions, by a critic D:
+    """Wasserstein distance between the joint distribution of two parts and their product, by a critic D::
 
-    mean D(v_k, v_i) - mean D(v_k, v_i'). Zero where the parts are independent. The critic, whose slope is at most 1,
-    makes it as large as it can; the encoder makes it small.
+        mean D(v_k, v_i) - mean D(v_k, v_i')
+
+    Zero where the parts are independent (DisenQNet, Huang et al. 2021). The critic, whose slope is at most 1,
+    maximises it; the encoder minimises it.
 
     Args:
         joint, product: [b], the critic's scores.
@@ -55,11 +55,10 @@ def dependence(joint: Tensor, product: Tensor) -> Tensor:
     return joint.float().mean() - product.float().mean()
 
 
-# Skip-gram with negative sampling (word2vec, Mikolov et al. 2013, Eq. 4).
-
-
 def skip_gram(centre: Tensor, context: Tensor, noise: Tensor, mask: Tensor, window: int) -> Tensor:
-    """-log s(c_i . u_j) - sum over k of log s(-c_i . n_ik), mean over pairs of places 0 < |i - j| <= window.
+    """Skip-gram with negative sampling (word2vec, Mikolov et al. 2013, Eq. 4)::
+
+        L = mean over pairs 0 < |i - j| <= window of -log s(c_i . u_j) - sum over k of log s(-c_i . n_ik)
 
     Args:
         centre, context: [b, t, h], input vectors c and output vectors u of the words of each text.

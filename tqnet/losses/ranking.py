@@ -8,8 +8,8 @@ from itertools import accumulate, pairwise
 import torch
 from torch import Tensor
 
-#: Whether the positives of a rank are summed inside the logarithm (QuesCo, Eq. 4), each has a logarithm of its own, of
-#: which the mean is taken, or the latter for the augmented question and its nearest rank and the former for the rest.
+#: The positives of a rank are summed inside the logarithm (QuesCo, Eq. 4), or the mean of their logarithms is taken
+#: (``out``), or the latter for the augmented question and its nearest rank and the former for the rest.
 FORMS = ("in", "out", "out-in")
 
 #: Temperatures of ranks 0 to 4, for a hierarchy of three levels (QuesCo, "QuesCo Setup").
@@ -17,15 +17,15 @@ PAPER_TEMPERATURES = (0.1, 0.1, 0.225, 0.35, 0.6)
 
 
 def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "in") -> tuple[Tensor, Tensor]:
-    """Sum over i = 0 .. L of l_i, mean over the anchors (Eq. 4):
+    """Ranking InfoNCE, summed over ranks i = 0 .. L, mean over the anchors (QuesCo, Eq. 4)::
 
-    l_i = -log( sum over p of rank i of e^(h(q,p)/T_i)  /  sum over p of rank j >= i of e^(h(q,p)/T_j) )
+        l_i = -log( sum over p of rank i of e^(h(q,p)/T_i)  /  sum over p of rank j >= i of e^(h(q,p)/T_j) )
 
     Args:
         similarity: [b, k], h(q, p), dot products of normalised projections.
-        ranks: int [b, k], 0 for what was made of the anchor itself, then its KH-distances, 1 to L + 1. L + 2 marks a
-            question without a concept: nothing is known of its distance, so that it stands in the denominator of l_0
-            alone, at the last temperature. -1 leaves a question out.
+        ranks: int [b, k], 0 for augmentations of the anchor, then KH-distances, 1 to L + 1. L + 2 marks a question
+            without a concept, whose distance is unknown: it is in the denominator of l_0 alone, at the last
+            temperature. -1 leaves a question out.
         temperatures: [L + 2], one for each rank.
         form: One of FORMS.
 
@@ -33,7 +33,7 @@ def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "
         The loss, and [b, L + 1] the terms, 0 where an anchor has no question of a rank.
 
     NOTE: h is not normalised in the paper's text; a temperature of 0.1 has no meaning without it. A rank without
-    questions has no term; neither has one with nothing farther away, where there is nothing to tell it from.
+    questions has no term; neither has one with nothing farther away.
     """
     if form not in FORMS:
         raise ValueError(f"form: {form!r} is none of {', '.join(FORMS)}")
@@ -41,7 +41,7 @@ def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "
     with torch.autocast(similarity.device.type, enabled=False):
         scaled, places = _scaled(similarity.float(), ranks, temperatures.float())
         sums, present = _log_sums(scaled, places, last + 3)
-        below = _from_the_end(sums[:, : last + 1])
+        below = list(accumulate(reversed(sums[:, : last + 1].unbind(1)), torch.logaddexp))[::-1]  # of rank j >= i
         below[0] = torch.logaddexp(below[0], sums[:, last + 1])
         outside = {"in": 0, "out": last, "out-in": min(2, last)}[form]
         positives = sums[:, :last]
@@ -55,12 +55,12 @@ def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "
 
 
 def temperatures_for(depth: int, given: Sequence[float] | None = None) -> Tensor:
-    """[depth + 2], of ranks 0 to L + 1: as given, or the paper's, interpolated where the depth is not 3.
+    """Temperatures [depth + 2] of ranks 0 to L + 1: as given, or the paper's, interpolated where the depth is not 3.
 
-    Without a hierarchy, all but the augmented question are of one rank, and its temperature is theirs: InfoNCE.
+    Without a hierarchy, all but the augmented question are of one rank, with its temperature: InfoNCE.
 
     Raises:
-        ValueError: As many as the ranks are needed, above 0, none less than the one before.
+        ValueError: Not as many as ranks, or not above 0 and ascending.
     """
     if given is None and not depth:
         return torch.tensor(PAPER_TEMPERATURES[:1] * 2)
@@ -87,8 +87,8 @@ def _scaled(similarity: Tensor, ranks: Tensor, temperatures: Tensor) -> tuple[Te
 def _log_sums(scaled: Tensor, places: Tensor, ranks: int) -> tuple[Tensor, Tensor]:
     """log sum e^x over the questions of each rank, [b, ranks], and of which ranks there are any.
 
-    Of none it is -1e30 rather than -inf, whose gradient is no number. All ranks in one pass: with a queue of 65,536
-    this takes a tenth of the time of a mask for each, on a processor.
+    Without any it is -1e30 rather than -inf, whose gradient is NaN. All ranks in one pass: with a queue of 65,536
+    this takes a tenth of the time of a mask for each rank, on a processor.
     """
     peaks = scaled.new_full((len(scaled), ranks), -torch.inf).scatter_reduce(1, places, scaled.detach(), "amax")
     present = peaks > -torch.inf
@@ -102,8 +102,3 @@ def _means(scaled: Tensor, places: Tensor, ranks: int) -> Tensor:
     nothing = scaled.new_zeros((len(scaled), ranks))
     counts = nothing.scatter_add(1, places, torch.ones_like(scaled))
     return nothing.scatter_add(1, places, scaled) / counts.clamp(min=1)
-
-
-def _from_the_end(sums: Tensor) -> list[Tensor]:
-    """log of the sums [b, ranks] from each rank to the last."""
-    return list(accumulate(reversed(sums.unbind(1)), torch.logaddexp))[::-1]

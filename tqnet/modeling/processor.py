@@ -45,7 +45,7 @@ class TQNetProcessor(ProcessorMixin):
             ``cut_texts`` and ``left_out_images``.
         spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.vocabulary`). Off for an
             encoder as it comes, on once the vocabulary knows LaTeX.
-        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.solver.problems`), as
+        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.text.numbers.tokens`), as
             a solver of word problems wants them.
     """
 

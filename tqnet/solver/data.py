@@ -1,65 +1,68 @@
-"""Word problems as a solver's recipe sees them: texts with their trees, alone or as contrastive triples."""
+"""Training data of a solver: texts with their gold trees, alone or as contrastive triples."""
 
 from __future__ import annotations
 
 import logging
-from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import torch
 
 from tqnet.config import ConfigError
-from tqnet.questions import Question, QuestionBank
+from tqnet.questions import QuestionBank
 from tqnet.solver.decoder import TreeBatch
-from tqnet.solver.evaluation import same_equation
+from tqnet.solver.evaluation import GoldProblem, score_solutions
 from tqnet.solver.model import WordProblemSolver
-from tqnet.solver.problems import EQUATION, Alphabet, WordProblem, equation_of, read_problem, told_equations
+from tqnet.solver.problems import EQUATION, Alphabet, WordProblem, gold_equations, gold_problem
 from tqnet.solver.triples import Triple, Triples
-from tqnet.text.equations import EquationError, same_value
+from tqnet.text.equations import EquationError
 from tqnet.training.data import Batch, Item, QuestionViews
 
 log = logging.getLogger(__name__)
 
-#: Problems of ``valid`` on which a state is judged.
-_JUDGED = 500
-#: Faults that are told one by one.
-_TOLD = 5
+#: Problems of ``valid`` on which a state is scored.
+_SCORED = 500
+#: Faults that are logged one by one.
+_LOGGED = 5
 
 
 def learn_alphabet(bank: QuestionBank, min_count: int) -> Alphabet:
-    """What the equations of a bank are made of.
+    """The tokens of the equations of a bank.
 
     Raises:
         ConfigError: No question has an equation.
     """
-    told = list(told_equations(bank))
-    if not told:
+    equations = list(gold_equations(bank))
+    if not equations:
         raise ConfigError(f"data.bank: no question of {bank.name} has a field {EQUATION!r}")
-    return Alphabet.learn(told, min_count)
+    return Alphabet.learn(equations, min_count)
 
 
 def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) -> tuple[list[int], list[WordProblem]]:
-    """Questions whose equation can be learnt, by place in the bank, and their problems; says which are left out.
+    """Places in the bank and problems of the questions whose equation can be learnt; others are logged.
 
     Raises:
         ConfigError: There is none.
     """
     rows, problems, faults = [], list[WordProblem](), list[str]()
-    processor = solver.encoder.processor
+    processor, number_ids = solver.encoder.processor, set(solver.number_ids.tolist())
     for place, question in enumerate(bank):
         try:
-            problem = _read(question, solver.alphabet, most_tokens)
+            problem = gold_problem(question, solver.alphabet)
+            if len(problem.equation) > most_tokens:
+                raise EquationError(f"{len(problem.equation)} tokens, more than {most_tokens}")
         except EquationError as error:
             faults.append(f"{question.id}: {error}")
             continue
-        if _numbers_read(processor.tokenize([question.content])[0], solver) < _last_number(problem):
+        read = sum(token in number_ids for token in processor.tokenize([question.content])[0])
+        if read < max((int(token[1:]) for token in problem.equation if token.startswith("n")), default=0):
             faults.append(f"{question.id}: a number of its equation stands behind {processor.max_length} tokens")
             continue
         rows.append(place)
         problems.append(problem)
     processor.forget_cuts()
-    for fault in faults[:_TOLD]:
+    for fault in faults[:_LOGGED]:
         log.warning("left out: %s", fault)
     if faults:
         log.warning("%d of %d problems are left out; tqnet prototypes lists all", len(faults), len(bank))
@@ -68,35 +71,17 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
     return rows, problems
 
 
-def _read(question: Question, alphabet: Alphabet, most_tokens: int) -> WordProblem:
-    if (equation := equation_of(question)) is None:
-        raise EquationError("no equation")
-    problem = read_problem(question.content, equation, alphabet)
-    if len(problem.equation) > most_tokens:
-        raise EquationError(f"{len(problem.equation)} tokens, more than {most_tokens}")
-    return problem
-
-
-def _numbers_read(ids: Sequence[int], solver: WordProblemSolver) -> int:
-    known = set(solver.number_ids.tolist())
-    return sum(token in known for token in ids)
-
-
-def _last_number(problem: WordProblem) -> int:
-    return max((int(token[1:]) for token in problem.equation if token.startswith("n")), default=0)
-
-
 class WordProblems(QuestionViews):
     """Problems, or triples of them, with their trees.
 
-    ``Batch.inputs`` has a row for each text: of triples those of p, p+ and p- one behind the other. ``extras`` hold
-    ``equal`` [b, k] (`WordProblemSolver.equal_numbers`), the tensors of a `TreeBatch`, and of triples ``nodes`` [z, 3],
-    where the three embeddings that are contrasted stand among the nodes.
+    ``Batch.inputs`` has a row for each text, those of a triple side by side: p, p+, p-. ``extras`` hold ``equal``
+    [b, k] (`WordProblemSolver.equal_numbers`), the tensors of a `TreeBatch`, and with triples ``nodes`` [z, 3], the
+    nodes whose embeddings are contrasted.
 
     Args:
         bank: Of the problems, in their order.
         triples: Draws p+ and p- anew in each epoch; None for problems alone.
-        anchors: Of each item, the problem p; with triples.
+        anchors: With triples, the problem p of each item.
     """
 
     def __init__(
@@ -118,7 +103,7 @@ class WordProblems(QuestionViews):
         return len(self.anchors)
 
     def lengths(self) -> np.ndarray:
-        """[n], tokens of each item's own problem."""
+        """Tokens of each item's problem p, [n]."""
         ids = self.processor.tokenize(self._texts)
         self.processor.forget_cuts()
         return np.array([len(ids[anchor]) for anchor in self.anchors])
@@ -131,43 +116,38 @@ class WordProblems(QuestionViews):
 
     def collate(self, rows: list[tuple[Item, Triple | None]]) -> Batch:  # type: ignore[override]
         """Rows of :meth:`__getitem__` as a :class:`Batch`."""
-        shown: list[int] = []
+        texts: list[int] = []
         for (_, index, _), triple in rows:
-            shown += [triple.problem, triple.positive, triple.negative] if triple else [self.anchors[index]]
-        problems, place = [self.problems[row] for row in shown], self.solver.alphabet.place
-        trees = TreeBatch.of(
+            texts += [triple.problem, triple.positive, triple.negative] if triple else [self.anchors[index]]
+        problems, place = [self.problems[row] for row in texts], self.solver.alphabet.place
+        trees = TreeBatch.from_equations(
             [problem.equation for problem in problems],
             [[place(token) for token in problem.equation] for problem in problems],
         )
         extras = {"equal": self.solver.equal_numbers([problem.values for problem in problems]), **trees.tensors()}
         if self.triples is not None:
-            nodes = [[triple.own_node, triple.node, 0] for _, triple in rows if triple is not None]
+            nodes = [[triple.anchor_node, triple.node, 0] for _, triple in rows if triple is not None]
             extras["nodes"] = trees.root.view(-1, 3) + torch.tensor(nodes)
-        inputs = self.processor.pack_text(self.processor.tokenize([self._texts[row] for row in shown]))
-        inputs["image_counts"] = torch.zeros(len(shown), dtype=torch.long)
+        inputs = self.processor.pack_text(self.processor.tokenize([self._texts[row] for row in texts]))
+        inputs["image_counts"] = torch.zeros(len(texts), dtype=torch.long)
         return Batch(torch.tensor([self.anchors[index] for (_, index, _), _ in rows]), [inputs], extras)
 
 
 class ValidationAnswers:
-    """The score by which a run's best state is chosen: the share of right answers on ``valid``."""
+    """The score that chooses a run's best state: the share of correct answers on ``valid``."""
 
     def __init__(self, solver: WordProblemSolver, bank: QuestionBank, beams: int, precision: str, seed: int):
-        told: list[tuple[Question, WordProblem]] = []
-        order = np.random.default_rng(seed).permutation(len(bank))
-        for row in order.tolist():
+        problems: list[GoldProblem] = []
+        for row in np.random.default_rng(seed).permutation(len(bank)).tolist():
             question = bank[row]
-            try:
-                told.append((question, _read(question, solver.alphabet, most_tokens=10**6)))
-            except EquationError:
-                continue
-            if len(told) == _JUDGED:
+            with suppress(EquationError):
+                problems.append(GoldProblem(row, question, gold_problem(question, solver.alphabet)))
+            if len(problems) == _SCORED:
                 break
-        self.solver, self.told, self.beams, self.precision = solver, told, beams, precision
+        self.solver, self.problems, self.beams, self.precision = solver, problems, beams, precision
 
     def __call__(self) -> dict[str, float]:
-        solutions = self.solver.solve([question for question, _ in self.told], self.beams, precision=self.precision)
-        right = Counter[str]()
-        for (_, problem), solution in zip(self.told, solutions, strict=True):
-            right["answers"] += solution.value is not None and same_value(solution.value, problem.answer)
-            right["equations"] += same_equation(solution.equation, solution.numbers, problem)[0]
-        return {f"valid/{name}": right[name] / max(1, len(self.told)) for name in ("answers", "equations")}
+        questions = [problem.question for problem in self.problems]
+        solutions = self.solver.solve(questions, self.beams, precision=self.precision)
+        scores = score_solutions(self.problems, solutions)
+        return {f"valid/{name}": float(getattr(scores, name).mean()) for name in ("answers", "equations")}

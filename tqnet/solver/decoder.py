@@ -13,21 +13,15 @@ from torch.nn import functional as F
 
 from tqnet.text.equations import OPERATORS, Prefix, ends
 
-# Attention of goals over what their problems have, which the goals of one problem share.
-#
-# Nothing is copied for each goal as a whole: [n, k, h] is made for a few goals at a time, and once more in the backward
-# pass.
-
-
-#: Numbers of [n, k, h] that are held at a time. A processor's stay in its cache, a MiB of them; a GPU has the room.
-_AT_ONCE = {"cpu": 2**18}
-_AT_ONCE_ELSEWHERE = 2**26
+#: Elements of [n, k, h] that attention holds at a time: on a processor 1 MiB, which stays in its cache.
+_CHUNK_ON_CPU, _CHUNK_ON_GPU = 2**18, 2**26
 
 
 def additive_scores(query: Tensor, keys: Tensor, weight: Tensor, problem: Tensor) -> Tensor:
     """w . tanh(q + k), of a query and all keys of its problem.
 
-    tanh(x) is computed as 2 sigmoid(2x) - 1, which torch does in a tenth of the time on a processor.
+    [n, k, h] is made for a few queries at a time, and once more in the backward pass. tanh(x) is computed as
+    2 sigmoid(2x) - 1, which takes torch a tenth of the time on a processor.
 
     Args:
         query: [n, h].
@@ -87,8 +81,8 @@ class _WeightedSums(torch.autograd.Function):
     def forward(ctx: Any, weights: Tensor, values: Tensor, problem: Tensor) -> Tensor:
         ctx.save_for_backward(weights, values, problem)
         sums = values.new_empty((len(weights), values.shape[2]))
-        for part, own in _own(values, problem):
-            torch.bmm(weights[part, None], own, out=sums[part, None])
+        for part, rows in _chunks(values, problem):
+            torch.bmm(weights[part, None], rows, out=sums[part, None])
         return sums
 
     @staticmethod
@@ -97,31 +91,28 @@ class _WeightedSums(torch.autograd.Function):
         weights, values, problem = ctx.saved_tensors
         gradient = gradients[0]
         to_weights, to_values = torch.empty_like(weights), torch.zeros_like(values)
-        for part, own in _own(values, problem):
-            torch.sum(own * gradient[part, None], 2, out=to_weights[part])
-            torch.mul(weights[part, :, None], gradient[part, None], out=own)
-            to_values.index_add_(0, problem[part], own)
+        for part, rows in _chunks(values, problem):
+            torch.sum(rows * gradient[part, None], 2, out=to_weights[part])
+            torch.mul(weights[part, :, None], gradient[part, None], out=rows)
+            to_values.index_add_(0, problem[part], rows)
         return to_weights, to_values, None
 
 
 def _sigmoids(query: Tensor, keys: Tensor, problem: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Some queries, and sigmoid(2q + 2k) of these: [m, k, h], to be overwritten by whoever takes it."""
+    """Yield chunks of queries with sigmoid(2q + 2k) [m, k, h], which may be overwritten."""
     wide = torch.promote_types(query.dtype, torch.float32)
     doubled = 2 * query.to(wide)
-    for part, own in _own(keys, problem):
-        own = own.to(wide)
-        yield part, torch.add(doubled[part, None], own, alpha=2, out=own).sigmoid_()
+    for part, rows in _chunks(keys, problem):
+        rows = rows.to(wide)
+        yield part, torch.add(doubled[part, None], rows, alpha=2, out=rows).sigmoid_()
 
 
-def _own(rows: Tensor, problem: Tensor) -> Iterator[tuple[slice, Tensor]]:
-    """Some of n queries, and a copy of what their problems have: [m, k, h]."""
-    step = max(1, _AT_ONCE.get(rows.device.type, _AT_ONCE_ELSEWHERE) // max(1, rows[0].numel()))
+def _chunks(values: Tensor, problem: Tensor) -> Iterator[tuple[slice, Tensor]]:
+    """Yield chunks of n queries with a copy of their problems' rows of ``values``, [m, k, h]."""
+    step = max(1, (_CHUNK_ON_CPU if values.device.type == "cpu" else _CHUNK_ON_GPU) // max(1, values[0].numel()))
     for first in range(0, len(problem), step):
         part = slice(first, first + step)
-        yield part, rows.index_select(0, problem[part])
-
-
-# What all parts of a tree decoder are made of.
+        yield part, values.index_select(0, problem[part])
 
 
 class Gate(nn.Module):
@@ -135,31 +126,31 @@ class Gate(nn.Module):
         """Parts [n, i] side by side -> [n, h]."""
         return _gated(self.both(torch.cat(parts, -1)))
 
-    def first_told(self, vectors: Tensor) -> ToldGate:
-        """The same, where the first part of what it reads is one of ``vectors`` [m, h]."""
+    def with_first(self, vectors: Tensor) -> CachedGate:
+        """The same gate, whose first part is always one of ``vectors`` [m, h]."""
         of_vectors, weight = self.both.weight.tensor_split((vectors.shape[1],), 1)
-        return ToldGate(weight, F.linear(vectors, of_vectors, self.both.bias))
+        return CachedGate(weight, F.linear(vectors, of_vectors, self.both.bias))
 
-    def last_told(self, vectors: Tensor) -> ToldGate:
-        """The same, where the last part is."""
+    def with_last(self, vectors: Tensor) -> CachedGate:
+        """The same gate, whose last part is."""
         weight, of_vectors = self.both.weight.tensor_split((-vectors.shape[1],), 1)
-        return ToldGate(weight, F.linear(vectors, of_vectors, self.both.bias))
+        return CachedGate(weight, F.linear(vectors, of_vectors, self.both.bias))
 
 
-class ToldGate(NamedTuple):
-    """A gate that is told one of a few vectors, what each of which comes to is computed once in a forward pass.
+class CachedGate(NamedTuple):
+    """A gate one of whose parts is one of a few vectors, each multiplied by its weights once in a forward pass.
 
     Attributes:
         weight: Of the other parts, [2h, i].
-        told: What each of the vectors comes to, [m, 2h].
+        products: Of each of the vectors, [m, 2h].
     """
 
     weight: Tensor
-    told: Tensor
+    products: Tensor
 
-    def __call__(self, *parts: Tensor, told: Tensor) -> Tensor:
-        """Parts [n, i] side by side, and the number [n] of the vector that is told -> [n, h]."""
-        return _gated(F.linear(torch.cat(parts, -1), self.weight) + self.told.index_select(0, told))
+    def __call__(self, *parts: Tensor, row: Tensor) -> Tensor:
+        """Parts [n, i] side by side, and the number [n] of the vector -> [n, h]."""
+        return _gated(F.linear(torch.cat(parts, -1), self.weight) + self.products.index_select(0, row))
 
 
 def _gated(both: Tensor) -> Tensor:
@@ -167,12 +158,11 @@ def _gated(both: Tensor) -> Tensor:
     return torch.sigmoid(gate) * torch.tanh(content)
 
 
-# The equation trees of a batch as flat tensors, so that a level of all trees is one step.
-
-
 @dataclass(frozen=True)
 class TreeBatch:
-    """Nodes of all trees one behind the other, each tree in prefix order.
+    """The equation trees of a batch as flat tensors, so that a level of all trees is one step.
+
+    Nodes are one behind the other, each tree in prefix order.
 
     Attributes:
         problem: [n], row of the batch that a node belongs to.
@@ -195,8 +185,8 @@ class TreeBatch:
     root: Tensor
 
     @classmethod
-    def of(cls, equations: Sequence[Prefix], tokens: Sequence[Sequence[int]]) -> TreeBatch:
-        """From equations in prefix order, and the places of their tokens."""
+    def from_equations(cls, equations: Sequence[Prefix], tokens: Sequence[Sequence[int]]) -> TreeBatch:
+        """Equations in prefix order, and the places of their tokens in the decoder's output."""
         rows: list[tuple[int, ...]] = []
         roots = []
         for row, (equation, places) in enumerate(zip(equations, tokens, strict=True)):
@@ -212,12 +202,12 @@ class TreeBatch:
 
 def _links(equation: Prefix, first: int) -> list[tuple[int, int, int, int, int]]:
     """Parent, left, right, depth and height of each node of a tree whose root is node ``first``."""
-    behind = ends(equation)
+    after = ends(equation)
     count = len(equation)
     parent, left, right, depth, height = ([-1] * count, [-1] * count, [-1] * count, [0] * count, [0] * count)
     for node in range(count):
         if equation[node] in OPERATORS:
-            left[node], right[node] = node + 1, behind[node + 1]
+            left[node], right[node] = node + 1, after[node + 1]
             for child in (left[node], right[node]):
                 parent[child], depth[child] = node, depth[node] + 1
     for node in reversed(range(count)):
@@ -228,17 +218,17 @@ def _links(equation: Prefix, first: int) -> list[tuple[int, int, int, int, int]]
 
 
 class Source(NamedTuple):
-    """What a decoder reads of a batch of problems, and all that it needs only once for the goals of these.
+    """A batch of problems as the decoder reads it, with all that is computed once for all of their goals.
 
     Attributes:
         hidden: [b, t, h], states of the text's tokens.
-        keys: [b, t, h], what the attention compares goals with.
+        keys: [b, t, h], of the attention.
         mask: bool [b, t], real tokens.
         root: [b, h], the first goal.
         candidates: [b, k, h], embeddings of operators, constants, and the problem's numbers, in this order.
-        compared: [b, k, h], what is scored of them.
+        compared: [b, k, h], their projections, which are scored.
         possible: bool [b, k], those that the problem has.
-        break_up_left, break_up_right, merge: Gates of the decoder that are told operators.
+        split_left, split_right, merge: Gates of the decoder that read operators.
     """
 
     hidden: Tensor
@@ -248,9 +238,9 @@ class Source(NamedTuple):
     candidates: Tensor
     compared: Tensor
     possible: Tensor
-    break_up_left: ToldGate
-    break_up_right: ToldGate
-    merge: ToldGate
+    split_left: CachedGate
+    split_right: CachedGate
+    merge: CachedGate
 
     def embeddings(self, problem: Tensor, token: Tensor) -> Tensor:
         """[n, h], of a candidate ``token`` [n] of each ``problem`` [n]."""
@@ -266,12 +256,12 @@ class TreeDecoder(nn.Module):
         c = attention(q, text)                          context of a goal q
         s(y) = w . tanh(W [q, c, e(y)])                 score of an operator, a constant or a number of the text
         q_left  = gate(gate(q, c, e(y)))                goal of the left operand of an operator y
-        q_right = gate(gate(q, c, e(y)), t_left)        of the right one, told the left subtree
+        q_right = gate(gate(q, c, e(y)), t_left)        of the right one, given the left subtree
         t = e(y)  or  gate(e(y), t_left, t_right)       embedding of a subtree
 
-    With the true tree at hand, no subtree embedding depends on a goal: all are made from the leaves up, a height of
+    With the gold tree at hand, no subtree embedding depends on a goal: all are made from the leaves up, a height of
     all trees at a time, then all goals from the roots down, a depth of all trees at a time. The first height and depth
-    are passed even where all trees are a leaf: their gates then have gradients of zero, for which other processes wait.
+    are computed even where all trees are a leaf: other processes wait for the gradients of their gates.
 
     Args:
         hidden: Width of the text's states and of all within.
@@ -299,9 +289,9 @@ class TreeDecoder(nn.Module):
             number_at: [b, q], token of each of the text's numbers; -1 behind the last.
         """
         numbers = hidden.gather(1, number_at.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1]))
-        # NOTE: with dropout, all problems of a batch compare with the same constants, of which the same is left out.
+        # NOTE: one dropout mask of the constants serves all problems of a batch.
         fixed = self.fixed.weight.to(hidden.dtype)
-        operators, of_all = fixed[: len(OPERATORS)], (len(hidden), -1, -1)
+        operators, for_all = fixed[: len(OPERATORS)], (len(hidden), -1, -1)
         compared = self.candidate(self.dropout(fixed)), self.candidate(self.dropout(numbers))
         there = torch.ones((len(hidden), len(fixed)), dtype=torch.bool, device=hidden.device)
         return Source(
@@ -309,12 +299,12 @@ class TreeDecoder(nn.Module):
             keys=self._keys(hidden, mask),
             mask=mask,
             root=hidden[:, 0],
-            candidates=torch.cat((fixed.expand(of_all), numbers), 1),
-            compared=torch.cat((compared[0].expand(of_all), compared[1]), 1),
+            candidates=torch.cat((fixed.expand(for_all), numbers), 1),
+            compared=torch.cat((compared[0].expand(for_all), compared[1]), 1),
             possible=torch.cat((there, number_at >= 0), 1),
-            break_up_left=self.break_up_left.last_told(operators),
-            break_up_right=self.break_up_right.last_told(operators),
-            merge=self.merge.first_told(operators),
+            split_left=self.break_up_left.with_last(operators),
+            split_right=self.break_up_right.with_last(operators),
+            merge=self.merge.with_first(operators),
         )
 
     def _keys(self, hidden: Tensor, mask: Tensor) -> Tensor:
@@ -325,38 +315,38 @@ class TreeDecoder(nn.Module):
         return padded.view(*mask.shape, -1)
 
     def context(self, goal: Tensor, source: Source, problem: Tensor) -> Tensor:
-        """Of goals [n, h], each of the row ``problem`` [n] of ``source`` -> [n, h]."""
+        """Contexts [n, h] of goals [n, h], each of the row ``problem`` [n] of ``source``."""
         energy = additive_scores(self.query(self.dropout(goal)), source.keys, self.attention.weight[0], problem)
         masked = energy.masked_fill(~source.mask.index_select(0, problem), float("-inf"))
         return weighted_sums(masked.softmax(-1), source.hidden, problem)
 
     def log_probabilities(self, goal: Tensor, context: Tensor, source: Source, problem: Tensor) -> Tensor:
-        """Of each candidate, float32 [n, k]; minus infinity where the problem has none."""
+        """Log-probability of each candidate, float32 [n, k]; minus infinity where the problem has none."""
         wanted = self.wanted(self.dropout(torch.cat((goal, context), -1)))
         scores = additive_scores(wanted, source.compared, self.score.weight[0], problem)
         return F.log_softmax(scores.masked_fill(~source.possible.index_select(0, problem), float("-inf")), -1)
 
     def left(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
         """Goals of left operands, [n, h]; ``operator`` [n] is a token."""
-        return self.left_goal(source.break_up_left(self.dropout(goal), context, told=operator))
+        return self.left_goal(source.split_left(self.dropout(goal), context, row=operator))
 
     def pending(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
-        """What right operands' goals are made of beside the left subtrees, [n, h]."""
-        return source.break_up_right(self.dropout(goal), context, told=operator)
+        """The part of right operands' goals that does not depend on the left subtrees, [n, h]."""
+        return source.split_right(self.dropout(goal), context, row=operator)
 
     def right(self, pending: Tensor, left_subtree: Tensor) -> Tensor:
         """Goals of right operands, [n, h]."""
         return self.right_goal(pending, left_subtree)
 
     def subtree(self, operator: Tensor, left: Tensor, right: Tensor, source: Source) -> Tensor:
-        """Embedding [n, h] of a subtree, of its operator [n], a token, and the embeddings of its operands."""
-        return source.merge(left, right, told=operator)
+        """Embeddings [n, h] of subtrees, from their operators [n], tokens, and the embeddings of their operands."""
+        return source.merge(left, right, row=operator)
 
     def forward(self, source: Source, trees: TreeBatch, equal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The true trees of a batch.
+        """Score the gold trees of a batch.
 
         Args:
-            equal: [b, k], numbers that are the same where candidates are: mentions of one value.
+            equal: [b, k], equal numbers for equal candidates: mentions of one value.
 
         Returns:
             Log-probability of each node's token or one that is equal to it [n], goals [n, h] and subtree embeddings
@@ -369,28 +359,30 @@ class TreeDecoder(nn.Module):
         return log_probabilities.masked_fill(~same, float("-inf")).logsumexp(-1), goals, subtrees
 
     def _subtrees(self, source: Source, trees: TreeBatch) -> Tensor:
-        found = source.embeddings(trees.problem, trees.token)
+        embeddings = source.embeddings(trees.problem, trees.token)
         for height in range(1, max(1, int(trees.height.max())) + 1):
-            at = (trees.height == height).nonzero().squeeze(1)
-            left, right = (found.index_select(0, of.index_select(0, at)) for of in (trees.left, trees.right))
-            made = self.subtree(trees.token.index_select(0, at), left, right, source)
-            found = found.index_copy(0, at, made.to(found.dtype))
-        return found
+            nodes = (trees.height == height).nonzero().squeeze(1)
+            left, right = (
+                embeddings.index_select(0, child.index_select(0, nodes)) for child in (trees.left, trees.right)
+            )
+            merged = self.subtree(trees.token.index_select(0, nodes), left, right, source)
+            embeddings = embeddings.index_copy(0, nodes, merged.to(embeddings.dtype))
+        return embeddings
 
     def _goals(self, source: Source, subtrees: Tensor, trees: TreeBatch) -> tuple[Tensor, Tensor]:
         levels, goals, contexts = [trees.root], [source.root], list[Tensor]()
         while True:
-            at, goal = levels[-1], goals[-1]
-            context = self.context(goal, source, trees.problem.index_select(0, at))
+            nodes, goal = levels[-1], goals[-1]
+            context = self.context(goal, source, trees.problem.index_select(0, nodes))
             contexts.append(context)
-            inner = (trees.left.index_select(0, at) >= 0).nonzero().squeeze(1)
+            inner = (trees.left.index_select(0, nodes) >= 0).nonzero().squeeze(1)
             if not len(inner) and len(levels) > 1:
                 break
-            at, goal, context = (of.index_select(0, inner) for of in (at, goal, context))
-            operator, left, right = (of.index_select(0, at) for of in (trees.token, trees.left, trees.right))
-            told = subtrees.index_select(0, left)
+            nodes, goal, context = (values.index_select(0, inner) for values in (nodes, goal, context))
+            operator, left, right = (values.index_select(0, nodes) for values in (trees.token, trees.left, trees.right))
             pending = self.pending(goal, context, operator, source)
-            goals.append(torch.cat((self.left(goal, context, operator, source), self.right(pending, told))))
+            right_goal = self.right(pending, subtrees.index_select(0, left))
+            goals.append(torch.cat((self.left(goal, context, operator, source), right_goal)))
             levels.append(torch.cat((left, right)))
         in_order = torch.cat(levels).argsort()
         return torch.cat(goals).index_select(0, in_order), torch.cat(contexts).index_select(0, in_order)

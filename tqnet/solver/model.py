@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -22,9 +22,9 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import QuestionLike, as_question
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch, TreeDecoder
-from tqnet.solver.problems import Alphabet, named, value_of
+from tqnet.solver.problems import Alphabet, named, values_of
 from tqnet.text.equations import EquationError, Prefix, evaluate, number
-from tqnet.text.numbers.tokens import NUMBER_TOKENS, quantities
+from tqnet.text.numbers.tokens import NUMBER_TOKENS
 from tqnet.text.vocabulary import add_tokens, start_embeddings
 
 _WEIGHTS, _SHAPE = "solver.safetensors", "solver.json"
@@ -34,14 +34,14 @@ BEAMS, MOST_TOKENS = 3, 45
 
 @dataclass(frozen=True)
 class Solution:
-    """What a solver makes of a problem.
+    """A solver's equation for a problem.
 
     Attributes:
         numbers: Values of the text's numbers, n1 first.
         equation: In prefix order; empty where the text has no number.
         value: Of the equation; None where it has none.
-        probability: Of the equation, as the solver sees it.
-        fault: Why there is no value, in words.
+        probability: Of the equation, by the solver.
+        fault: Why there is no value.
     """
 
     numbers: tuple[Fraction, ...]
@@ -52,14 +52,13 @@ class Solution:
 
 
 class WordProblemSolver(nn.Module):
-    """Texts to equation trees (mwp-cl, BERT-TD); saved to a folder from which the encoder alone loads too.
+    """Texts to equation trees (mwp-cl, BERT-TD); the encoder alone can be loaded from its folder too.
 
     The state of [CLS] is the goal of the root. Numbers are tokens of their own (`tqnet.solver.problems`), whose
     states stand for them in the decoder.
 
     Args:
-        encoder: A TQ-Net, of which the text stream is read; its processor then marks numbers, and its other parts take
-            no gradient.
+        encoder: A TQ-Net, whose text stream is used; its processor then marks numbers, its other parts are frozen.
         dropout: Of the decoder.
 
     Raises:
@@ -93,35 +92,32 @@ class WordProblemSolver(nn.Module):
         return self.decoder.read(hidden, mask, self.number_places(input_ids))
 
     def number_places(self, input_ids: Tensor) -> Tensor:
-        """Token [b, q] of each of a text's first numbers, -1 behind the last; q is as of the batch's most."""
+        """Token [b, q] of each of a text's first numbers, -1 behind the last; q is the most of the batch."""
+        most = self.alphabet.most
         is_number = torch.isin(input_ids, self.number_ids)
-        order = torch.where(is_number, is_number.cumsum(1) - 1, self.alphabet.most)
-        count = min(int(is_number.sum(1).max()), self.alphabet.most)
-        places = input_ids.new_full((len(input_ids), self.alphabet.most + 1), -1)
-        places.scatter_(
-            1, order.clamp(max=self.alphabet.most), torch.arange(input_ids.shape[1]).to(order).expand_as(order)
-        )
-        return places[:, :count]
+        order = torch.where(is_number, is_number.cumsum(1) - 1, most).clamp(max=most)
+        places = input_ids.new_full((len(input_ids), most + 1), -1)
+        places.scatter_(1, order, torch.arange(input_ids.shape[1]).to(order).expand_as(order))
+        return places[:, : min(int(is_number.sum(1).max()), most)]
 
     def forward(self, equal: Tensor, trees: TreeBatch, **inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The true trees of a batch: see :meth:`TreeDecoder.forward`; the log-probabilities [b] are of whole trees."""
+        """Score gold trees: see :meth:`TreeDecoder.forward`; here the log-probabilities [b] are of whole trees."""
         source = self.read(**inputs)
         width = source.candidates.shape[1]
         nodes, goals, subtrees = self.decoder(source, trees, equal[:, :width])
         return nodes.new_zeros(len(source.root)).index_add(0, trees.problem, nodes), goals, subtrees
 
     def equal_numbers(self, values: Sequence[Sequence[Fraction]]) -> Tensor:
-        """[b, k], equal where candidates are one value; k is of the problem that has most numbers."""
+        """Numbers [b, k] that are equal for candidates of one value; k is that of the problem with most numbers."""
         fixed = [number(token) for token in self.alphabet.constants]
         operators = len(self.alphabet.fixed) - len(fixed)
-        most = max((len(of) for of in values), default=0)
+        width = len(self.alphabet.fixed) + max(map(len, values), default=0)
         rows = []
-        for of in values:
+        for numbers in values:
             first: dict[Fraction, int] = {}
             row = list(range(operators))
-            for place, value in enumerate([*fixed, *of], start=operators):
-                row.append(first.setdefault(value, place))
-            rows.append(row + list(range(len(row), operators + len(fixed) + most)))
+            row += [first.setdefault(value, place) for place, value in enumerate([*fixed, *numbers], start=operators)]
+            rows.append(row + list(range(len(row), width)))
         return torch.tensor(rows)
 
     @torch.inference_mode()
@@ -134,14 +130,14 @@ class WordProblemSolver(nn.Module):
         precision: str = "fp32",
         show_progress: bool = False,
     ) -> list[Solution]:
-        """Of each problem the likeliest equation that has a value; of those without any, why not.
+        """Find the most probable equation of each problem that has a value; if there is none, say why.
 
-        NOTE: the paper takes the likeliest equation of the beam; here one that divides by zero is passed over.
+        NOTE: the paper takes the likeliest equation of the beam; here one that divides by zero is skipped.
         """
         texts = [as_question(question).content for question in questions]
         was_training, device = self.training, self.number_ids.device
         self.eval()
-        found: dict[int, Solution] = {}
+        solutions: dict[int, Solution] = {}
         processor = self.encoder.processor
         ids = processor.tokenize(texts)
         processor.forget_cuts()
@@ -149,18 +145,15 @@ class WordProblemSolver(nn.Module):
         with tqdm(total=len(texts), desc="solve", unit=" problems", disable=None if show_progress else True) as bar:
             for start in range(0, len(order), batch_size):
                 rows = order[start : start + batch_size]
-                batch = {name: of.to(device) for name, of in processor.pack_text([ids[row] for row in rows]).items()}
+                packed = processor.pack_text([ids[row] for row in rows])
+                batch = {name: values.to(device) for name, values in packed.items()}
                 with torch.autocast(str(device.type), torch.bfloat16, enabled=precision == "bf16"):
-                    made = beam_search(self.decoder, self.read(**batch), beams, most_tokens)
-                found |= dict(zip(rows, self._solutions([texts[row] for row in rows], *made), strict=True))
+                    beam = beam_search(self.decoder, self.read(**batch), beams, most_tokens)
+                for row, *hypotheses in zip(rows, *(values.tolist() for values in beam), strict=True):
+                    solutions[row] = self._best(tuple(values_of(texts[row]))[: self.alphabet.most], *hypotheses)
                 bar.update(len(rows))
         self.train(was_training)
-        return [found[row] for row in range(len(texts))]
-
-    def _solutions(self, texts: Sequence[str], tokens: Tensor, lengths: Tensor, scores: Tensor) -> Iterator[Solution]:
-        for text, *beams in zip(texts, tokens.tolist(), lengths.tolist(), scores.tolist(), strict=True):
-            values = tuple(value_of(n) for n in quantities(text))[: self.alphabet.most]
-            yield self._best(values, *beams)
+        return [solutions[row] for row in range(len(texts))]
 
     def _best(
         self, values: tuple[Fraction, ...], tokens: list[list[int]], lengths: list[int], scores: list[float]

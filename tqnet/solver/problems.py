@@ -1,4 +1,4 @@
-"""Word problems whose equation is told in the numbers of their text (mwp-cl, Section 3.1)."""
+"""Word problems with gold equations, written in the numbers of their text (mwp-cl, Section 3.1)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from fractions import Fraction
 
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, evaluate, number, parse_equation, prototype
-from tqnet.text.numbers import Number
 from tqnet.text.numbers.tokens import quantities
 
-#: A number of the equations is a constant of the alphabet that stands in so many of them, and not in their texts.
+#: Field of a question that holds its equation.
+EQUATION = "equation"
+
+#: A number of the equations is a constant of the alphabet if it is in so many of them, and not in their texts.
 MIN_COUNT = 5
 
 
@@ -38,9 +40,9 @@ class WordProblem:
         return evaluate(self.equation, named(self.values))
 
 
-def value_of(number: Number) -> Fraction:
-    """25% is a quarter."""
-    return number.value / 100 if number.sign == "%" else number.value
+def values_of(text: str) -> list[Fraction]:
+    """Values of the quantities of a text; 25% is a quarter."""
+    return [number.value / 100 if number.sign == "%" else number.value for number in quantities(text)]
 
 
 def named(values: Sequence[Fraction]) -> dict[str, Fraction]:
@@ -50,11 +52,11 @@ def named(values: Sequence[Fraction]) -> dict[str, Fraction]:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """What equations are made of beside quantities.
+    """The tokens of equations.
 
     Attributes:
-        constants: Numbers that stand in equations and not in their texts, the most frequent first: 1, 3.14.
-        most: Quantities of a problem, at most; those behind are left out.
+        constants: Numbers that are in equations and not in their texts, the most frequent first: 1, 3.14.
+        most: Quantities of a problem, at most; later ones are left out.
     """
 
     constants: tuple[str, ...] = ("1",)
@@ -62,27 +64,29 @@ class Alphabet:
 
     @classmethod
     def learn(cls, problems: Iterable[tuple[str, str]], min_count: int = MIN_COUNT, most: int = 20) -> Alphabet:
-        """From (text, equation) pairs; those that cannot be read are passed over."""
+        """Collect the constants of (text, equation) pairs; unreadable ones are skipped."""
         counts: Counter[Fraction] = Counter()
-        written: defaultdict[Fraction, Counter[str]] = defaultdict(Counter)
+        spellings: defaultdict[Fraction, Counter[str]] = defaultdict(Counter)
         for text, equation in problems:
             try:
-                unknown = _unknown(parse_equation(equation), [value_of(n) for n in quantities(text)])
+                known = set(values_of(text))
+                tokens = [token for token in _split_fractions(parse_equation(equation), known) if _is_number(token)]
+                unknown = [token for token in tokens if number(token) not in known]
             except EquationError:
                 continue
             counts.update({number(token) for token in unknown})
             for token in unknown:
-                written[number(token)][token] += 1
+                spellings[number(token)][token] += 1
         frequent = sorted((-count, value) for value, count in counts.items() if count >= min_count)
-        return cls(tuple(written[value].most_common(1)[0][0] for _, value in frequent), most)
+        return cls(tuple(spellings[value].most_common(1)[0][0] for _, value in frequent), most)
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """All but quantities, in the order of a decoder's output."""
+        """All tokens but quantities, in the order of a decoder's output."""
         return OPERATORS + self.constants
 
     def place(self, token: str) -> int:
-        """Of a token in a decoder's output: operators, constants, quantities.
+        """Place of a token in a decoder's output: operators, constants, quantities.
 
         Raises:
             EquationError: It is none of them.
@@ -94,7 +98,7 @@ class Alphabet:
         return len(self.fixed) + int(token[1:]) - 1
 
     def token(self, place: int) -> str:
-        """What `place` numbers."""
+        """The token at a place; see `place`."""
         return self.fixed[place] if place < len(self.fixed) else f"n{place - len(self.fixed) + 1}"
 
 
@@ -107,22 +111,57 @@ def read_problem(text: str, equation: str, alphabet: Alphabet) -> WordProblem:
     Raises:
         EquationError: The equation is malformed, has a number that is neither in the text nor a constant, or no value.
     """
-    values = [value_of(number) for number in quantities(text)][: alphabet.most]
+    values = values_of(text)[: alphabet.most]
     problem = WordProblem(tuple(values), _in_quantities(parse_equation(equation), values, alphabet))
     _ = problem.answer
     return problem
 
 
+def gold_problem(question: Question, alphabet: Alphabet) -> WordProblem:
+    """A question of a bank as a problem; see :func:`read_problem`.
+
+    Raises:
+        EquationError: It has no equation, or one that cannot be read.
+    """
+    if (equation := question.extras.get(EQUATION)) is None:
+        raise EquationError(f"has no field {EQUATION!r}")
+    return read_problem(question.content, str(equation), alphabet)
+
+
+def gold_equations(bank: QuestionBank) -> Iterator[tuple[str, str]]:
+    """Text and equation of the questions that have one."""
+    for question in bank:
+        if (equation := question.extras.get(EQUATION)) is not None:
+            yield question.content, str(equation)
+
+
+def grouped_by_prototype(bank: QuestionBank, alphabet: Alphabet) -> tuple[list[Question], dict[int, str]]:
+    """The questions of a bank with their prototype equations as groups; and by place, why one has none.
+
+    The groups that the bank has are dropped.
+    """
+    questions: list[Question] = []
+    faults: dict[int, str] = {}
+    for place, question in enumerate(bank):
+        group = None
+        try:
+            group = prototype(gold_problem(question, alphabet).equation)
+        except EquationError as error:
+            faults[place] = str(error)
+        questions.append(replace(question, group=group))
+    return questions, faults
+
+
 def in_values(equation: Prefix, values: Sequence[Fraction]) -> Prefix:
-    """An equation with its leaves' values in place of their names: two mentions of one value are one.
+    """An equation with its leaves' values in place of their names: two mentions of one value are the same.
 
     Raises:
         EquationError: A quantity that the problem does not have.
     """
-    told = named(values)
+    known = named(values)
     try:
         return tuple(
-            token if token in OPERATORS else str(told[token] if token.startswith("n") else number(token))
+            token if token in OPERATORS else str(known[token] if token.startswith("n") else number(token))
             for token in equation
         )
     except KeyError as error:
@@ -135,75 +174,32 @@ def _in_quantities(prefix: Prefix, values: Sequence[Fraction], alphabet: Alphabe
     for place, value in enumerate(values):
         mentions[value].append(place)
     used: Counter[Fraction] = Counter()
-    found: list[str] = []
-    for token in _split(prefix, set(mentions)):
+    tokens: list[str] = []
+    for token in _split_fractions(prefix, set(mentions)):
         if token in OPERATORS:
-            found.append(token)
+            tokens.append(token)
         elif token.startswith("n"):
             if not 1 <= int(token[1:]) <= len(values):
                 raise EquationError(f"{token}: the text has {len(values)} numbers")
-            found.append(token)
+            tokens.append(token)
         elif places := mentions.get(number(token)):
-            found.append(f"n{places[min(used[number(token)], len(places) - 1)] + 1}")
+            tokens.append(f"n{places[min(used[number(token)], len(places) - 1)] + 1}")
             used[number(token)] += 1
         elif constant := constants.get(number(token)):
-            found.append(constant)
+            tokens.append(constant)
         else:
             raise EquationError(f"{token} is neither in the text nor a constant ({', '.join(alphabet.constants)})")
-    return tuple(found)
+    return tuple(tokens)
 
 
-def _unknown(prefix: Prefix, values: Sequence[Fraction]) -> list[str]:
-    """Numbers of an equation that the text does not have."""
-    tokens = [token for token in _split(prefix, set(values)) if token not in OPERATORS and not token.startswith("n")]
-    return [token for token in tokens if number(token) not in values]
+def _is_number(token: str) -> bool:
+    return token not in OPERATORS and not token.startswith("n")
 
 
-def _split(prefix: Prefix, known: set[Fraction]) -> list[str]:
-    """With a fraction that the text does not have as the division that it is."""
-    found: list[str] = []
+def _split_fractions(prefix: Prefix, known: set[Fraction]) -> Iterator[str]:
+    """Tokens of an equation; a fraction that the text does not have becomes a division."""
     for token in prefix:
         if token not in OPERATORS and "/" in token and number(token) not in known:
-            found += ["/", *token.split("/")]
+            yield from ("/", *token.split("/"))
         else:
-            found.append(token)
-    return found
-
-
-# Equations of a bank's questions, and the groups that they make: problems of one prototype.
-
-
-#: Field of a question that holds its equation.
-EQUATION = "equation"
-
-
-def equation_of(question: Question) -> str | None:
-    """As the bank has it; None where it has none."""
-    equation = question.extras.get(EQUATION)
-    return str(equation) if equation is not None else None
-
-
-def told_equations(bank: QuestionBank) -> Iterator[tuple[str, str]]:
-    """Text and equation of the questions that have one."""
-    for question in bank:
-        if (equation := equation_of(question)) is not None:
-            yield question.content, equation
-
-
-def grouped_by_prototype(bank: QuestionBank, alphabet: Alphabet) -> tuple[list[Question], dict[int, str]]:
-    """The questions of a bank with their prototype equations as groups; and by place, why one has none.
-
-    Whatever groups the bank has are dropped.
-    """
-    questions: list[Question] = []
-    faults: dict[int, str] = {}
-    for place, question in enumerate(bank):
-        group = None
-        try:
-            if (equation := equation_of(question)) is None:
-                raise EquationError(f"has no field {EQUATION!r}")
-            group = prototype(read_problem(question.content, equation, alphabet).equation)
-        except EquationError as error:
-            faults[place] = str(error)
-        questions.append(replace(question, group=group))
-    return questions, faults
+            yield token

@@ -1,4 +1,7 @@
-"""What a solver's encoder makes of problems: do those of one prototype lie together? (mwp-cl, Sections 3 and 5.4)."""
+"""Do a solver's representations of problems of one prototype lie together? (mwp-cl, Sections 3, 5.4)
+
+Measured on the goals of the decoder and on the layers of the encoder, as numbers, tables and pictures.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +13,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from tqnet.evaluation.agreement import cosines
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray
-from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas
+from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas, style_axes
 from tqnet.evaluation.ranking import TfidfRanker
 from tqnet.evaluation.table import NOTHING, Table
 from tqnet.modeling.fusion import masked_mean
 from tqnet.text.equations import infix
 
 if TYPE_CHECKING:
-    from tqnet.solver.evaluation import SolverScores, ToldProblem
+    from tqnet.solver.evaluation import GoldProblem, SolverScores
     from tqnet.solver.model import Solution, WordProblemSolver
 
-
-#: A prototype with fewer problems has no centre worth the name.
+#: Prototypes with fewer problems have no centre worth measuring.
 LEAST_MEMBERS = 5
 #: Pairs of each kind whose similarity is followed through the layers; the paper has 20, chosen by hand.
 PAIRS = 100
 #: Ends of the intervals of the cosine to the centre, as in Figures 4 and 8.
 EDGES = np.round(np.arange(0.0, 1.01, 0.1), 1)
+#: Intervals that a fitted curve needs.
+_LEAST_POINTS = 4
+#: Problems that one solver alone solves, and characters of each, in a table of examples.
+_EXAMPLES, _LONGEST = 5, 200
 
 
 @dataclass(frozen=True, eq=False)
 class Representations:
-    """Of n problems.
+    """Vectors of n problems.
 
     Attributes:
         goals: [n, h], the first goal of the decoder: the state of [CLS].
-        layers: [l, n, h], mean of all words behind each layer, embeddings first; none where an encoder has no layers
-            to look into.
+        layers: [l, n, h], mean of all words after each layer, embeddings first; None for an encoder without layers.
     """
 
     goals: FloatArray
@@ -46,12 +52,12 @@ class Representations:
 
 @torch.inference_mode()
 def representations(solver: WordProblemSolver, texts: Sequence[str], batch_size: int = 64) -> Representations:
-    """Of texts, in their order, in the precision of the weights."""
+    """Encode texts, in the precision of the weights."""
     processor, device = solver.encoder.processor, solver.number_ids.device
     text: Any = solver.encoder.text
     ids = processor.tokenize(list(texts))
     processor.forget_cuts()
-    order = np.argsort([-len(of) for of in ids], kind="stable")
+    order = np.argsort([-len(tokens) for tokens in ids], kind="stable")
     goals, layers = [], []
     for start in range(0, len(order), batch_size):
         batch = processor.pack_text([ids[row] for row in order[start : start + batch_size]])
@@ -65,15 +71,16 @@ def representations(solver: WordProblemSolver, texts: Sequence[str], batch_size:
     return Representations(np.concatenate(goals)[back], np.concatenate(layers, 1)[:, back] if layers else None)
 
 
-def common_prototypes(told: Sequence[ToldProblem]) -> BoolArray:
+def common_prototypes(problems: Sequence[GoldProblem]) -> BoolArray:
     """bool [n], problems whose prototype has at least `LEAST_MEMBERS`."""
-    counts = Counter(one.prototype for one in told)
-    return np.array([counts[one.prototype] >= LEAST_MEMBERS for one in told], dtype=bool)
+    counts = Counter(problem.prototype for problem in problems)
+    return np.array([counts[problem.prototype] >= LEAST_MEMBERS for problem in problems], dtype=bool)
 
 
 def calinski_harabasz(vectors: FloatArray, prototypes: Sequence[str]) -> float | None:
-    """How far the centres of prototypes lie apart, by how far their problems lie around them (Calinski and Harabasz
-    1974); None with fewer than two prototypes.
+    """Spread of the prototypes' centres over the spread within prototypes (Calinski and Harabasz 1974).
+
+    None with fewer than two prototypes.
 
     Shape:
         - vectors: ``[n, width]``, of problems of `common_prototypes`
@@ -86,30 +93,33 @@ def calinski_harabasz(vectors: FloatArray, prototypes: Sequence[str]) -> float |
 
 
 def cosines_to_centres(vectors: FloatArray, prototypes: Sequence[str]) -> FloatArray:
-    """[n], cosine of each representation and the mean of those of its prototype (Section 3.4, "cosine distance")."""
+    """Cosine [n] of each vector and the mean of those of its prototype (Section 3.4, "cosine distance")."""
     groups = np.unique(prototypes, return_inverse=True)[1]
     centres = np.stack([vectors[groups == group].mean(0) for group in range(groups.max() + 1)])
-    return _cosines(vectors, centres[groups])
+    return cosines(vectors, centres[groups])
 
 
 @dataclass(frozen=True)
 class DistanceBin:
-    """Problems whose cosine to their prototype's centre is in [low, high)."""
+    """Problems whose cosine to their prototype's centre is in [low, high).
+
+    Attributes:
+        right: Share of them whose equation is right; None without a problem.
+    """
 
     low: float
     high: float
     problems: int
     right: float | None
-    """Share of them whose equation is right; None without a problem."""
 
 
-def accuracy_by_distance(cosines: FloatArray, right: BoolArray) -> list[DistanceBin]:
+def accuracy_by_distance(to_centres: FloatArray, right: BoolArray) -> list[DistanceBin]:
     """Share of right equations in each interval of the cosine (Figures 4 and 8); negative cosines are in the first."""
-    places = np.clip(np.searchsorted(EDGES, cosines, side="right") - 1, 0, len(EDGES) - 2)
+    places = np.clip(np.searchsorted(EDGES, to_centres, side="right") - 1, 0, len(EDGES) - 2)
     bins = []
     for place, (low, high) in enumerate(zip(EDGES[:-1].tolist(), EDGES[1:].tolist(), strict=True)):
-        own = right[places == place]
-        bins.append(DistanceBin(low, high, len(own), float(own.mean()) if len(own) else None))
+        inside = right[places == place]
+        bins.append(DistanceBin(low, high, len(inside), float(inside.mean()) if len(inside) else None))
     return bins
 
 
@@ -126,28 +136,30 @@ class LayerPairs:
     prototype: IntArray
 
 
-def draw_layer_pairs(told: Sequence[ToldProblem], pairs: int = PAIRS) -> LayerPairs | None:
-    """For each problem the one of another prototype whose words are most like its own, by TF-IDF, and the one of the
-    same prototype whose words are least so; of these pairs the most and the least alike ones, each pair once.
+def draw_layer_pairs(problems: Sequence[GoldProblem], pairs: int = PAIRS) -> LayerPairs | None:
+    """Pair each problem with its nearest of another prototype and its farthest of the same prototype, by TF-IDF.
 
-    NOTE: the paper has pairs that people chose. None where there is no pair of a kind.
+    Of these pairs the most and the least alike ones are kept, each once; None where there is no pair of a kind.
+
+    NOTE: the paper has pairs that people chose.
     """
-    texts = [one.question.content for one in told]
-    everyone = np.arange(len(told))
-    alike = TfidfRanker(texts, [one.question.id for one in told]).scores(everyone, everyone).astype(np.float64)
-    groups = np.unique([one.prototype for one in told], return_inverse=True)[1]
+    texts = [problem.question.content for problem in problems]
+    everyone = np.arange(len(problems))
+    ranker = TfidfRanker(texts, [problem.question.id for problem in problems])
+    alike = ranker.scores(everyone, everyone).astype(np.float64)
+    groups = np.unique([problem.prototype for problem in problems], return_inverse=True)[1]
     same = groups[:, None] == groups
-    words = _best(np.where(same, -np.inf, alike), pairs)
+    words = _best_pairs(np.where(same, -np.inf, alike), pairs)
     np.fill_diagonal(same, False)
-    prototype = _best(np.where(same, -alike, -np.inf), pairs)
+    prototype = _best_pairs(np.where(same, -alike, -np.inf), pairs)
     return LayerPairs(words, prototype) if len(words) and len(prototype) else None
 
 
-def _best(scores: FloatArray, pairs: int) -> IntArray:
-    """int [p, 2], of each row its best column, the best rows first."""
+def _best_pairs(scores: FloatArray, pairs: int) -> IntArray:
+    """int [p, 2], each row with its best column, the best rows first."""
     columns = scores.argmax(1)
-    found = scores[np.arange(len(scores)), columns]
-    rows = [row for row in np.argsort(-found, kind="stable").tolist() if np.isfinite(found[row])]
+    best = scores[np.arange(len(scores)), columns]
+    rows = [row for row in np.argsort(-best, kind="stable").tolist() if np.isfinite(best[row])]
     unordered = dict.fromkeys((min(row, int(columns[row])), max(row, int(columns[row]))) for row in rows)
     return np.array(list(unordered)[:pairs], dtype=np.int64).reshape(-1, 2)
 
@@ -155,21 +167,15 @@ def _best(scores: FloatArray, pairs: int) -> IntArray:
 def similarity_by_layer(layers: FloatArray, pairs: LayerPairs) -> tuple[FloatArray, FloatArray]:
     """Mean cosine [l] of pairs alike in words, and of pairs of one prototype (Figure 3)."""
 
-    def mean(of: IntArray) -> FloatArray:
-        return np.array([_cosines(layer[of[:, 0]], layer[of[:, 1]]).mean() for layer in layers])
+    def means(kind: IntArray) -> FloatArray:
+        return np.array([cosines(layer[kind[:, 0]], layer[kind[:, 1]]).mean() for layer in layers])
 
-    return mean(pairs.words), mean(pairs.prototype)
-
-
-def _cosines(first: FloatArray, second: FloatArray) -> FloatArray:
-    norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
-    found: FloatArray = np.einsum("nh,nh->n", first, second) / np.maximum(norms, 1e-12)
-    return found
+    return means(pairs.words), means(pairs.prototype)
 
 
 @dataclass(frozen=True, eq=False)
 class Analysis:
-    """All that was found of one solver's representations.
+    """Measures of one solver's representations.
 
     Attributes:
         index: Calinski-Harabasz, of goals.
@@ -184,48 +190,41 @@ class Analysis:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
-        return {
-            "calinski_harabasz": self.index,
-            "by_cosine_to_centre": [vars(one) for one in self.distances],
-            "by_layer": None
-            if self.by_layer is None
-            else dict(zip(("alike_in_words", "of_one_prototype"), (of.tolist() for of in self.by_layer), strict=True)),
-        }
+        layers = None
+        if self.by_layer is not None:
+            words, prototype = self.by_layer
+            layers = {"alike_in_words": words.tolist(), "of_one_prototype": prototype.tolist()}
+        bins = [vars(interval) for interval in self.distances]
+        return {"calinski_harabasz": self.index, "by_cosine_to_centre": bins, "by_layer": layers}
 
 
-def analysed(
-    found: Representations, told: Sequence[ToldProblem], right: BoolArray, pairs: LayerPairs | None
+def analyse(
+    vectors: Representations, problems: Sequence[GoldProblem], right: BoolArray, pairs: LayerPairs | None
 ) -> Analysis:
-    """The analyses of one solver; ``right`` [n] says whose equations are right."""
-    common = common_prototypes(told)
-    prototypes = [one.prototype for one, of in zip(told, common, strict=True) if of]
+    """Measure the representations of one solver; ``right`` [n] marks the problems whose equations are right."""
+    common = common_prototypes(problems)
+    prototypes = [problems[row].prototype for row in np.flatnonzero(common).tolist()]
     if not prototypes:
         return Analysis(None, np.zeros(0))
-    goals = found.goals[common]
-    cosines = cosines_to_centres(goals, prototypes)
-    layers = similarity_by_layer(found.layers, pairs) if pairs is not None and found.layers is not None else None
-    return Analysis(calinski_harabasz(goals, prototypes), cosines, accuracy_by_distance(cosines, right[common]), layers)
+    goals = vectors.goals[common]
+    to_centres = cosines_to_centres(goals, prototypes)
+    layers = similarity_by_layer(vectors.layers, pairs) if pairs is not None and vectors.layers is not None else None
+    bins = accuracy_by_distance(to_centres, right[common])
+    return Analysis(calinski_harabasz(goals, prototypes), to_centres, bins, layers)
 
 
-# Pictures of a solver's representations (mwp-cl, Figures 3, 4 and 8).
-
-
-#: Below, a curve through the intervals says nothing.
-_LEAST_POINTS = 4
-
-
-def accuracy_by_centre(results: Mapping[str, Analysis], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
+def plot_accuracy_by_distance(results: Mapping[str, Analysis], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
     """Share of right equations by the cosine to the prototype's centre, larger points for more problems.
 
     Dotted is a parabola by least squares, each interval weighted by its problems.
     """
     with canvas(7.2, 3.8, theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
-        for (name, found), color in zip(results.items(), PALETTE * len(results), strict=False):
-            shown = [one for one in found.distances if one.right is not None]
-            x = np.array([(one.low + one.high) / 2 for one in shown])
-            y = np.array([one.right for one in shown], dtype=np.float64)
-            problems = np.array([one.problems for one in shown], dtype=np.float64)
+        for (name, analysis), color in zip(results.items(), PALETTE * len(results), strict=False):
+            bins = [interval for interval in analysis.distances if interval.right is not None]
+            x = np.array([(interval.low + interval.high) / 2 for interval in bins])
+            y = np.array([interval.right for interval in bins], dtype=np.float64)
+            problems = np.array([interval.problems for interval in bins], dtype=np.float64)
             axes.plot(x, y, color=color, linewidth=1.6, label=name)
             axes.scatter(x, y, s=12 + 3 * np.sqrt(problems), color=color, linewidths=0)
             if len(x) >= _LEAST_POINTS:
@@ -233,21 +232,18 @@ def accuracy_by_centre(results: Mapping[str, Analysis], *, theme: Theme = LIGHT,
                 curve = np.linspace(x.min(), x.max(), 60)
                 axes.plot(curve, fitted(curve), color=color, linewidth=1.1, linestyle=":")
         axes.set_ylim(0, 1)
-        axes.set_xlabel("cosine to the centre of the prototype", fontsize=9)
-        axes.set_ylabel("equations right", fontsize=9)
-        axes.grid(axis="y", color=theme.faint, linewidth=0.8)
-        axes.set_axisbelow(True)
+        style_axes(axes, theme, x="cosine to the centre of the prototype", y="equations right")
         axes.legend(frameon=False, fontsize=10, labelcolor=theme.ink)
     return buffer.getvalue()
 
 
 def plot_similarity_by_layer(results: Mapping[str, Analysis], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
-    """Mean cosine of two kinds of pairs behind each layer, a picture for each solver that has layers.
+    """Mean cosine of two kinds of pairs after each layer, a picture for each solver that has layers.
 
     Raises:
         ValueError: None has.
     """
-    shown = {name: found.by_layer for name, found in results.items() if found.by_layer is not None}
+    shown = {name: analysis.by_layer for name, analysis in results.items() if analysis.by_layer is not None}
     if not shown:
         raise ValueError("there is no similarity by layer to draw")
     kinds = (("alike in words, other prototype", PALETTE[0]), ("of one prototype, unlike in words", PALETTE[5]))
@@ -258,10 +254,7 @@ def plot_similarity_by_layer(results: Mapping[str, Analysis], *, theme: Theme = 
                 axes.plot(range(len(means)), means, color=color, linewidth=1.8, marker="o", markersize=4, label=label)
             axes.set_title(name, fontsize=12, loc="left", color=theme.ink)
             axes.set_xticks(range(len(by_layer[0])))
-            axes.set_xlabel("layer, 0 the embeddings", fontsize=9)
-            axes.set_ylabel("mean cosine", fontsize=9)
-            axes.grid(axis="y", color=theme.faint, linewidth=0.8)
-            axes.set_axisbelow(True)
+            style_axes(axes, theme, x="layer, 0 the embeddings", y="mean cosine")
         handles, texts = figure.axes[0].get_legend_handles_labels()
         figure.legend(
             handles, texts, loc="outside lower center", ncols=2, frameon=False, fontsize=10, labelcolor=theme.ink
@@ -269,26 +262,20 @@ def plot_similarity_by_layer(results: Mapping[str, Analysis], *, theme: Theme = 
     return buffer.getvalue()
 
 
-# What the representations of solvers are like, and problems that one solves and another does not, as tables.
-
-
-_EXAMPLES, _LONGEST = 5, 200
-
-
-def prototype_table(analyses: Mapping[str, Analysis], told: Sequence[ToldProblem]) -> Table:
+def prototype_table(analyses: Mapping[str, Analysis], problems: Sequence[GoldProblem]) -> Table:
     """Calinski-Harabasz index, mean cosine to the centre, and the ends of the similarity by layer."""
-    common = common_prototypes(told)
-    count = len({one.prototype for one, of in zip(told, common, strict=True) if of})
+    common = np.flatnonzero(common_prototypes(problems)).tolist()
+    count = len({problems[row].prototype for row in common})
     rows = []
-    for name, found in analyses.items():
-        index = NOTHING if found.index is None else f"{found.index:.1f}"
-        centre = f"{found.cosines.mean():.3f}" if len(found.cosines) else NOTHING
+    for name, analysis in analyses.items():
+        index = NOTHING if analysis.index is None else f"{analysis.index:.1f}"
+        centre = f"{analysis.cosines.mean():.3f}" if len(analysis.cosines) else NOTHING
         layers = [NOTHING] * 2
-        if found.by_layer is not None:
-            layers = [f"{means[0]:.3f} → {means[-1]:.3f}" for means in found.by_layer]
+        if analysis.by_layer is not None:
+            layers = [f"{means[0]:.3f} → {means[-1]:.3f}" for means in analysis.by_layer]
         rows.append((name, index, centre, *layers))
     note = (
-        f"Of the {common.sum():,} problems whose prototype has at least {LEAST_MEMBERS}, {count:,} prototypes; the "
+        f"Of the {len(common):,} problems whose prototype has at least {LEAST_MEMBERS}, {count:,} prototypes; the "
         "representation is the state of [CLS], the decoder's first goal. By layer, the mean cosine of means over "
         f"words, of embeddings and of the last layer, of at most {PAIRS} pairs: of other prototypes and most alike in "
         "words, and of one prototype and least alike (TF-IDF)."
@@ -299,28 +286,24 @@ def prototype_table(analyses: Mapping[str, Analysis], told: Sequence[ToldProblem
 
 def distance_table(analyses: Mapping[str, Analysis]) -> Table:
     """Share of right equations by the cosine to the prototype's centre; intervals without a problem are left out."""
-    first = next(iter(analyses.values())).distances
     rows = []
-    for place, interval in enumerate(first):
-        own = [found.distances[place] for found in analyses.values()]
-        if any(one.problems for one in own):
-            cells = (
-                cell
-                for one in own
-                for cell in (f"{one.problems:,}", NOTHING if one.right is None else f"{one.right:.3f}")
-            )
-            rows.append((f"{interval.low:.1f}–{interval.high:.1f}", *cells))
+    for intervals in zip(*(analysis.distances for analysis in analyses.values()), strict=True):
+        if any(interval.problems for interval in intervals):
+            cells = []
+            for interval in intervals:
+                cells += [f"{interval.problems:,}", NOTHING if interval.right is None else f"{interval.right:.3f}"]
+            rows.append((f"{intervals[0].low:.1f}–{intervals[0].high:.1f}", *cells))
     columns = (column for name in analyses for column in (f"{name}: problems", "equations right"))
     return Table("Right equations by the cosine to the prototype's centre", ("cosine", *columns), tuple(rows))
 
 
 def example_table(
-    told: Sequence[ToldProblem],
+    problems: Sequence[GoldProblem],
     solutions: Mapping[str, Sequence[Solution]],
     scores: Mapping[str, SolverScores],
     shows_text: bool,
 ) -> Table:
-    """The first problems that the last solver solves and the first does not, or the other way round (Table 7).
+    """The first problems that the last solver solves and the first does not, or vice versa (Table 7).
 
     Args:
         shows_text: Else problems are named by their ids: a bank's texts may not be ours to pass on.
@@ -330,23 +313,18 @@ def example_table(
     header = ("problem", "true", first, last)
     if first == last:
         return Table(title, header, ())
-    rows = []
+    rows, notes = [], []
     for more, fewer in ((last, first), (first, last)):
-        apart = np.flatnonzero(scores[more].answers & ~scores[fewer].answers)
-        rows += [(row, f"{more} alone: {len(apart):,}") for row in apart[:_EXAMPLES].tolist()]
-    cells = tuple(
-        (
-            _shortened(told[row].question.content) if shows_text else told[row].question.id,
-            infix(told[row].problem.equation),
-            *(_equation(solutions[name][row]) for name in (first, last)),
-        )
-        for row, _ in rows
-    )
-    return Table(title, header, cells, tuple(f"{note}." for note in dict.fromkeys(note for _, note in rows)))
-
-
-def _equation(solution: Solution) -> str:
-    return infix(solution.equation) if solution.equation else NOTHING
+        differing = np.flatnonzero(scores[more].answers & ~scores[fewer].answers)
+        if len(differing):
+            notes.append(f"{more} alone: {len(differing):,}.")
+        for row in differing[:_EXAMPLES].tolist():
+            gold = problems[row]
+            name = _shortened(gold.question.content) if shows_text else gold.question.id
+            equations = [solutions[solver][row].equation for solver in (first, last)]
+            predicted = (infix(equation) if equation else NOTHING for equation in equations)
+            rows.append((name, infix(gold.problem.equation), *predicted))
+    return Table(title, header, tuple(rows), tuple(notes))
 
 
 def _shortened(text: str) -> str:

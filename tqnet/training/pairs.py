@@ -129,4 +129,4 @@ def score_pairs(classifier: PairClassifier, pairs: Sequence[LabelledPair], vecto
     """What a classifier makes of labelled pairs, whose `pair_vectors` are known."""
     questions = [question for pair in pairs for question in (pair.a, pair.b)]
     ends = np.arange(len(questions)).reshape(-1, 2).T
-    return PairScores.of(pairs, classifier.classify_pairs(questions, vectors, ends))
+    return PairScores.from_pairs(pairs, classifier.classify_pairs(questions, vectors, ends))
