@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
     from tqnet.files import content_digest
     from tqnet.libraries import precision, quiet
-    from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, recalled
+    from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, retrieve_candidates
 
     quiet()
     folders = dict(_named(ranker) for ranker in args.rankers)
@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
     similarity, without = similarity_of(args, bank), rows_left_out(args, bank)
-    queries = recalled(index.engine, bank, similarity, split, args.queries, args.seed, without, args.concepts)
+    queries = retrieve_candidates(index.engine, bank, similarity, split, args.queries, args.seed, without, args.concepts)
     rankers = {
         name: partial(
             model.probabilities,

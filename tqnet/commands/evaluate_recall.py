@@ -12,7 +12,7 @@ from tqnet.commands.results import command, write_results
 from tqnet.commands.similarity import add_doubles_argument, add_similarity_arguments, rows_left_out, similarity_of
 
 if TYPE_CHECKING:
-    from tqnet.search.evaluation import RecallScores
+    from tqnet.search.evaluation import RetrievalScores
 
 
 def add(tasks: Any) -> None:
@@ -39,7 +39,7 @@ def add(tasks: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     import json
 
-    from tqnet.search.evaluation import KNOWN, WAYS, evaluate_recall, index_bank, recall_table, weighted
+    from tqnet.search.evaluation import KNOWN, WAYS, evaluate_retrieval, index_bank, retrieval_table, weighted
 
     index = open_index(args.index)
     engine, bank = index.engine, index_bank(index.engine)
@@ -48,16 +48,16 @@ def run(args: argparse.Namespace) -> int:
     if not args.similar_level:  # else what is similar by its concept would be found by the concept's name
         ways += (*KNOWN, *weighted(args.text_weights, KNOWN[-1]))
     without = rows_left_out(args, bank)
-    results = evaluate_recall(engine, bank, similarity_of(args, bank), split, args.n, ways, without)
+    results = evaluate_retrieval(engine, bank, similarity_of(args, bank), split, args.n, ways, without)
     numbers = {name: _numbers(scores, args.n) for name, scores in results.items()}
-    table = recall_table(results, args.n)
+    table = retrieval_table(results, args.n)
     if args.out:
         write_results(Path(args.out), {"command": command(args), **index.facts}, {"ways": numbers}, table.markdown())
     print(json.dumps(numbers, indent=2) if args.json else table.text())
     return 0
 
 
-def _numbers(scores: RecallScores, n: int) -> dict[str, Any]:
+def _numbers(scores: RetrievalScores, n: int) -> dict[str, Any]:
     return {
         f"r@{n}": float(scores.recall.mean()),
         "interval": list(scores.interval),

@@ -86,13 +86,13 @@ def run(args: argparse.Namespace) -> int:
     rank = rank_of(args, index)
     if args.id is not None:
         searcher = Searcher(index, rank=rank, merging=args.merging)
-        queries = iter([searcher.of_index(args.id)])
+        queries = iter([searcher.by_id(args.id)])
     else:
         questions = _given(args)
         searcher = (
             open_searcher(index, args, rank) if "vector" in by else Searcher(index, rank=rank, merging=args.merging)
         )
-        queries = searcher.given(questions, by)
+        queries = searcher.queries(questions, by)
     told: set[str] = set()
     for query in queries:
         answer = searcher.answer(query, args.k, where, by=by, candidates=args.candidates, rerank=rerank)

@@ -25,7 +25,7 @@ from tqnet.modeling.build import RANKER, load_model
 from tqnet.modeling.encode import CellCache, accelerator
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import Question
-from tqnet.search.ranking import EVIDENCE, WEIGHTS
+from tqnet.search.ranking import FEATURES, WEIGHTS
 
 _HEAD, _SETTINGS = "cross_encoder.safetensors", RANKER
 
@@ -50,7 +50,7 @@ class TaskHead(nn.Module):
         self.score = nn.Linear(width, 1)
         nn.init.zeros_(self.score.weight)  # it starts with nothing to say
         nn.init.zeros_(self.score.bias)
-        self.weights = nn.Parameter(torch.ones(1 + len(EVIDENCE)))
+        self.weights = nn.Parameter(torch.ones(1 + len(FEATURES)))
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.centre = nn.Parameter(torch.tensor(0.5))
 
@@ -111,7 +111,7 @@ class CrossEncoder(nn.Module):
         self.encoder.save_pretrained(folder)
         save_file({name: of.cpu().contiguous() for name, of in self.head.state_dict().items()}, folder / _HEAD)
         with atomic(folder / _SETTINGS) as temporary:
-            settings = {"length": self.length, "searched_by": self.searched_by, "evidence": EVIDENCE}
+            settings = {"length": self.length, "searched_by": self.searched_by, "evidence": FEATURES}
             temporary.write_text(json.dumps(settings) + "\n", encoding="utf-8")
 
     @classmethod
@@ -131,7 +131,7 @@ class CrossEncoder(nn.Module):
         try:
             settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
             length, searched_by = int(settings["length"]), settings["searched_by"]
-            if tuple(settings["evidence"]) != EVIDENCE:
+            if tuple(settings["evidence"]) != FEATURES:
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{folder / _SETTINGS}: {_OTHER}") from None

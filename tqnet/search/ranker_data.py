@@ -18,7 +18,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import fit_square, open_figure
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.index import Index
-from tqnet.search.ranking import EVIDENCE, WEIGHTS, character_runs, in_common, words_of
+from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, in_common, words_of
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
 from tqnet.training.data import Batch, Item, QuestionViews
 
@@ -85,7 +85,7 @@ class Sources:
 
     def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
         """Of each candidate of its query, float32 ``[p, 3]``, equal to :func:`tqnet.search.ranking.evidence`."""
-        found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
+        found = np.zeros((len(query), len(FEATURES)), dtype=np.float32)
         for one in np.unique(query).tolist():
             rows = np.flatnonzero(query == one)
             others = candidate[rows].tolist()
@@ -142,7 +142,7 @@ class ExercisePairs:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
         kind: How each pair was found: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
-        evidence: Of each candidate, float32 ``[p, 3]`` (`tqnet.search.ranking.EVIDENCE`).
+        evidence: Of each candidate, float32 ``[p, 3]`` (`tqnet.search.ranking.FEATURES`).
     """
 
     query: np.ndarray
@@ -184,7 +184,7 @@ class ExercisePairs:
         with atomic(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
             for query, candidate, similar, kind, evidence in rows:
                 record = {"a": ids[query], "b": ids[candidate], "similar": int(similar), "kind": kind}
-                record |= dict(zip(EVIDENCE, evidence, strict=True))
+                record |= dict(zip(FEATURES, evidence, strict=True))
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     @classmethod
@@ -199,7 +199,7 @@ class ExercisePairs:
             rows = [json.loads(line) for line in stream]
         query, candidate = (np.array([place[row[end]] for row in rows], dtype=int) for end in ("a", "b"))
         similar = np.array([row["similar"] for row in rows], dtype=bool)
-        evidence = np.array([[row[name] for name in EVIDENCE] for row in rows], dtype=np.float32)
+        evidence = np.array([[row[name] for name in FEATURES] for row in rows], dtype=np.float32)
         return cls(query, candidate, similar, tuple(row["kind"] for row in rows), evidence)
 
 
@@ -370,4 +370,4 @@ class _Row:
     second: str
     label: bool
     of: tuple[Question | None, Question | None] = (None, None)
-    evidence: np.ndarray = field(default_factory=lambda: np.zeros(len(EVIDENCE), dtype=np.float32))
+    evidence: np.ndarray = field(default_factory=lambda: np.zeros(len(FEATURES), dtype=np.float32))

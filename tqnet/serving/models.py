@@ -180,7 +180,7 @@ def _result(candidate: Candidate, own: dict[str, str]) -> Result:
         score=round(candidate.score, 6),
         cosine=candidate.cosine,
         words=candidate.words,
-        evidence=candidate.evidence,
+        evidence=candidate.likeness,
         rank=candidate.rank,
         remarks=list(candidate.notes),
         shared=[shown for part, shown in own.items() if part in parts][:_SHARED],

@@ -251,7 +251,7 @@ class SearchService:
     @contextmanager
     def _query(self, search: Search) -> Iterator[Query]:
         if search.id is not None:
-            yield self._searcher.of_index(search.id)
+            yield self._searcher.by_id(search.id)
             return
         # The model reads figures from files.
         with tempfile.TemporaryDirectory(prefix="tqnet-") as folder:
@@ -261,7 +261,7 @@ class SearchService:
                     figure.save(path, self._settings.max_pixels)
             typed = typed_question(search.text, [str(path) for path in paths])
             question = replace(typed, difficulty=search.difficulty)
-            yield next(self._searcher.given([question], search.by))
+            yield next(self._searcher.queries([question], search.by))
 
     def question(self, id: str) -> QuestionBody:
         """A question of the index with its solution.
@@ -269,7 +269,7 @@ class SearchService:
         Raises:
             UnknownIdError: The index has none of this id.
         """
-        return question_view(self._searcher.question(id), solution=True)
+        return question_view(self._searcher.by_id(id).question, solution=True)
 
     def figure(self, id: str, number: int) -> bytes:
         """A question's figure as PNG, counted from 1.
@@ -278,7 +278,7 @@ class SearchService:
             UnknownIdError: The index has no such question, or it no such figure.
             ValueError: Its file cannot be read.
         """
-        images = self._searcher.question(id).images
+        images = self._searcher.by_id(id).question.images
         if not 1 <= number <= len(images):
             raise UnknownIdError(f"question {id!r} has {len(images)} figures, and no figure {number}")
         path = images[number - 1]
