@@ -22,7 +22,7 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import build, in_process
 from tqnet.search.engine import EngineError, Place, give_alias
 from tqnet.search.index import Index, Manifest, restore
-from tqnet.search.milvus import MilvusEngine, MilvusServer, _unescaped, _escaped
+from tqnet.search.milvus import MilvusEngine, MilvusServer, _escaped, _unescaped
 from tqnet.search.records import records, schema
 
 pytest.importorskip("milvus_lite")

@@ -9,7 +9,15 @@ import pytest
 
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, Similarity
-from tqnet.search.evaluation import ORDERS, RETRIEVED, START, evaluate_ranking, index_bank, ranking_table, retrieve_candidates
+from tqnet.search.evaluation import (
+    ORDERS,
+    RETRIEVED,
+    START,
+    evaluate_ranking,
+    index_bank,
+    ranking_table,
+    retrieve_candidates,
+)
 from tqnet.search.lance import LanceEngine
 from tqnet.search.ranking import FEATURES, WEIGHTS
 from tqnet.search.records import records, schema
@@ -62,7 +70,7 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     recall, before = line.split()[-6::3]
     assert recall == f"{(found - first).mean():+.3f}"
     assert before == f"{(found - start).mean():+.3f}"
-    with pytest.raises(ValueError, match="is the name of what rankers are compared with"):
+    with pytest.raises(ValueError, match="is the name of another order"):
         evaluate_ranking(queries, bank, {RETRIEVED: knows})
     assert (first != start).any()
 

@@ -112,7 +112,7 @@ def test_an_index_that_is_replaced_goes_and_is_another_models(
     for _ in range(2):
         answer = client.post("/search", json=search)
         assert answer.status_code == 503
-        assert answer.json()["detail"] == "the index cannot be read now; the server's log says why"
+        assert answer.json()["detail"] == "the index cannot be read now; see the server's log"
     own_index.rename(tmp_path / "elsewhere")
     assert client.get("/health").status_code == 503
 

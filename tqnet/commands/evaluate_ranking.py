@@ -62,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
     bank = index_bank(index.engine)
     split = None if args.split == "all" else args.split
     similarity, without = similarity_of(args, bank), rows_left_out(args, bank)
-    queries = retrieve_candidates(index.engine, bank, similarity, split, args.queries, args.seed, without, args.concepts)
+    queries = retrieve_candidates(
+        index.engine, bank, similarity, split, args.queries, args.seed, without, args.concepts
+    )
     rankers = {
         name: partial(
             model.probabilities,

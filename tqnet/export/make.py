@@ -1,4 +1,4 @@
-"""An export from start to end: written aside, compared with PyTorch, and given its name if it is near enough."""
+"""Export a model: write the graphs, compare their vectors with PyTorch's in fp32, and keep them if they are close."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import logging
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -18,25 +17,28 @@ from tqnet.files import atomic_folder
 from tqnet.modeling.build import load_model
 from tqnet.questions import QuestionBank, Similarity
 
-# An export against PyTorch in fp32, on real questions.
+log = logging.getLogger(__name__)
 
-
-#: The least mean cosine between the vectors of an export and PyTorch's, by precision.
+#: Least mean cosine between the vectors of an export and PyTorch's, by precision.
 LEAST_COSINE = {"fp32": 0.999, "bf16": 0.999, "int8": 0.99}
 
-#: What P@5 may lose.
+#: Largest loss of P@5.
 MOST_LOST = 0.005
+
+
+class NotWrittenError(ValueError):
+    """The vectors of an export are too far from PyTorch's."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """How near vectors are to PyTorch's in fp32.
+    """Comparison of an export's vectors with PyTorch's in fp32.
 
     Attributes:
-        questions, figures: How many were compared.
+        questions, figures: Numbers of those compared.
         cosine_mean, cosine_min: Over questions; the mean decides.
-        torch_p5, export_p5: P@5 among the questions compared; None where too few are in groups.
-        queries: Questions that P@5 is the mean of.
+        torch_p5, export_p5: P@5 among these questions; None if too few are in groups.
+        queries: Questions that P@5 is averaged over.
     """
 
     questions: int
@@ -48,58 +50,47 @@ class Check:
     queries: int
 
     def faults(self, precision: str) -> list[str]:
-        """What is not as it has to be; empty for an export that may be used."""
-        found = []
+        """Return the reasons not to use the export."""
+        faults = []
         least = LEAST_COSINE[precision]
         if not self.cosine_mean >= least:
-            found.append(f"mean cosine {self.cosine_mean:.5f} is below {least} ({precision})")
+            faults.append(f"mean cosine {self.cosine_mean:.5f} is below {least} ({precision})")
         if self.torch_p5 is not None and self.export_p5 is not None and self.torch_p5 - self.export_p5 > MOST_LOST:
             lost = 100 * (self.torch_p5 - self.export_p5)
-            found.append(f"P@5 is {lost:.2f} points lower, more than {100 * MOST_LOST:g}")
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+            faults.append(f"P@5 is {lost:.2f} points lower, more than {100 * MOST_LOST:g}")
+        return faults
 
     def __str__(self) -> str:
         cosine = f"cosine to PyTorch fp32: mean {self.cosine_mean:.5f}, minimum {self.cosine_min:.5f}"
-        of = f"({self.questions:,} questions, {self.figures:,} figures)"
+        compared = f"({self.questions:,} questions, {self.figures:,} figures)"
         if self.torch_p5 is None or self.export_p5 is None:
-            return f"{cosine} {of}; no P@5: too few questions in groups"
+            return f"{cosine} {compared}; no P@5: too few questions in groups"
         p5 = f"P@5 {100 * self.torch_p5:.2f} -> {100 * self.export_p5:.2f} ({self.queries:,} queries)"
-        return f"{cosine} {of}; {p5}"
+        return f"{cosine} {compared}; {p5}"
 
 
-def compare(bank: QuestionBank, expected: np.ndarray, found: np.ndarray) -> Check:
-    """Vectors ``found`` of ``bank`` [questions, width] against PyTorch's, ``expected``."""
-    cosines = _cosines(expected, found)
-    torch_p5, export_p5, queries = _precision(bank, [expected, found])
+def compare(bank: QuestionBank, expected: np.ndarray, exported: np.ndarray) -> Check:
+    """Compare an export's vectors of ``bank`` [questions, width] with PyTorch's, ``expected``."""
+    lengths = np.linalg.norm(expected, axis=1) * np.linalg.norm(exported, axis=1)
+    cosines = (expected.astype(np.float64) * exported).sum(1) / np.maximum(lengths, 1e-12)
+    torch_p5, export_p5, queries = _precision(bank, [expected, exported])
     figures = sum(map(len, bank.column("images")))
     return Check(len(bank), figures, float(cosines.mean()), float(cosines.min()), torch_p5, export_p5, queries)
 
 
-def _cosines(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(expected, axis=1) * np.linalg.norm(found, axis=1)
-    return (expected.astype(np.float64) * found).sum(1) / np.maximum(lengths, 1e-12)
-
-
-def _precision(bank: QuestionBank, vectors: Sequence[np.ndarray]) -> tuple[float | None, float | None, int]:
-    """P@5 of both, every question of the bank asking, and of how many questions it is the mean."""
-    if not all(np.isfinite(of).all() for of in vectors):
+def _precision(bank: QuestionBank, sources: Sequence[np.ndarray]) -> tuple[float | None, float | None, int]:
+    """Return P@5 of both, with every question as a query, and the number of these."""
+    if not all(np.isfinite(vectors).all() for vectors in sources):
         return None, None, 0
     similarity = Similarity.from_groups(bank)
-    results = [evaluate_similar(of, bank, similarity, None, parts=False, depth=5, repeats=1).overall for of in vectors]
+    results = [
+        evaluate_similar(vectors, bank, similarity, None, parts=False, depth=5, repeats=1).overall
+        for vectors in sources
+    ]
     if not len(results[0]):
         return None, None, 0
     first, second = (float(result.precision.mean()) for result in results)
     return first, second, len(results[0])
-
-
-log = logging.getLogger(__name__)
-
-
-class NotWrittenError(ValueError):
-    """The vectors of an export are too far from PyTorch's."""
 
 
 def export(
@@ -112,17 +103,17 @@ def export(
     seed: int = 0,
     force: bool = False,
 ) -> Check:
-    """Export the model in ``source`` to the folder ``out``, in place of an export that is there.
+    """Export the model in ``source`` to the folder ``out``, replacing an export there.
 
     Args:
-        questions: Of the bank, on which vectors are compared. int8 is calibrated on others, as far as there are; the
-            manifest tells of how many of those compared it was too.
-        force: Write it whatever the comparison says; the manifest tells what it said, and ``auto`` passes it over.
+        questions: Of the bank, to compare vectors on. int8 is calibrated on others, as far as there are any; the
+            manifest counts those used for both.
+        force: Keep the export whatever the comparison says; the manifest records it, and ``auto`` skips the export.
 
     Raises:
-        NotWrittenError: The vectors are too far from PyTorch's; ``out`` is as it was.
-        ExportError: The format is of no use in this precision.
-        ValueError: The bank is empty, or the model of a kind that is not exported.
+        NotWrittenError: The vectors are too far from PyTorch's; ``out`` is unchanged.
+        ExportError: The format does not support this precision.
+        ValueError: The bank is empty, or the model is of a kind that is not exported.
     """
     if not len(bank):
         raise ValueError(f"{bank.path}: no question to compare vectors on")
@@ -138,14 +129,14 @@ def export(
         if faults:
             if not force:
                 raise NotWrittenError("; ".join([*faults, str(check)]))
-            log.warning("%s: written all the same, for --backend %s alone: %s", out, format, "; ".join(faults))
+            log.warning("%s: kept by request, for --backend %s alone: %s", out, format, "; ".join(faults))
         if model.config.reads_images and not check.figures:
-            log.warning("%s: no question compared has a figure; the graphs of figures are not checked", out)
+            log.warning("%s: no compared question has a figure, so the graphs of figures are unchecked", out)
         if manifest.not_quantized:
-            named = ", ".join(manifest.not_quantized)
-            log.warning("%s: stays in fp32, no question that int8 is calibrated on has to do with it: %s", out, named)
+            graphs = ", ".join(manifest.not_quantized)
+            log.warning("%s: stays in fp32, since no calibration question uses it: %s", out, graphs)
         calibrated = {}
         if precision == "int8":
             calibrated = {"questions": len(fitted), "also_compared": len(np.intersect1d(fitted, compared))}
-        dataclasses.replace(manifest, check=check.to_dict(), faults=faults, calibration=calibrated).save(work)
+        dataclasses.replace(manifest, check=asdict(check), faults=faults, calibration=calibrated).save(work)
     return check

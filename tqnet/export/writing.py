@@ -1,4 +1,4 @@
-"""Graphs to files: PyTorch's own, ONNX, and OpenVINO's, the last also in int8."""
+"""Write graphs in the formats of PyTorch, ONNX and OpenVINO, the last also in int8 (NNCF, post-training)."""
 
 from __future__ import annotations
 
@@ -18,21 +18,34 @@ import numpy as np
 import torch
 
 from tqnet.export.encoder import jobs
-from tqnet.export.graphs import Graph, graph_names, graphs, import_nncf, import_openvino
+from tqnet.export.graphs import Graph, graphs, import_nncf, import_openvino
 from tqnet.export.manifest import FIGURES, Manifest, check_made
 from tqnet.files import content_digest
 from tqnet.modeling.encode import CellCache, batches
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank
 
-# OpenVINO graphs in int8, by NNCF's quantization after training.
+#: Questions that int8 is calibrated on, and their batches.
+QUESTIONS, _BATCH = 256, 8
+
+_SUFFIXES = {"torch": ".pt2", "onnx": ".onnx", "openvino": ".xml"}
+
+#: Libraries that write a format.
+_LIBRARIES = {
+    "torch": ("torch",),
+    "onnx": ("torch", "onnx", "onnxscript", "onnxruntime"),
+    "openvino": ("torch", "openvino"),
+}
+
+#: Inputs of a graph.
+Inputs = Sequence[np.ndarray]
 
 
-def quantized(graph: Any, inputs: Sequence[Sequence[np.ndarray]]) -> Any:
-    """``graph`` in int8, its ranges fitted to ``inputs``; as it is where there are none.
+def quantized(graph: Any, inputs: Sequence[Inputs]) -> Any:
+    """Quantize ``graph`` to int8, with ranges fitted to ``inputs``; return it unchanged without any.
 
     Weights and activations of matrix products and convolutions become int8; NNCF's scheme for transformers leaves
-    norms and the softmax, and smooths activations whose channels are of unlike size.
+    norms and the softmax, and smooths activations whose channels differ in size.
     """
     if not inputs:
         return graph
@@ -40,7 +53,7 @@ def quantized(graph: Any, inputs: Sequence[Sequence[np.ndarray]]) -> Any:
     nncf.set_log_level(40)
     names = [given.any_name for given in graph.inputs]
     data = nncf.Dataset(list(inputs), lambda values: dict(zip(names, values, strict=True)))
-    with redirect_stdout(sys.stderr):  # its progress bars are no output of a command
+    with redirect_stdout(sys.stderr):  # its progress bars
         return nncf.quantize(
             graph,
             data,
@@ -50,21 +63,14 @@ def quantized(graph: Any, inputs: Sequence[Sequence[np.ndarray]]) -> Any:
         )
 
 
-# Real questions of a bank as inputs of graphs, and a sample of them.
-
-
-#: Questions that int8 is fitted to, and how many pass together.
-QUESTIONS, _TOGETHER = 256, 8
-
-
 def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
-    """Row numbers of about ``count`` questions, whole groups before those without one, so that P@5 has queries."""
+    """Draw about ``count`` rows, whole groups first, so that P@5 has queries."""
     generator = np.random.default_rng(seed)
     groups = np.array([group or "" for group in bank.column("group")])
     rows = generator.permutation(len(bank))
     names, sizes = np.unique(groups[groups != ""], return_counts=True)
     chosen: list[int] = []
-    # At least five similar questions beside a query, and no group that would be most of the sample.
+    # Groups with five questions beside a query, and none that would dominate the sample.
     fit = names[(sizes > 5) & (sizes <= max(6, count // 8))]
     for name in generator.permutation(fit):
         if len(chosen) >= count * 3 // 4:
@@ -76,7 +82,7 @@ def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
 
 
 def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Row numbers of :data:`QUESTIONS` of ``count`` questions; such as are ``compared`` only where others run out."""
+    """Draw :data:`QUESTIONS` of ``count`` rows, ``compared`` ones only if the others run out."""
     generator = np.random.default_rng(seed)
     others = np.setdiff1d(np.arange(count), compared)
     return np.sort(np.concatenate([generator.permutation(others), generator.permutation(compared)])[:QUESTIONS])
@@ -84,15 +90,15 @@ def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Questions that int8 is fitted to, in batches as the graphs will get them."""
+    """Questions to calibrate int8 on, in the batches that the graphs get."""
 
     model: QuestionEncoder
     questions: QuestionBank
 
     def inputs(self, name: str) -> list[Sequence[np.ndarray]]:
-        """Of the graph ``name``; empty if no question has to do with it."""
+        """Return inputs of the graph ``name``; empty if no question uses it."""
         processor, reads_images = self.model.processor, self.model.config.reads_images
-        figures: list[Sequence[np.ndarray]] = []
+        figures: list[Inputs] = []
 
         def convolve(pixels: torch.Tensor) -> torch.Tensor:
             figures.append([pixels.numpy()])
@@ -100,40 +106,25 @@ class Calibration:
 
         cells = CellCache(convolve, processor) if reads_images else None
         with torch.inference_mode():
-            given = batches(processor, self.questions, _TOGETHER, () if reads_images else None)
-            found = [job for batch in given for _, job in jobs(batch, cells, processor.max_length)]
+            packed = batches(processor, self.questions, _BATCH, () if reads_images else None)
+            calls = [job for batch in packed for _, job in jobs(batch, cells, processor.max_length)]
         processor.forget_cuts()
-        assert name in graph_names(reads_images)
-        return figures if name == FIGURES else [inputs for graph, inputs in found if graph == name]
-
-
-_SUFFIXES = {"torch": ".pt2", "onnx": ".onnx", "openvino": ".xml"}
-
-#: What a format is made with.
-_LIBRARIES = {
-    "torch": ("torch",),
-    "onnx": ("torch", "onnx", "onnxscript", "onnxruntime"),
-    "openvino": ("torch", "openvino"),
-}
-
-
-#: What a graph takes at a time.
-Inputs = Sequence[np.ndarray]
+        return figures if name == FIGURES else [inputs for graph, inputs in calls if graph == name]
 
 
 def write(
     model: QuestionEncoder, source: Path, folder: Path, format: str, precision: str, calibration: Calibration
 ) -> Manifest:
-    """Write the graphs of ``model`` to ``folder``, and what is known of them.
+    """Write the graphs of ``model``, and their manifest, to ``folder``.
 
     Args:
         source: Folder of the model's weights.
-        calibration: Inputs of each graph that int8 is fitted to.
+        calibration: For int8.
 
     Raises:
-        ExportError: The format is of no use in this precision.
-        ValueError: A model that is not exported.
-        ModuleNotFoundError: What writes the format is not installed.
+        ExportError: The format does not support this precision.
+        ValueError: The model is of a kind that is not exported.
+        ModuleNotFoundError: A library of the format is not installed.
     """
     check_made(format, precision)
     model = copy.deepcopy(model).cpu().eval()
@@ -145,7 +136,7 @@ def write(
         files[graph.name] = graph.name + _SUFFIXES[format]
         with _quiet():
             fitted = calibration.inputs(graph.name) if precision == "int8" else []
-            _WRITERS[format](graph, folder / files[graph.name], precision, fitted)
+            _WRITERS[format](graph, folder / files[graph.name], fitted)
         if precision == "int8" and not fitted:
             not_quantized.append(graph.name)
     made_with = ["tqnet", *_LIBRARIES[format], *(["nncf"] if precision == "int8" else [])]
@@ -157,26 +148,22 @@ def write(
     return manifest
 
 
-def _write_torch(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
-    made = io.BytesIO()  # where a disk is full, PyTorch's own writer ends the process
+def _write_torch(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+    made = io.BytesIO()  # PyTorch's own writer ends the process if the disk is full
     torch.export.save(graph.program(), made)
     file.write_bytes(made.getbuffer())
 
 
-def _write_onnx(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
-    import onnxscript  # noqa: F401 - PyTorch's exporter would tell of it in many lines
+def _write_onnx(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+    import onnxscript  # noqa: F401 - a clearer error than the exporter's
 
     with torch.no_grad():
         torch.onnx.export(graph.program(), (), file, dynamo=True, external_data=False, verbose=False)
 
 
-def _write_openvino(graph: Graph, file: Path, precision: str, fitted: Sequence[Inputs]) -> None:
+def _write_openvino(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
     openvino = import_openvino()
-    converted = openvino.convert_model(graph.program())
-    if precision == "int8":
-        pass
-
-        converted = quantized(converted, fitted)
+    converted = quantized(openvino.convert_model(graph.program()), fitted)
     openvino.save_model(converted, file, compress_to_fp16=False)
 
 
@@ -185,7 +172,7 @@ _WRITERS = {"torch": _write_torch, "onnx": _write_onnx, "openvino": _write_openv
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what exporters say of their own insides."""
+    """Silence the exporters' logs and warnings."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)
     try:

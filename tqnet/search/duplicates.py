@@ -102,8 +102,8 @@ def _centred(vectors: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndar
     return unit(np.asarray(vectors[rows], dtype=np.float32)) - mean
 
 
-#: Least share of three-word runs of pairs that a model judges; MinHash finds four in ten at 0.5 and eight in ten at 0.6,
-#: the vectors most others.
+#: Least share of three-word runs of pairs that a model judges; MinHash finds four in ten at 0.5 and eight in ten at
+#: 0.6, the vectors most others.
 JUDGED = 0.5
 #: Pairs per question that a model judges, of near texts and of near vectors.
 MOST = 5
@@ -232,7 +232,7 @@ def _equal(texts: np.ndarray, figures: np.ndarray) -> Iterable[tuple[int, int]]:
 def _near_texts(
     sets: ShingleSets, rows: np.ndarray, figures: np.ndarray, least: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield pairs of ``rows`` with the same figures that share ``least`` of their runs, int64 ``[2, p]``, and the shares."""
+    """Yield pairs of ``rows``, int64 ``[2, p]``, with the same figures and similarities of ``least``, and these."""
     sizes = sets.sizes
     for places in alike_within(band_keys(sets, rows) ^ figures[rows]):
         pairs = rows[places]

@@ -81,7 +81,7 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
-        """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` ``[width]``, best first."""
+        """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` [width], best first."""
 
     @abstractmethod
     def by_words(

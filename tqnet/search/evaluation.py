@@ -233,8 +233,8 @@ def retrieve_candidates(
         bank: The questions of the index (:func:`index_bank`).
         limit: Draw this many of the questions.
         without: Numbers of questions that are no queries, but may be candidates.
-        concepts: Use the query's concepts, as ``tqnet search --id`` does. Where these define what is similar, nothing is
-            left to rank.
+        concepts: Use the query's concepts, as ``tqnet search --id`` does. Where these define what is similar,
+            nothing is left to rank.
 
     Raises:
         ValueError: No question of the split has five similar ones.
@@ -273,9 +273,7 @@ def evaluate_ranking(
         raise ValueError(f"{min(taken)!r} is the name of another order")
     results = {RETRIEVED: _ranking_scores(queries, [np.arange(len(query.candidates)) for query in queries])}
     for name, count in ORDERS.items():
-        scores = (
-            query.likeness if name == START else query.features[:, :count] @ WEIGHTS[:count] for query in queries
-        )
+        scores = (query.likeness if name == START else query.features[:, :count] @ WEIGHTS[:count] for query in queries)
         orders = [np.argsort(-of_query, kind="stable") for of_query in scores]
         results[name] = _ranking_scores(queries, orders)
     read = [order[:first] for order in orders]  # by all features, as in a search

@@ -172,8 +172,8 @@ class Index:
 def writing(folder: Path) -> Iterator[None]:
     """Lock the index at ``folder`` against other writers.
 
-    Open the index within: before, it may be replaced by another model's. The lock lies beside the folder, which need not
-    exist.
+    Open the index within: before, it may be replaced by another model's. The lock lies beside the folder, which
+    need not exist.
 
     Raises:
         EngineError: Another process holds the lock.

@@ -283,7 +283,8 @@ class LanceEngine(SearchEngine):
             self._seen = _Indexes(
                 version,
                 _REFINE.get(indexes["vector"].index_type if "vector" in indexes else "", _REFINE_OTHERS),
-                len(words) == len(TEXT_FIELDS) and not any(stats is None or stats.num_unindexed_rows for stats in words),
+                len(words) == len(TEXT_FIELDS)
+                and not any(stats is None or stats.num_unindexed_rows for stats in words),
             )
         return self._seen
 

@@ -284,7 +284,9 @@ class MilvusEngine(SearchEngine):
 
     def _table(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
         fields = pa.schema([self._schema.field(name) for name in columns])
-        plain = [{name: _unescaped(row[name]) if name in TEXT_FIELDS else row[name] for name in columns} for row in rows]
+        plain = [
+            {name: _unescaped(row[name]) if name in TEXT_FIELDS else row[name] for name in columns} for row in rows
+        ]
         return pa.Table.from_pylist(plain, schema=fields)
 
 

@@ -127,7 +127,9 @@ class Rank:
         finally:
             self._turn.release()
 
-    def _scored(self, score: Score, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked | None:
+    def _scored(
+        self, score: Score, query: Question, candidates: Sequence[Candidate], end: float | None
+    ) -> Ranked | None:
         """Return None if the time is up."""
         ordered, features = _by_likeness(query, candidates)
         scores: list[float] = []

@@ -188,16 +188,13 @@ class Retriever:
             near = self._submit(vector is not None, partial(self.engine.by_vector, vector, limit, where))  # type: ignore[arg-type]
             hits = text(), near()
             records = self._records({hit.id for source in hits for hit in source})
-            votes = None
-            if guess:
-                cosines = {hit.id: hit.score for hit in hits[1] if hit.id != query.id and hit.id in records}
-                votes = Votes(cosines, lambda id: records[id].knowledge)
-                if vector is not None and (concepts := votes.foremost(_CONCEPTS)):
-                    about = Filter("concept", "=", tuple("/".join(path) for path in concepts))
-                    more = self.engine.by_vector(vector, limit, [*where, about])
-                    records |= self._records({hit.id for hit in more} - records.keys())
-                    both = {hit.id: hit for hit in [*hits[1], *more]}.values()
-                    hits = hits[0], sorted(both, key=lambda hit: (-hit.score, hit.id))
+            votes = _votes(hits[1], records, query.id) if guess else None
+            if votes is not None and vector is not None and (concepts := votes.foremost(_CONCEPTS)):
+                about = Filter("concept", "=", tuple("/".join(path) for path in concepts))
+                more = self.engine.by_vector(vector, limit, [*where, about])
+                records |= self._records({hit.id for hit in more} - records.keys())
+                both = {hit.id: hit for hit in [*hits[1], *more]}.values()
+                hits = hits[0], sorted(both, key=lambda hit: (-hit.score, hit.id))
             candidates = self._candidates(query, vector, hits, records, votes, n, duplicates)
             if len(candidates) == n or limit >= _MOST or all(len(source) < limit for source in hits):
                 return candidates
@@ -247,6 +244,11 @@ class Retriever:
         vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
         rows = table.select(["id", *_COLUMNS]).to_pylist()
         return {row["id"]: _Record(row, vector) for row, vector in zip(rows, vectors, strict=True)}
+
+
+def _votes(hits: Sequence[Hit], records: dict[str, _Record], query: str) -> Votes[str]:
+    cosines = {hit.id: hit.score for hit in hits if hit.id != query and hit.id in records}
+    return Votes(cosines, lambda id: records[id].knowledge)
 
 
 def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:

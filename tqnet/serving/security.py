@@ -1,4 +1,4 @@
-"""What every answer forbids a browser, and the key by which it is given."""
+"""Security headers of every response, and the API key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tqnet.serving.service import Metrics
 
 KEY_HEADER = "X-API-Key"
 
-#: Nothing but the files of this server; no script or style within a page, whatever a question says.
+#: Only files of this server; no script or style inside a page, whatever a question contains.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
@@ -31,24 +31,19 @@ _HEADERS = {
 
 
 class KeyCheck:
-    """A dependency of the endpoints that tell anything of the index."""
+    """A dependency of all endpoints that reveal the index; answers 401 without the key."""
 
     def __init__(self, settings: Settings):
         self._key = None if settings.api_key is None else settings.api_key.encode()
 
     async def __call__(self, request: Request) -> None:
-        """Nothing if the key is right.
-
-        Raises:
-            HTTPException: 401.
-        """
         given = request.headers.get(KEY_HEADER, "").encode("latin-1")
         if self._key is not None and not hmac.compare_digest(given, self._key):
-            raise HTTPException(401, f"a key is wanted in the header {KEY_HEADER}")
+            raise HTTPException(401, f"send the key in the header {KEY_HEADER}")
 
 
 class Guarded:
-    """Middleware: headers for every answer, and a count of it."""
+    """Middleware that adds the headers to every response, and counts it."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics):
         self._app, self._metrics = app, metrics
@@ -69,8 +64,7 @@ class Guarded:
         try:
             await self._app(scope, receive, send_with_headers)
         finally:
-            route = scope.get("route")
-            # By the pattern of the path: every path of its own would be a series of its own.
-            endpoint = getattr(route, "path", "other")
+            # The pattern of the path: each path would be a series of its own.
+            endpoint = getattr(scope.get("route"), "path", "other")
             self._metrics.requests.labels(endpoint, status).inc()
             self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
