@@ -38,9 +38,9 @@ class DifficultyHead:
 
     The interval is the prediction plus and minus an error that the given share of ``valid`` does not exceed (Lei et al.
     2018, "Distribution-free predictive inference for regression", Algorithm 2), with each group weighted as one (Dunn,
-    Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled distribution
-    functions). It holds for a question of a new group drawn like those of ``valid``, however poor the regression, and
-    may extend beyond the difficulties of ``train``.
+    Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled
+    distribution functions). It holds for a question of a new group drawn like those of ``valid``, however poor the
+    regression, and may extend beyond the difficulties of ``train``.
 
     Attributes:
         coef, intercept: Of the regression, ``[features]`` and a number.

@@ -103,7 +103,7 @@ class HeadData:
         )
 
     def labelled(self, vectors: Vectors) -> tuple[LabelledQuestions, LabelledQuestions]:
-        """Return training and validation questions with a knowledge point; vectors ``[questions of the bank, width]``."""
+        """Return training and validation questions with a knowledge point; vectors ``[bank, width]``."""
         assert self.knowledge is not None
         texts, paths = _texts(self.bank), self.bank.column("knowledge")
         train, valid = (

@@ -207,8 +207,8 @@ def made_pairs(
     Args:
         sources: Retrieve candidates.
         counts: Kind -> candidates of a query: the first ``recalled`` ones; ``similar`` ones beside them; dissimilar
-            ones of the same finest ``concept``, and at ``random``. A candidate counts once, and not if the reverse pair is
-            there already, so that no fold has seen what it is to judge.
+            ones of the same finest ``concept``, and at ``random``. A candidate counts once, and not if the reverse pair
+            is there already, so that no fold has seen what it is to judge.
     """
     rng = np.random.default_rng(seed)
     everyone, by_concept = np.arange(len(bank)), questions_of_concepts(bank)
