@@ -26,7 +26,7 @@ import torch
 
 from tqnet.export.encoder import ExportedEncoder
 from tqnet.export.make import export
-from tqnet.export.writing import sample
+from tqnet.export.make import sample
 from tqnet.libraries import machine, quiet
 from tqnet.modeling.build import ModelConfig, build_model
 from tqnet.modeling.encoder import QuestionEncoder

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tqnet.export.graphs import graphs
-from tqnet.export.make import export
-from tqnet.export.writing import QUESTIONS, beside
+from tqnet.export.make import QUESTIONS, beside, export
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 

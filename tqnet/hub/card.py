@@ -154,14 +154,7 @@ def no_path(setting: str, value: Any) -> Any:
 _TQNET = """from tqnet import {class_name}
 
 model = {class_name}.from_pretrained(".")  # the folder of this file
-vectors = model.encode(["Find $x$ if $2x + 3 = 11$.", "Solve $2x = 8$."])
-"""
-
-_TQNET_FIGURES = """from tqnet import {class_name}
-
-model = {class_name}.from_pretrained(".")  # the folder of this file
-questions = ["Find $x$ if $2x + 3 = 11$.", {{"stem": "Find $x$.", "images": ["figure.png"]}}]
-vectors = model.encode(questions)
+vectors = model.encode({questions})
 """
 
 _TRANSFORMERS = """import tqnet  # registers the model with the Auto classes
@@ -175,14 +168,7 @@ vectors = model(**inputs).embedding
 _SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
 
 model = SentenceTransformer(".", trust_remote_code=True)  # its class is in the package tqnet
-vectors = model.encode(["Find $x$ if $2x + 3 = 11$.", "Solve $2x = 8$."])
-print(model.similarity(vectors, vectors))
-"""
-
-_SENTENCE_TRANSFORMERS_FIGURES = """from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer(".", trust_remote_code=True)  # its class is in the package tqnet
-vectors = model.encode(["Find $x$ if $2x + 3 = 11$.", {"text": "Find $x$.", "image": "figure.png"}])
+vectors = model.encode({questions})
 print(model.similarity(vectors, vectors))
 """
 
@@ -232,10 +218,16 @@ def snippets(kind: Kind, figures: bool, architecture: str = "tqnet") -> dict[str
     if kind is not ENCODER:
         return {"tqnet": _OWN[kind.name]}
     class_name = "QuesNetModel" if architecture == "quesnet" else "TQNetModel"
+    first = '"Find $x$ if $2x + 3 = 11$."'
+    ours, theirs = (
+        ('{"stem": "Find $x$.", "images": ["figure.png"]}', '{"text": "Find $x$.", "image": "figure.png"}')
+        if figures
+        else ('"Solve $2x = 8$."', '"Solve $2x = 8$."')
+    )
     return {
-        "tqnet": (_TQNET_FIGURES if figures else _TQNET).format(class_name=class_name),
+        "tqnet": _TQNET.format(class_name=class_name, questions=f"[{first}, {ours}]"),
         "transformers": _TRANSFORMERS,
-        "sentence-transformers": _SENTENCE_TRANSFORMERS_FIGURES if figures else _SENTENCE_TRANSFORMERS,
+        "sentence-transformers": _SENTENCE_TRANSFORMERS.format(questions=f"[{first}, {theirs}]"),
     }
 
 

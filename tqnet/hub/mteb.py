@@ -200,25 +200,17 @@ def model_meta(folder: str, model: Any, revision: str | None = None) -> ModelMet
     path = Path(folder).resolve()
     name = path.parent.name if path.name == "model" else path.name
     text = getattr(model.config, "text_config", None)
-    parameters = sum(weights.numel() for weights in model.parameters())
-    return ModelMeta(
-        loader=None,  # it would need the path, and mteb writes that beside the scores
-        name=f"tqnet/{name}",
-        revision=revision or content_digest(path),
-        release_date=None,
-        languages=None,
-        n_parameters=parameters,
-        n_embedding_parameters=getattr(text, "vocab_size", 0) * model.config.hidden_size or None,
-        memory_usage_mb=round(sum(w.numel() * w.element_size() for w in model.parameters()) / 2**20),
-        max_tokens=model.processor.max_length,
-        embed_dim=model.config.hidden_size,
-        license=None,
-        open_weights=None,
-        public_training_code=None,
-        public_training_data=None,
-        framework=["PyTorch", "Transformers", "safetensors"],
-        similarity_fn_name=ScoringFunction.COSINE,
-        use_instructions=False,
-        training_datasets=None,
-        modalities=["text", "image"] if model.config.reads_images else ["text"],
-    )
+    facts = {
+        "name": f"tqnet/{name}",  # without a loader: it would need the path, and mteb writes that beside the scores
+        "revision": revision or content_digest(path),
+        "n_parameters": sum(weights.numel() for weights in model.parameters()),
+        "n_embedding_parameters": getattr(text, "vocab_size", 0) * model.config.hidden_size or None,
+        "memory_usage_mb": round(sum(w.numel() * w.element_size() for w in model.parameters()) / 2**20),
+        "max_tokens": model.processor.max_length,
+        "embed_dim": model.config.hidden_size,
+        "framework": ["PyTorch", "Transformers", "safetensors"],
+        "similarity_fn_name": ScoringFunction.COSINE,
+        "use_instructions": False,
+        "modalities": ["text", "image"] if model.config.reads_images else ["text"],
+    }
+    return ModelMeta.create_empty(facts)

@@ -122,8 +122,8 @@ def _logistic(features: csr_array, target: npt.NDArray[np.generic], strength: fl
 class KnowledgeHead:
     """Predicts the concepts of questions from vectors and words.
 
-    ``p(child) = p(parent) p(child | parent)``, so a parent is at least as likely as a child. There are several
-    opinions on ``p(child | parent)``: logistic regression on the questions of the parent, the child's frequency, and the votes of
+    ``p(child) = p(parent) p(child | parent)``, so a parent is at least as likely as a child. There are several opinions
+    on ``p(child | parent)``: logistic regression on the parent's questions, the child's frequency, and the votes of
     near training questions by words and by vector; a few numbers per level blend and calibrate them
     (:mod:`tqnet.prediction.calibration`).
 

@@ -156,16 +156,11 @@ def answer_view(answer: Answer) -> SearchAnswer:
 def question_view(question: Question, *, solution: bool = False) -> QuestionBody:
     """Return the view of a question, with answer and analysis if ``solution``."""
     return QuestionBody(
-        id=question.id,
-        stem=question.stem,
+        **{name: getattr(question, name) for name in ("id", "stem", "difficulty", "type", "language", "source")},
         options=list(question.options),
         answer=question.answer if solution else None,
         analysis=question.analysis if solution else None,
-        knowledge=[list(path) for path in question.knowledge],
-        difficulty=question.difficulty,
-        type=question.type,
-        language=question.language,
-        source=question.source,
+        knowledge=list(map(list, question.knowledge)),
         figures=len(question.images),
         html=_html(question, solution=solution),
     )

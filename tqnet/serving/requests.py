@@ -186,17 +186,9 @@ async def read_search(request: Request, settings: Settings) -> Search:
 def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
     if not (body.student or body.stage or body.prefer or body.diversity):
         return None
+    wanted = body.model_dump(include={"student", "tolerance", "stage", "section", "prefer", "diversity"})
     try:
-        return Rerank(
-            student=body.student,
-            tolerance=body.tolerance,
-            stage=body.stage,
-            curriculum=settings.curriculum,
-            section=body.section,
-            prefer=body.prefer,
-            classify=settings.classify,
-            diversity=body.diversity,
-        )
+        return Rerank(curriculum=settings.curriculum, classify=settings.classify, **wanted)
     except ValueError as error:
         raise QueryError(str(error)) from None
 
