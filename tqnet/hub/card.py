@@ -18,10 +18,7 @@ NOT_STATED = "not stated"
 #: Recipe -> its task, and a note on models whose last training it is.
 _RECIPES: dict[str, tuple[str, str]] = {
     "pretrain/mlm.py": ("masked language modelling", "Its vectors have not been trained for similarity."),
-    "pretrain/autoencoder.py": (
-        "auto-encoder of figures",
-        "Only its visual stream was trained; its vectors are those of the start model.",
-    ),
+    "pretrain/autoencoder.py": ("auto-encoder of figures", "Only its visual stream was trained."),
     "pretrain/moco.py": ("momentum contrast of augmented questions (TQ-Net)", ""),
     "pretrain/quesco.py": ("contrast by knowledge hierarchy (QuesCo)", ""),
     "pretrain/clip.py": ("text against figures (CLIP)", "A baseline."),
@@ -29,15 +26,9 @@ _RECIPES: dict[str, tuple[str, str]] = {
     "pretrain/disenqnet.py": ("concepts and the rest in two halves (DisenQNet)", "A baseline."),
     "pretrain/multitask.py": ("several tasks at once (FSE)", ""),
     "pretrain/quesnet.py": ("holed language model (QuesNet)", "A baseline of another architecture."),
-    "pretrain/rewriter.py": (
-        "restoring corrupted questions",
-        "It replaces a pair of translation models, and was trained on this bank alone.",
-    ),
+    "pretrain/rewriter.py": ("restoring corrupted questions", "It replaces a pair of translation models."),
     "finetune/similar.py": ("contrast of similar questions (TQ-Net, stage 3)", ""),
-    "finetune/knowledge.py": (
-        "classification of knowledge points",
-        "Its classifiers are not kept: it gives vectors.",
-    ),
+    "finetune/knowledge.py": ("classification of knowledge points", "Its classifiers are not kept."),
     "finetune/ranker.py": ("ranking of retrieved questions (FSE)", "It fits the index that it was trained with."),
     "finetune/pairs.py": ("duplicate, similar, variant or unrelated", ""),
     "finetune/paraphrase.py": ("valid and invalid paraphrases (ParaQD)", "It was trained for English word problems."),

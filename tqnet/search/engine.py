@@ -30,8 +30,13 @@ from tqnet.search.records import Filter, schema
 if TYPE_CHECKING:
     from tqnet.search.milvus import MilvusServer
 
-#: Weight of the BM25 score of each text column, chosen on opl's `valid`.
-BOOSTS = {"stem": 1.0, "concepts": 2.0}
+#: Text column -> search terms.
+Words = Mapping[str, Sequence[str]]
+#: Text column -> weight of its BM25 score.
+Boosts = Mapping[str, float]
+
+#: Chosen on opl's `valid`.
+BOOSTS: Boosts = {"stem": 1.0, "concepts": 2.0}
 
 T = TypeVar("T")
 
@@ -84,18 +89,10 @@ class SearchEngine(ABC):
         """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` [width], best first."""
 
     @abstractmethod
-    def by_words(
-        self,
-        words: Mapping[str, Sequence[str]],
-        k: int,
-        where: Sequence[Filter] = (),
-        boosts: Mapping[str, float] = BOOSTS,
-    ) -> list[Hit]:
-        """Return the ``k`` records that meet ``where`` with the highest BM25, best first; all share a word at least.
+    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
+        """Return the ``k`` records that meet ``where`` with the highest BM25, best first.
 
-        Args:
-            words: Text column -> search terms.
-            boosts: Text column -> weight of its score in the sum.
+        Scores of the columns are added with the weights ``boosts``; records without any of the words are left out.
         """
 
     @abstractmethod

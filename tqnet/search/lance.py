@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
@@ -16,7 +16,18 @@ from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
 from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
 
 from tqnet.errors import first_line
-from tqnet.search.engine import BOOSTS, EngineError, Hit, SearchEngine, id_filters, lowest, rounded, top_hits
+from tqnet.search.engine import (
+    BOOSTS,
+    Boosts,
+    EngineError,
+    Hit,
+    SearchEngine,
+    Words,
+    id_filters,
+    lowest,
+    rounded,
+    top_hits,
+)
 from tqnet.search.records import TEXT_FIELDS, Filter
 
 _TABLE = "questions"
@@ -167,13 +178,7 @@ class LanceEngine(SearchEngine):
         return top_hits(search, k)
 
     @_clear_errors
-    def by_words(
-        self,
-        words: Mapping[str, Sequence[str]],
-        k: int,
-        where: Sequence[Filter] = (),
-        boosts: Mapping[str, float] = BOOSTS,
-    ) -> list[Hit]:
+    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
         queries = [
             MatchQuery(" ".join(terms), field, boost=boosts.get(field, 1.0))  # type: ignore[call-arg]
             for field, terms in words.items()

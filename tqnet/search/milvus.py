@@ -16,7 +16,18 @@ import pyarrow.compute as pc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
 
 from tqnet.errors import first_line
-from tqnet.search.engine import BOOSTS, EngineError, Hit, SearchEngine, id_filters, lowest, rounded, top_hits
+from tqnet.search.engine import (
+    BOOSTS,
+    Boosts,
+    EngineError,
+    Hit,
+    SearchEngine,
+    Words,
+    id_filters,
+    lowest,
+    rounded,
+    top_hits,
+)
 from tqnet.search.records import FIELDS, TEXT_FIELDS, Filter, schema
 
 #: Environment variable with the server's credentials, ``USER:PASSWORD`` or an API key.
@@ -160,13 +171,7 @@ class MilvusEngine(SearchEngine):
 
         return top_hits(search, k)
 
-    def by_words(
-        self,
-        words: Mapping[str, Sequence[str]],
-        k: int,
-        where: Sequence[Filter] = (),
-        boosts: Mapping[str, float] = BOOSTS,
-    ) -> list[Hit]:
+    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
         _check_limit(k)
         weights = {field: boosts.get(field, 1.0) for field, terms in words.items() if terms}
         texts = {field: _escaped(" ".join(words[field])) for field, weight in weights.items() if weight > 0}
