@@ -56,18 +56,18 @@ table: $(VENV)/installed
 # What is similar, where groups do not say it: SIMILAR=3, the level of the hierarchy
 # Of 120 questions, each pair once, and 128 tokens: the four rows see 16 times the pairs of the first, hours on a processor core
 FOUND = runs/search/$(BANK)
-SIMILARITY = $(if $(SIMILAR),--similar-level $(SIMILAR)) --without-doubles
+SIMILARITY = $(if $(SIMILAR),--similar-level $(SIMILAR)) --without-duplicates
 search: $(VENV)/installed
 	$(if $(and $(BANK),$(DATA),$(MODEL)),,$(error usage: make search BANK=NAME DATA=FOLDER MODEL=DIR [SIMILAR=LEVEL]))
 	test -d $(FOUND)/index || $(BIN)/tqnet index $(DATA) --model $(MODEL) --out $(FOUND)/index
-	$(BIN)/tqnet evaluate recall $(FOUND)/index $(SIMILARITY) --out $(FOUND)/recall
-	$(BIN)/tqnet evaluate recall $(FOUND)/index $(SIMILARITY) --split valid --text-weights 0.25 0.5 1 2 --out $(FOUND)/weights
+	$(BIN)/tqnet evaluate retrieval $(FOUND)/index $(SIMILARITY) --out $(FOUND)/recall
+	$(BIN)/tqnet evaluate retrieval $(FOUND)/index $(SIMILARITY) --split valid --text-weights 0.25 0.5 1 2 --out $(FOUND)/weights
 	$(BIN)/tqnet evaluate concepts 'start encoder=encoder:minilm' model=$(MODEL) --bank $(DATA) --out $(FOUND)/concepts
 	$(if $(SIMILAR),,$(BIN)/tqnet evaluate ranking $(FOUND)/index --concepts $(SIMILARITY) --out $(FOUND)/known)
 	for row in encoder mtl moe conl; do \
 	  $(LAUNCH) finetune/ranker.py --config configs/small/ranker.yaml --config configs/ranking/$$row.yaml \
 	    data.bank=$(DATA) $(if $(SIMILAR),data.similar_level=$(SIMILAR)) model.start=$(MODEL) \
-	    index=$(FOUND)/index seeds=120 run.epochs=1 length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
+	    index=$(FOUND)/index queries=120 run.epochs=1 max_length=128 run.out=$(FOUND)/$$row run.resume=true || exit 1; \
 	done
 	$(BIN)/tqnet evaluate ranking $(FOUND)/index encoder=$(FOUND)/encoder/model +MTL=$(FOUND)/mtl/model \
 	  +MoE=$(FOUND)/moe/model +ConL=$(FOUND)/conl/model $(SIMILARITY) --out $(FOUND)/ranking
@@ -128,7 +128,7 @@ SOLVERS = without=$(call trained,$(BERT)) with=$(call trained,$(BERT) with contr
 solver-figures: $(VENV)/installed
 	$(BIN)/tqnet evaluate solver $(SOLVERS) --bank $(SOLVER)/$(BANK).jsonl --out $(SOLVER)/results/$(BANK)/solved
 	$(BIN)/tqnet evaluate stages TF-IDF=tfidf BM25=bm25 'start encoder=encoder:minilm' $(SOLVERS) \
-	  --bank $(SOLVER)/$(BANK)-prototypes.jsonl --without-doubles --out $(SOLVER)/results/$(BANK)/prototypes \
+	  --bank $(SOLVER)/$(BANK)-prototypes.jsonl --without-duplicates --out $(SOLVER)/results/$(BANK)/prototypes \
 	  --title 'Problems of one prototype, $(BANK)'
 
 # ParaQD's tables: make paraphrases DATA=FOLDER (with pool.jsonl, aqua_val.jsonl and the files of pairs); PAIRS=paraqd-losses

@@ -2,49 +2,44 @@
 
     python finetune/heads.py data.bank=BANK model=runs/scl/model
 
-They are fitted to ``train`` and calibrated on ``valid``; ``test`` takes no part. docs/predict.md says how.
+Fits them to ``train``, calibrates them on ``valid`` and ignores ``test``. See docs/predict.md.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from tqnet.config import REQUIRED, ConfigError, Count, Precision, Seed, parse_config, section, settings
 from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
 from tqnet.prediction.fit import HeadData, fit_heads
 from tqnet.prediction.heads import BESIDE, Heads, check_replaceable, model_fingerprint, model_of_heads
 from tqnet.training import session
-from tqnet.training.config import MAX_SEED, ConfigError, DataConfig, at_least, parse_config, within
+from tqnet.training.config import DataConfig
 
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@settings
 class HeadsConfig:
-    """Settings of the heads.
+    """Settings of the heads."""
 
-    Attributes:
-        model: A trained folder, or ``encoder:NAME`` for a text encoder as it comes; its weights stay as they are.
-        out: Folder of the heads; null is ``heads/`` beside the weights. Heads that are there are replaced.
-        seed: Draws ``valid`` by group where the bank has none.
-        precision, batch_size: Of encoding.
-        vectors: Keep vectors in this folder, and take those that are there (``--vectors`` of ``tqnet evaluate``).
-    """
-
-    data: DataConfig = field(default_factory=DataConfig)
-    model: str = "???"
+    data: DataConfig = section(DataConfig)
+    model: str = REQUIRED
+    """Folder of a trained model, or encoder:NAME for an off-the-shelf text encoder. Its weights stay as they are."""
     out: str | None = None
-    seed: int = 0
-    precision: str = "auto"
-    batch_size: int = 32
+    """Folder of the heads, replaced if it has some; null for heads/ in the model's folder."""
+    seed: Seed = 0
+    """Seed that draws a validation split by group where the bank has none."""
+    precision: Precision = "auto"
+    """Precision of encoding."""
+    batch_size: Count = 32
+    """Questions per batch of encoding."""
     vectors: str | None = None
+    """Folder to cache vectors in, as --vectors of `tqnet evaluate`."""
 
     def __post_init__(self) -> None:
-        within(0, MAX_SEED, "seed", self.seed)
-        at_least(1, "batch_size", self.batch_size)
-        precision(self.precision)  # refuses what is none
         if self.out is None and self.model.startswith(ENCODER):
             raise ConfigError(f"out: {self.model} has no folder that heads could lie in; name one")
 
@@ -53,19 +48,18 @@ def main(config: HeadsConfig) -> Path:
     quiet()
     logging.basicConfig(format="%(message)s", level=logging.INFO)
     out = Path(config.out or Path(config.model) / BESIDE)
-    with session.settings_at_fault():
-        try:
-            check_replaceable(out)
-        except FileExistsError as error:
-            raise ConfigError(f"out: {error}") from error
-        config.data.refuse_share()
-        bank = config.data.load()
-        data = HeadData.of(bank, config.seed)  # before anything is encoded
-        try:
-            fingerprint = model_fingerprint(config.model)
-            open_source(config.model)
-        except (SourceError, FileNotFoundError) as error:
-            raise ConfigError(f"model: {error}") from error
+    try:
+        check_replaceable(out)
+    except FileExistsError as error:
+        raise ConfigError(f"out: {error}") from error
+    config.data.refuse_share()
+    bank = config.data.load()
+    data = HeadData.of(bank, config.seed)  # before anything is encoded
+    try:
+        fingerprint = model_fingerprint(config.model)
+        open_source(config.model)
+    except (SourceError, FileNotFoundError) as error:
+        raise ConfigError(f"model: {error}") from error
     for why in filter(None, (data.why_no_knowledge, data.why_no_difficulty)):
         log.info("left out: %s", why)
     if data.splits.drawn:

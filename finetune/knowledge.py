@@ -3,28 +3,30 @@
     accelerate launch finetune/knowledge.py --config configs/small/knowledge.yaml data.bank=BANK \\
         model.start=runs/moco/model run.out=runs/knowledge
 
-A linear classifier of each level of the hierarchy is trained together with the encoder, which is what is kept:
-``finetune/probe.py`` and ``tqnet evaluate probe`` then fit their own classifiers to its vectors, as to any other's.
+Trains the encoder together with a linear classifier for each level of the hierarchy, and keeps the encoder.
+``finetune/probe.py`` and ``tqnet evaluate probe`` fit their own classifiers to its vectors, as to those of any model.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.evaluation.linear_probe import decide, probabilities
 from tqnet.evaluation.metrics import micro_f1
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.labels import ConceptLabels, concept_head
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
@@ -33,22 +35,17 @@ from tqnet.training.sampler import ShuffledBatches
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@settings
 class KnowledgeConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        augment: By default questions are seen as they are.
-        levels: Of the hierarchy, 1 is the coarsest; none named means all.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=5e-5))
-    augment: AugmentConfig = field(default_factory=lambda: AugmentConfig(mask=0.0, window=1.0, images="none"))
-    levels: list[int] = field(default_factory=list)
+    optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=5e-5)
+    run: RunConfig = section(RunConfig, out="runs/knowledge")
+    augment: AugmentConfig = section(AugmentConfig, mask=0.0, window=1.0, images="none")
+    levels: list[Count] = field(default_factory=list)
+    """Levels of the knowledge hierarchy to predict, 1 for the coarsest; an empty list for all."""
 
     def __post_init__(self) -> None:
-        for level in self.levels:
-            at_least(1, "levels", level)
         if len(set(self.levels)) < len(self.levels):
             raise ConfigError(f"levels: {self.levels} names one twice")
 
@@ -104,8 +101,7 @@ def main(config: KnowledgeConfig) -> Path:
     hierarchy = KnowledgeHierarchy.from_bank(bank)
     if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
-    with session.settings_at_fault():  # a level that the hierarchy does not have
-        levels = [ConceptLabels(hierarchy, level) for level in sorted(config.levels or range(1, hierarchy.depth + 1))]
+    levels = [ConceptLabels(hierarchy, level) for level in sorted(config.levels or range(1, hierarchy.depth + 1))]
     model, processor = session.build(config, bank)
 
     classifier = KnowledgeClassifier(model, levels)
@@ -134,7 +130,7 @@ def main(config: KnowledgeConfig) -> Path:
             losses[f"level_{labels.level}"] = weight_of_mean(accelerator, concepts.any(1).sum()) * loss
         loop.step(torch.stack(list(losses.values())).mean(), {name: loss.detach() for name, loss in losses.items()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

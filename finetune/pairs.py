@@ -4,27 +4,28 @@ Detection" and "Variant Exercise re-rank").
     accelerate launch finetune/pairs.py --config configs/small/pairs.yaml data.bank=BANK \\
         model.start=runs/scl/model run.out=runs/pairs
 
-Pairs are made of the bank's training questions, anew in every epoch, or come from a file of labelled ones
-(``data.pairs``, with ``a``, ``b`` and ``label``).
+Makes new pairs of the bank's training questions in every epoch, or reads a file of labelled pairs (``data.pairs``, with
+``a``, ``b`` and ``label``).
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import torch
 from torch.nn import functional as F
 
+from tqnet.config import ConfigError, Count, ShareBelowOne, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank
 from tqnet.questions.pairs import LabelledPair, read_labelled_pairs
 from tqnet.training import session
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.pairs import PairViews, ValidationPairs, made_pairs
 from tqnet.training.sampler import ShuffledBatches
@@ -32,27 +33,20 @@ from tqnet.training.sampler import ShuffledBatches
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@settings
 class PairsConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        frozen: The encoder stays as it is, and its vectors of the bank's questions are computed once; false trains it
-            too, by its rates in ``optim``.
-        hidden: Width of the head.
-        dropout: Of the head.
-        checked: File of labelled pairs on which every evaluation also scores, for the log alone.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=2e-5))
+    optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=2e-5)
+    run: RunConfig = section(RunConfig, out="runs/pairs")
     frozen: bool = True
-    hidden: int = 128
-    dropout: float = 0.1
+    """Keep the encoder as it is and compute its vectors once. Otherwise train it too, by its rates in optim."""
+    hidden: Count = 128
+    """Hidden size of the head."""
+    dropout: ShareBelowOne = 0.1
+    """Dropout of the head."""
     checked: str | None = None
-
-    def __post_init__(self) -> None:
-        at_least(1, "hidden", self.hidden)
-        within(0, 1, "dropout", self.dropout, ends="[)")
+    """File of labelled pairs that every evaluation also scores, for the log only."""
 
 
 def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
@@ -60,8 +54,7 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
     if not data.pairs:
         return {"train": [], "valid": []}
     data.refuse_share()
-    with session.settings_at_fault():
-        pairs = read_labelled_pairs(data.pairs, data.load(), data.error_policy)
+    pairs = read_labelled_pairs(data.pairs, data.load(), data.on_error)
     found = {
         split: [pair for pair in pairs if (pair.a.split or "train", pair.b.split or "train") == (split, split)]
         for split in ("train", "valid")
@@ -85,8 +78,7 @@ def validation(
         log.info("no labelled pair has both ends in split 'valid': made pairs choose the best state")
     pairs = {"valid": labelled or made_pairs(valid, seed=0)}
     if config.checked:
-        with session.settings_at_fault():
-            pairs["checked"] = read_labelled_pairs(config.checked, config.data.load())
+        pairs["checked"] = read_labelled_pairs(config.checked, config.data.load())
     return ValidationPairs(classifier, pairs, precision(config.run.precision))
 
 
@@ -135,7 +127,7 @@ def main(config: PairsConfig) -> Path:
         relation = batch.extras["relation"]
         loop.step(F.cross_entropy(logits, relation), {"accuracy": (logits.argmax(-1) == relation).float().mean()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

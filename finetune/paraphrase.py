@@ -1,10 +1,10 @@
-"""Does a rewritten question still ask the same? An encoder whose cosine says so (ParaQD), and its baselines.
+"""Scoring of paraphrases: an encoder whose cosine tells whether two questions ask the same (ParaQD), and its baselines.
 
     accelerate launch finetune/paraphrase.py --config configs/small/paraphrase.yaml data.bank=BANK run.out=runs/paraqd
 
-Of each training question, operators make a text that asks the same and one that does not, anew in every epoch; a
-triplet loss draws the one to the question and pushes the other away. ``method=uda|ssmba`` are the paper's baselines:
-what they make passes for the same, other questions of the batch for something else. Questions are in English.
+In every epoch, operators turn each training question into a text that asks the same and one that does not; a triplet
+loss pulls the first to the question and pushes the second away. ``method=uda|ssmba`` are the paper's baselines: their
+rewrites are the positives, and other questions of the batch the negatives. Questions must be in English.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.config import parse_config
 from tqnet.files import atomic
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import multiple_negatives_ranking
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.paraphrase.settings import PSEUDO_LABELS, TRIPLETS, ParaphraseConfig, check_installed
 from tqnet.paraphrase.training import PseudoLabels, ValidationSeparation, english_questions
 from tqnet.training import session
-from tqnet.training.config import parse_config
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import ShuffledBatches
@@ -136,7 +137,7 @@ def main(config: ParaphraseConfig) -> Path:
         log.info("labelled positive: %(positive_percent)s %%, negative: %(negative_percent)s %%", summary)
         with atomic(loop.out / PSEUDO_LABELS) as temporary:
             temporary.write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

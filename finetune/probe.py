@@ -2,16 +2,16 @@
 
     python finetune/probe.py data.bank=assets/sample model=runs/demo/scl/model out=runs/demo/probe
 
-One classifier per level of the hierarchy, its regularisation chosen on ``valid``; the classifiers are saved. What
-``tqnet predict`` reads are the heads of ``finetune/heads.py``.
+Fits and saves one classifier per level of the hierarchy, with the regularisation chosen on ``valid``. ``tqnet predict``
+does not use them, but the heads of ``finetune/heads.py``.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from tqnet.config import REQUIRED, Count, Precision, Seed, parse_config, save_config, section, settings
 from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
 from tqnet.evaluation.stages import Tasks
 from tqnet.files import atomic
@@ -20,43 +20,35 @@ from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.config import MAX_SEED, DataConfig, at_least, parse_config, save_config, within
+from tqnet.training.config import DataConfig
 
 
-@dataclass
+@settings
 class ProbeConfig:
-    """Settings of the probe.
+    """Settings of the probe."""
 
-    Attributes:
-        model: A trained TQ-Net folder; its weights stay as they are.
-        out: Gets level-1/, level-2/, ... (the classifiers), results.json and config.yaml.
-        seed: Draws the splits by group where the bank has none.
-        precision, batch_size: Of encoding.
-    """
-
-    data: DataConfig = field(default_factory=DataConfig)
-    model: str = "???"
-    out: str = "???"
-    seed: int = 0
-    precision: str = "auto"
-    batch_size: int = 32
-
-    def __post_init__(self) -> None:
-        within(0, MAX_SEED, "seed", self.seed)
-        at_least(1, "batch_size", self.batch_size)
-        precision(self.precision)  # refuses what is none
+    data: DataConfig = section(DataConfig)
+    model: str = REQUIRED
+    """Folder of a trained TQ-Net. Its weights stay as they are."""
+    out: str = "runs/probe"
+    """Output folder. It gets level-1/, level-2/, ... (the classifiers), results.json and config.yaml."""
+    seed: Seed = 0
+    """Seed that draws splits by group where the bank has none."""
+    precision: Precision = "auto"
+    """Precision of encoding."""
+    batch_size: Count = 32
+    """Questions per batch of encoding."""
 
 
 def main(config: ProbeConfig) -> Path:
     quiet()
     out = Path(config.out)
     out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
-    with session.settings_at_fault():
-        config.data.refuse_share()
-        bank = config.data.load()
-        hierarchy = KnowledgeHierarchy.from_bank(bank)
-        Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
-        model = load_model(config.model)
+    config.data.refuse_share()
+    bank = config.data.load()
+    hierarchy = KnowledgeHierarchy.from_bank(bank)
+    Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
+    model = load_model(config.model)
     vectors = model.encode(
         bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True
     )

@@ -1,19 +1,19 @@
-"""The ranking stage: query and candidate read together (FSE, "Ranking Module").
+"""The ranking stage: a cross-encoder of query and candidate (FSE, "Ranking Module").
 
     accelerate launch finetune/ranker.py --config configs/small/ranker.yaml data.bank=BANK model.start=runs/scl/model \\
         run.out=runs/ranker
 
-Pairs come from the bank's groups, their candidates from recall by text and by the vectors of the start model; or from
-``data.pairs``. With analyses, two more tasks help (T2, T3), by coefficients that experts learn (Eq. 5); labels that a
-model trained without them doubts are left out (confident learning). ``tqnet search --ranker`` uses the result: there
-the first task alone scores.
+Labels of pairs come from the bank's groups, candidates from retrieval by text and by the vectors of the start model; or
+both come from ``data.pairs``. Where questions have analyses, two more tasks help (T2, T3), weighted by coefficients
+that experts learn (Eq. 5). Confident learning leaves out pairs whose labels look wrong. ``tqnet search --ranker`` uses
+the result and scores by the first task alone.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +23,21 @@ from accelerate.utils import gather_object, set_seed
 from torch import Tensor
 from torch.nn import functional as F
 
+from tqnet.config import (
+    ConfigError,
+    Count,
+    CountOrZero,
+    Positive,
+    Share,
+    ShareBelowOne,
+    parse_config,
+    section,
+    settings,
+)
 from tqnet.evaluation.metrics import mean_average_precision
 from tqnet.evaluation.sources import source_digest
 from tqnet.files import atomic
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
@@ -45,7 +57,7 @@ from tqnet.search.ranker_data import (
     vectors_of_index,
 )
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
@@ -54,68 +66,61 @@ from tqnet.training.validation import similar_questions
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@settings
 class RankerConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        index: Folder of the index that the ranker is for: its vectors are what recall searches by. By default they are
-            made of the start model.
-        length: Tokens of a pair; more are cut.
-        seeds: Questions with a similar one that pairs are made of, at most; for each of them
-        recalled, similar, concept, random: so many of the first candidates of recall, similar ones beside them, and
-            dissimilar ones of the same concept and at random. What recall finds is what is to be ranked; similar ones
-            that it does not find have little in common with the query, and teach that little is better than much.
-            A file ``data.pairs`` takes the place of all these.
-        unseen: Queries are of one half of ``valid``, by group, whose questions the start model was not fine-tuned on,
-            with candidates of ``train`` and ``valid``; the other half chooses the best state. Of questions that it was
-            fine-tuned on, its cosines know more than they will of others, and leave a ranker little to learn (stacked
-            generalization, Wolpert 1992).
-        label_noise: Share of the labels that is turned round on purpose, to see what confident learning is worth.
-            NOTE: a start model that was fine-tuned on the same groups has seen the right ones, and its cosines are
-            part of the evidence: labels are told from noise more easily than where all that is known has noise.
-        analyses: Also learn from analyses, where questions have any: T2 and T3.
-        experts: The tasks' coefficients are learnt; else they are
-        coefficients: of T1, T2 and T3, scaled to sum to 1 over the tasks that a pair has.
-        entropy_floor: Least entropy of learnt coefficients, as a share of that of equal ones.
-        folds: Parts of the pairs, by query, each of which is judged by a model that was trained on the others; labels
-            that it doubts are left out, and a last model is trained on the rest. 0 trains on all.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=2e-5))
+    optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=2e-5)
+    run: RunConfig = section(RunConfig, out="runs/ranker")
     index: str | None = None
-    length: int = 256
-    seeds: int = 1500
-    recalled: int = 16
-    similar: int = 0
-    concept: int = 2
-    random: int = 2
+    """Folder of the index that the ranker is for: retrieval searches its vectors. null computes the vectors with the
+    start model."""
+    max_length: Count = 256
+    """Most tokens of a pair; longer pairs are cut."""
+    queries: Count = 1500
+    """Most questions to make pairs of; each has a similar question. data.pairs replaces these pairs."""
+    retrieved: Count = 16
+    """Candidates per query from the top of retrieval, which is what the ranker will rank."""
+    similar: CountOrZero = 0
+    """Similar questions per query, whether retrieved or not. Those that retrieval misses have little in common with the
+    query, and teach that little is better than much."""
+    concept: CountOrZero = 2
+    """Dissimilar questions of the same concept per query."""
+    random: CountOrZero = 2
+    """Random dissimilar questions per query."""
     unseen: bool = False
-    label_noise: float = 0.0
+    """Take the queries from one half of valid, by group, which the start model was not fine-tuned on; candidates come
+    from train and valid, and the other half of valid chooses the best state. On questions that it was fine-tuned on,
+    its cosines say more than they will later, and leave the ranker little to learn (stacked generalization, Wolpert
+    1992)."""
+    label_noise: ShareBelowOne = 0.0
+    """Share of the labels to flip, to measure what confident learning is worth. A start model that was fine-tuned on
+    the same groups has seen the right labels, and its cosines are among the features, so that noise is easier to find
+    than it would be otherwise."""
     analyses: bool = True
+    """Also learn from analyses where questions have them: tasks T2 and T3."""
     experts: bool = True
-    coefficients: list[float] = field(default_factory=lambda: [1.0, 1.0, 1.0])
-    entropy_floor: float = 0.8
-    folds: int = 3
+    """Learn the coefficients of the tasks. Otherwise they are fixed."""
+    coefficients: list[Positive] = field(default_factory=lambda: [1.0, 1.0, 1.0])
+    """Fixed coefficients of T1, T2 and T3, scaled to sum to 1 over the tasks that a pair has."""
+    entropy_floor: Share = 0.8
+    """Least entropy of learnt coefficients, as a share of the entropy of equal ones."""
+    folds: CountOrZero = 3
+    """Folds of confident learning, by query: a model trained on the others judges each fold, pairs whose labels it
+    doubts are left out, and a last model trains on the rest. 0 trains on all pairs."""
 
     def __post_init__(self) -> None:
-        for name in ("seeds", "recalled"):
-            at_least(1, name, getattr(self, name))
-        for name in ("similar", "concept", "random", "folds"):
-            at_least(0, name, getattr(self, name))
         if self.folds == 1:
-            raise ConfigError("folds: 1 leaves nothing to train on; 0 believes all labels")
-        within(0, 1, "label_noise", self.label_noise, ends="[)")
-        within(0, 1, "entropy_floor", self.entropy_floor)
+            raise ConfigError("folds: 1 leaves nothing to train on; 0 trusts all labels")
         if self.unseen and (self.data.pairs or self.data.held_out):
             raise ConfigError("unseen: queries are made of split 'valid', without data.pairs and data.held_out")
-        if len(self.coefficients) != len(TASKS) or not min(self.coefficients) > 0:
-            raise ConfigError(f"coefficients: {self.coefficients} are not {len(TASKS)} numbers above 0")
+        if len(self.coefficients) != len(TASKS):
+            raise ConfigError(f"coefficients: {self.coefficients} are not {len(TASKS)} numbers")
 
     @property
     def counts(self) -> dict[str, int]:
-        """Candidates of a query, by kind."""
-        return {kind: getattr(self, kind) for kind in ("recalled", "similar", "concept", "random")}
+        """Candidates per query, by kind."""
+        return {kind: getattr(self, kind) for kind in ("retrieved", "similar", "concept", "random")}
 
 
 def main(config: RankerConfig) -> Path:
@@ -180,7 +185,7 @@ def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, 
         candidates = np.flatnonzero(similarity.has_similar)
         if config.unseen:
             candidates, _ = queries_of_valid(config, bank, similarity)
-        queries = drawn_queries(candidates, config.seeds, config.run.seed)
+        queries = drawn_queries(candidates, config.queries, config.run.seed)
         pairs = made_pairs(bank, similarity, sources, queries, config.counts, config.run.seed)
     if not pairs.similar.any() or pairs.similar.all():
         raise ConfigError("data.bank: no pairs of both kinds, similar and not; they come from group or data.pairs")
@@ -192,8 +197,7 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
     assert config.data.pairs
     whole = config.data.load()
     row = {name: i for i, name in enumerate(whole.ids)}
-    with session.settings_at_fault():
-        judged = read_pairs(config.data.pairs, whole, 0.5, config.data.error_policy)
+    judged = read_pairs(config.data.pairs, whole, 0.5, config.data.on_error)
     own = judged.select([row[name] for name in bank.ids])
     features = sources.features(own.first, own.second)
     return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), features)
@@ -212,8 +216,7 @@ def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfB
     """
 
     def of_index(bank: QuestionBank) -> np.ndarray:
-        with session.settings_at_fault():
-            return vectors_of_index(Path(str(config.index)), bank)
+        return vectors_of_index(Path(str(config.index)), bank)
 
     def of_model(bank: QuestionBank) -> np.ndarray:
         model, _ = start_model(config, training)
@@ -247,14 +250,13 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
         return None
-    queries = drawn_queries(queries, max(50, config.seeds // 10), config.run.seed)
+    queries = drawn_queries(queries, max(50, config.queries // 10), config.run.seed)
     return bank, made_pairs(bank, similarity, sources(bank), queries, config.counts, config.run.seed)
 
 
 def train_and_valid(config: RankerConfig) -> QuestionBank:
     """What the queries of ``valid`` are searched in."""
-    with session.settings_at_fault():
-        whole = config.data.load()
+    whole = config.data.load()
     splits = np.asarray(whole.column("split"), dtype=object)
     return whole.select(np.flatnonzero(np.isin(splits, ("train", "valid"))))
 
@@ -323,8 +325,7 @@ def train(
 ) -> Path:
     """The cross-encoder of ``pairs``; its folder."""
     model, processor = start_model(config, bank)
-    with session.settings_at_fault():  # more tokens than the encoder has positions
-        cross = CrossEncoder(model, config.length, searched_by(config))
+    cross = CrossEncoder(model, config.max_length, searched_by(config))  # more tokens than the encoder has positions
     tasks = config.coefficients if config.analyses else config.coefficients[:1]
     ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
     # The start model may have been fine-tuned on the groups of `train`: there its cosines say more than they will.
@@ -343,7 +344,7 @@ def train(
             similarity,
             processor,
             config.run.seed,
-            config.length,
+            config.max_length,
             config.analyses,
             config.data.workers,
             model.config.reads_images,
@@ -361,7 +362,7 @@ def train(
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
         loop.after_step()
-    folder = loop.finish()
+    folder = loop.finish(write_card)
     accelerator.free_memory()  # another fold may follow
     return folder
 

@@ -3,28 +3,30 @@
     accelerate launch finetune/similar.py --config configs/demo/similar.yaml \\
         model.start=runs/moco/model run.out=runs/scl
 
-Similar questions come from the bank's groups or from a pairs file. ``objective=pair`` is the traditional way
-that the paper compares with (Figure 3).
+Similar questions come from the bank's groups or from a pairs file. ``objective=pair`` is the traditional loss that the
+paper compares with (Figure 3).
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.config import Count, CountOrZero, NonNegative, Positive, ShareBelowOne, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.classification import draw_pairs, even_odds, pair_logistic
 from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import Projector
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import embed_in_chunks
 from tqnet.training.labels import ConceptLabels
 from tqnet.training.loop import TrainingLoop
@@ -33,61 +35,41 @@ from tqnet.training.sampler import GroupBatches
 from tqnet.training.validation import ValidationPrecision, similar_questions
 
 
-@dataclass
+@settings
 class SimilarConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        augment: By default questions are seen as they are: the paper augments in pre-training alone.
-        objective: ``scl`` (Eq. 3) or ``pair``.
-        bias: Where the learnt bias of ``pair`` starts; null for even odds in the first
-            micro-batch. Its scale starts at 10.
-        denominator: ``negatives`` (Eq. 3) or ``all`` (Khosla et al. 2020).
-        temperature: tau of Eq. 3.
-        members, lone: A batch is made of clusters of ``members`` similar questions, and a share ``lone`` of
-            questions without any similar one.
-        block, block_level: Clusters come ``block`` at a time from one concept of that hierarchy level, so that
-            a batch holds negatives that are hard to tell apart; 1 draws them at random.
-        chunk: Questions per process whose activations are held at a time (gradient caching), so that a large batch
-            fits in a small memory, for a second forward pass; 0 encodes a batch at once. Batch norm then takes each
-            chunk's statistics; with ``model.visual_norm=frozen|group`` or ``optim.visual_lr=0`` the gradients do not
-            depend on it.
-        dimension: Width of a projection that is contrasted in place of the vectors, and then left behind (Khosla et al.
-            2020); 0, the paper's, for none.
-        concept_level, concept_weight: Adds Eq. 3 over "shares a concept of that level", so weighted; 0 is the
-            paper's. Only labels of ``train`` are read.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
-    augment: AugmentConfig = field(default_factory=lambda: AugmentConfig(mask=0.0, window=1.0, images="none"))
-    objective: str = "scl"
+    optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=5e-5)
+    run: RunConfig = section(RunConfig, out="runs/similar")
+    # The paper augments in pre-training only.
+    augment: AugmentConfig = section(AugmentConfig, mask=0.0, window=1.0, images="none")
+    objective: Literal["scl", "pair"] = "scl"
+    """Loss: supervised contrastive (Eq. 3), or logistic on pairs."""
     bias: float | None = None
-    denominator: str = "negatives"
-    temperature: float = 0.07
-    members: int = 2
-    lone: float = 0.1
-    block: int = 1
-    block_level: int = 2
-    chunk: int = 0
-    dimension: int = 0
-    concept_level: int = 3
-    concept_weight: float = 0.0
-
-    def __post_init__(self) -> None:
-        if self.objective not in ("scl", "pair"):
-            raise ConfigError(f"objective: {self.objective!r} is neither 'scl' nor 'pair'")
-        if self.denominator not in ("negatives", "all"):
-            raise ConfigError(f"denominator: {self.denominator!r} is neither 'negatives' nor 'all'")
-        within(0, math.inf, "temperature", self.temperature, ends="()")
-        at_least(2, "members", self.members)
-        within(0, 1, "lone", self.lone, ends="[)")
-        for name in ("block", "block_level", "concept_level"):
-            at_least(1, name, getattr(self, name))
-        at_least(0, "concept_weight", self.concept_weight)
-        for name in ("chunk", "dimension"):
-            at_least(0, name, getattr(self, name))
-        if self.bias is not None:
-            within(-math.inf, math.inf, "bias", self.bias, ends="()")
+    """Initial bias of pair; null for even odds in the first micro-batch. Its scale starts at 10."""
+    denominator: Literal["negatives", "all"] = "negatives"
+    """Denominator of scl: the negatives (Eq. 3), or all other questions (Khosla et al. 2020)."""
+    temperature: Positive = 0.07
+    """Temperature tau of Eq. 3."""
+    members: Annotated[int, Field(ge=2)] = 2
+    """Similar questions per cluster; a batch is made of clusters."""
+    lone: ShareBelowOne = 0.1
+    """Share of a batch that are questions without a similar one."""
+    block: Count = 1
+    """Consecutive clusters from one concept, so that a batch has hard negatives; 1 draws clusters at random."""
+    block_level: Count = 2
+    """Level of the knowledge hierarchy that block uses."""
+    chunk: CountOrZero = 0
+    """Questions per process whose activations are held at a time (gradient caching): a large batch fits into a small
+    memory, at the price of a second forward pass. 0 encodes a batch at once. Batch norm takes each chunk's statistics;
+    with model.visual_norm=frozen or group, or optim.visual_lr=0, gradients do not depend on it."""
+    dimension: CountOrZero = 0
+    """Width of a projection that is contrasted in place of the vectors and then dropped (Khosla et al. 2020); 0, the
+    paper's, for none."""
+    concept_level: Count = 3
+    """Level of the knowledge hierarchy that concept_weight uses."""
+    concept_weight: NonNegative = 0.0
+    """Weight of a second Eq. 3, over pairs that share a concept; 0 is the paper's. Reads labels of train only."""
 
 
 class SimilarityModel(nn.Module):
@@ -118,9 +100,8 @@ def main(config: SimilarConfig) -> Path:
     similarity = similar_questions(bank, config.data)
     model, processor = session.build(config, bank)
 
-    with session.settings_at_fault():  # a level that the hierarchy does not have
-        blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
-        concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
+    blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
+    concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
     similarity_model = SimilarityModel(model, config)
     loop = TrainingLoop(
         accelerator,
@@ -164,7 +145,7 @@ def main(config: SimilarConfig) -> Path:
             )
         loop.step(loss, {"positives": similar.sum() / 2})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

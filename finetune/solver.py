@@ -1,24 +1,27 @@
-"""Solves word problems: a tree decoder behind a text encoder, and patterns told apart (mwp-cl, Section 4).
+"""A solver of word problems: text encoder, tree decoder and contrast of equation patterns (mwp-cl, Section 4).
 
     accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver alpha=5
     accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver2 \\
         model.start=runs/solver/model
 
-With ``alpha`` it is stage I: triples of problems, each solved, the like-patterned drawn to one another. Without, it is
-stage II: all problems, those too that have no triple; or all of the training of a solver without contrast. The bank's
-questions have a field ``equation``.
+With ``alpha``, this is stage I: it solves triples of problems and pulls those with like patterns together. Without it,
+this is stage II, which solves all problems, also those without a triple; or the whole training of a solver without
+contrast. The bank's questions need a field ``equation``.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.config import ConfigError, Count, NonNegative, Share, ShareBelowOne, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.build import set_dropout
@@ -26,9 +29,9 @@ from tqnet.questions import QuestionBank
 from tqnet.solver.data import ValidationAnswers, WordProblems, learn_alphabet, solvable
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
-from tqnet.solver.triples import NEGATIVES, POSITIVES, Triples
+from tqnet.solver.triples import Triples
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
@@ -36,69 +39,49 @@ from tqnet.training.sampler import ShuffledBatches
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@settings
 class SolverConfig(RecipeConfig):
-    """Settings of both stages. Of ``model`` it reads what describes the text stream, and no figures.
+    """Settings of both stages. Of ``model`` they read only the text stream."""
 
-    Attributes:
-        alpha: Weight of the contrastive loss (Eq. 4), 5 in the paper; 0 trains on equations alone.
-        ramp: Share of the steps in which ``alpha`` rises from zero; a random decoder has no patterns yet.
-        margin: eta of Eq. 1.
-        contrast_at: Whose embeddings are contrasted: of a node's ``goal``, or of the ``subtree`` below it.
-        positives: ``subtree``, ``either`` or ``same`` (`tqnet.solver.triples.Triples`).
-        negatives: ``hard`` or ``random``.
-        multilingual: Positives come from another language of the bank, negatives from the same.
-        pairs: Triples of a problem in an epoch.
-        decoder_dropout: Of a new decoder.
-        min_count: Numbers become constants that stand in so many equations, and not in their texts.
-        most_tokens: Of an equation; longer ones are left out.
-        beams: Of the search on ``valid``.
-        choose: The state with most right answers on ``valid`` is kept; else the last one.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=5e-5, clip=3.0))
-    alpha: float = 0.0
-    ramp: float = 0.1
-    margin: float = 0.2
-    contrast_at: str = "goal"
-    positives: str = "subtree"
-    negatives: str = "hard"
+    optim: OptimConfig = section(OptimConfig, lr=5e-5, clip=3.0)
+    run: RunConfig = section(RunConfig, out="runs/solver")
+    alpha: NonNegative = 0.0
+    """Weight of the contrastive loss (Eq. 4), 5 in the paper; 0 trains on equations alone."""
+    ramp: Share = 0.1
+    """Share of the steps in which alpha rises from 0, since a random decoder has no patterns yet."""
+    margin: Annotated[float, Field(ge=0, le=2)] = 0.2
+    """Margin eta of Eq. 1."""
+    contrast_at: Literal["goal", "subtree"] = "goal"
+    """Embeddings to contrast: the goal of a node, or the subtree below it."""
+    positives: Literal["subtree", "either", "same"] = "subtree"
+    """Choice of positives (`tqnet.solver.triples.Triples`)."""
+    negatives: Literal["hard", "random"] = "hard"
+    """Choice of negatives (`tqnet.solver.triples.Triples`)."""
     multilingual: bool = False
-    pairs: int = 4
-    decoder_dropout: float = 0.5
-    min_count: int = 5
-    most_tokens: int = MOST_TOKENS
-    beams: int = BEAMS
+    """Take positives from another language of the bank, and negatives from the same."""
+    pairs: Count = 4
+    """Triples of a problem in an epoch."""
+    decoder_dropout: ShareBelowOne = 0.5
+    """Dropout of a new decoder."""
+    min_count: Count = 5
+    """Numbers that stand in this many equations but not in their texts become constants."""
+    most_tokens: Annotated[int, Field(ge=3)] = MOST_TOKENS
+    """Most tokens of an equation; longer ones are left out."""
+    beams: Count = BEAMS
+    """Beams of the search on valid."""
     choose: bool = True
-
-    def __post_init__(self) -> None:
-        for name, choices in (
-            ("contrast_at", ("goal", "subtree")),
-            ("positives", POSITIVES),
-            ("negatives", NEGATIVES),
-        ):
-            if (value := getattr(self, name)) not in choices:
-                raise ConfigError(f"{name}: {value!r} is none of {', '.join(choices)}")
-        at_least(0, "alpha", self.alpha)
-        within(0, 1, "ramp", self.ramp)
-        within(0, 2, "margin", self.margin)
-        within(0, 1, "decoder_dropout", self.decoder_dropout, ends="[)")
-        for name in ("pairs", "min_count", "beams"):
-            at_least(1, name, getattr(self, name))
-        at_least(3, "most_tokens", self.most_tokens)
+    """Keep the state with the most right answers on valid. Otherwise keep the last one."""
 
 
 def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
     """The solver of ``model.start``, or a new decoder behind the encoder that ``model`` describes."""
     if config.model.start and is_solver(config.model.start):
-        with session.settings_at_fault():
-            solver = load_solver(config.model.start)
-            if config.model.dropout is not None:
-                set_dropout(solver.encoder, config.model.dropout)
+        solver = load_solver(config.model.start)
+        if config.model.dropout is not None:
+            set_dropout(solver.encoder, config.model.dropout)
         return solver
     encoder, _ = session.build(config, bank)
-    with session.settings_at_fault():
-        return WordProblemSolver(encoder, learn_alphabet(bank, config.min_count), config.decoder_dropout)
+    return WordProblemSolver(encoder, learn_alphabet(bank, config.min_count), config.decoder_dropout)
 
 
 def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[tuple[str, ...]]) -> Triples | None:
@@ -187,7 +170,7 @@ def main(config: SolverConfig) -> Path:
         loss, logged = loss_of(config, loop.trained, batch, rising)
         loop.step(loss, logged)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

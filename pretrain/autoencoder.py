@@ -1,44 +1,42 @@
-"""Stage 0, for a visual stream from random weights: an auto-encoder on the bank's figures (as QuesNet and FSE do).
+"""Stage 0, for a visual stream with random weights: an auto-encoder on the bank's figures (as in QuesNet and FSE).
 
     accelerate launch pretrain/autoencoder.py --config configs/small/autoencoder.yaml data.bank=BANK \\
         run.out=runs/autoencoder
 
-The visual stream sees an augmented figure and a small decoder draws it again; hand the result on with
+The visual stream encodes an augmented figure and a small decoder reconstructs it. Later stages take the result with
 ``model.visual_start=runs/autoencoder/model``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.config import ConfigError, Count, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.baselines import figure_reconstruction
 from tqnet.modeling.heads import FigureDecoder
 from tqnet.modeling.visual import TQNetImageProcessor, VisualStream
 from tqnet.training import session
-from tqnet.training.config import ConfigError, RecipeConfig, at_least, parse_config
+from tqnet.training.config import RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 
 
-@dataclass
+@settings
 class AutoencoderConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        target: Side of the square that is drawn, in pixels.
-    """
-
-    augment: AugmentConfig = field(default_factory=AugmentConfig)
-    target: int = 64
+    run: RunConfig = section(RunConfig, out="runs/autoencoder")
+    augment: AugmentConfig = section(AugmentConfig)
+    target: Count = 64
+    """Side of the square that the decoder draws, in pixels."""
 
     def __post_init__(self) -> None:
-        at_least(1, "target", self.target)
         if self.augment.modality_dropout:
             raise ConfigError("augment.modality_dropout: this recipe needs the figures")
 
@@ -85,7 +83,7 @@ def main(config: AutoencoderConfig) -> Path:
         figures = batch.inputs["pixel_values"]
         loop.step(weight_of_mean(accelerator, len(figures)) * loop.trained(figures), {})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

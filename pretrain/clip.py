@@ -2,26 +2,29 @@
 
     accelerate launch pretrain/clip.py --config configs/demo/clip.yaml model.start=runs/mlm/model run.out=runs/clip
 
-The text of a question and its figures shall be closer to one another than to those of the other questions of the
-batch. Only questions with a figure are read, and no label. The fusion is not trained: it stays the identity that it
-starts as, for ``finetune/similar.py`` to learn.
+Pulls the text of a question and its figures together, and apart from those of the other questions in the batch. Reads
+only questions with a figure, and no labels. The fusion stays the identity that it starts as; ``finetune/similar.py``
+trains it.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import torch
+from pydantic import Field
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.config import ConfigError, Count, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import cross_modal_infonce
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import same
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
@@ -32,23 +35,19 @@ from tqnet.training.validation import ValidationPrecision
 LARGEST_SCALE = 100.0
 
 
-@dataclass
+@settings
 class CLIPConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        temperature: Which the learnt one starts from; it stays above 0.01.
-        dimension: Width of the projections.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=2e-5))
-    augment: AugmentConfig = field(default_factory=AugmentConfig)
-    temperature: float = 0.07
-    dimension: int = 128
+    optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=2e-5)
+    run: RunConfig = section(RunConfig, out="runs/clip")
+    augment: AugmentConfig = section(AugmentConfig)
+    temperature: Annotated[float, Field(ge=1 / LARGEST_SCALE)] = 0.07
+    """Initial temperature; it is learnt, and stays at 0.01 or above."""
+    dimension: Count = 128
+    """Width of the projections."""
 
     def __post_init__(self) -> None:
-        within(1 / LARGEST_SCALE, math.inf, "temperature", self.temperature, ends="[)")
-        at_least(1, "dimension", self.dimension)
         if self.augment.modality_dropout:
             raise ConfigError("augment.modality_dropout: this recipe contrasts text and figures and needs both")
 
@@ -108,7 +107,7 @@ def main(config: CLIPConfig) -> Path:
         loop.step(loss, retrieval_metrics(logits.detach(), encoder.scale.detach()))
         encoder.limit_scale()
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def retrieval_metrics(logits: Tensor, scale: Tensor) -> dict[str, Tensor]:

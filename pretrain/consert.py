@@ -1,27 +1,29 @@
-"""A baseline: contrast of questions whose embeddings are augmented (ConSERT, Yan et al. 2021).
+"""A baseline: contrastive learning with augmented embeddings (ConSERT, Yan et al. 2021).
 
     accelerate launch pretrain/consert.py --config configs/small/consert.yaml data.bank=BANK run.out=runs/consert
 
-Every question of a batch is encoded twice, its tokens' embeddings changed at random; the two are to be closer to one
-another than to all others of the batch. No label is used.
+Encodes every question of a batch twice, with random changes to its token embeddings, and pulls the two vectors together
+and apart from all others in the batch. Uses no labels.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.config import ConfigError, Positive, ShareBelowOne, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import nt_xent
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.heads import KINDS, EmbeddingAugmentation
+from tqnet.modeling.heads import EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import same
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
@@ -29,28 +31,20 @@ from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
 
-@dataclass
+@settings
 class ConSERTConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        augmentations: Of the embeddings, some of ``shuffle``, ``token_cutoff``, ``feature_cutoff``, ``dropout``; the
-            default is the paper's best pair.
-        rate: Share of the tokens or features that are cut off.
-        temperature: Of the contrast.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=5e-5, text_lr=2e-5))
-    augmentations: list[str] = field(default_factory=lambda: ["shuffle", "feature_cutoff"])
-    rate: float = 0.2
-    temperature: float = 0.1
-
-    def __post_init__(self) -> None:
-        for kind in self.augmentations:
-            if kind not in KINDS:
-                raise ConfigError(f"augmentations: {kind!r} is none of {', '.join(KINDS)}")
-        within(0, 1, "rate", self.rate, ends="[)")
-        within(0, math.inf, "temperature", self.temperature, ends="()")
+    optim: OptimConfig = section(OptimConfig, lr=5e-5, text_lr=2e-5)
+    run: RunConfig = section(RunConfig, out="runs/consert")
+    augmentations: list[Literal["shuffle", "token_cutoff", "feature_cutoff", "dropout"]] = field(
+        default_factory=lambda: ["shuffle", "feature_cutoff"]
+    )
+    """Augmentations of the embeddings; the default is the paper's best pair."""
+    rate: ShareBelowOne = 0.2
+    """Share of the tokens or features to cut off."""
+    temperature: Positive = 0.1
+    """Temperature of the contrastive loss."""
 
 
 class UnitEncoder(nn.Module):
@@ -73,8 +67,7 @@ def main(config: ConSERTConfig) -> Path:
         raise ConfigError("model.architecture: a quesnet has no text encoder whose embeddings could be augmented")
     if model.config.fusion == "joint":  # figures among the words have no positions to exchange
         raise ConfigError("model.fusion: joint, where words alone are augmented")
-    with session.settings_at_fault():
-        EmbeddingAugmentation(model, config.augmentations, config.rate)
+    EmbeddingAugmentation(model, config.augmentations, config.rate)
 
     encoder = UnitEncoder(model)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
@@ -98,7 +91,7 @@ def main(config: ConSERTConfig) -> Path:
         loss, logits = nt_xent(first, second, config.temperature, excluded)
         loop.step(loss, {"top1": _found(logits.detach())})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def _found(logits: Tensor) -> Tensor:

@@ -1,21 +1,20 @@
-"""A baseline: a question's concepts and what is its own, in two halves of its vector (DisenQNet, Huang et al. 2021).
+"""A baseline: concepts and individual content in two halves of a question's vector (DisenQNet, Huang et al. 2021).
 
     accelerate launch pretrain/disenqnet.py --config configs/small/disenqnet.yaml data.bank=BANK run.out=runs/disenqnet
 
-Three estimators share the encoder. The whole vector shall tell a question's words from those of another one; its first
-half, the concept part, predicts the concepts; and a critic that tries to tell the halves of one question from halves of
-two shall find nothing, so that the second half keeps what the concepts do not say.
+Three estimators share the encoder. The whole vector tells a question's words from those of another question. Its first
+half, the concept part, predicts the concepts. A critic tries to tell the halves of one question from halves of two; the
+encoder learns to defeat it, so that the second half keeps what the concepts do not say.
 
-NOTE: the paper's encoder is an LSTM with an attention for each part; here both are halves of what the encoder gives, so
-that the baseline has the encoder of all others and its model folder is read as theirs is. The paper's words are the
-encoder's states, here they are its word embeddings, which a question brings along before it is encoded. The other
-question is the one before it in the batch, of about its length.
+NOTE: the paper's encoder is an LSTM with an attention for each part. Here both parts are halves of the encoder's
+output, so that the baseline shares encoder and model format with all other recipes. The paper takes the encoder's
+states as words; here they are the word embeddings. The other question is the previous one in the batch, of about the
+same length.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,14 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch.nn.utils.parametrizations import spectral_norm
 
+from tqnet.config import ConfigError, Count, NonNegative, Positive, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.baselines import dependence, mutual_information
 from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.labels import ConceptLabels, concept_head, training_knowledge
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
@@ -38,31 +39,25 @@ from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
 
-@dataclass
+@settings
 class DisenQNetConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        level: Of the concepts that the first half predicts; null is the finest. The paper knows no hierarchy.
-        information_weight, concept_weight, dependence_weight: Of the three estimators' losses.
-        critic_steps, critic_lr: How often the critic is trained on a batch, and at which rate.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=5e-5))
-    level: int | None = None
-    information_weight: float = 1.0
-    concept_weight: float = 1.0
-    dependence_weight: float = 1.0
-    critic_steps: int = 5
-    critic_lr: float = 1e-3
-
-    def __post_init__(self) -> None:
-        for name in ("information_weight", "concept_weight", "dependence_weight"):
-            at_least(0, name, getattr(self, name))
-        if self.level is not None:
-            at_least(1, "level", self.level)
-        at_least(1, "critic_steps", self.critic_steps)
-        within(0, math.inf, "critic_lr", self.critic_lr, ends="()")
+    optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=5e-5)
+    run: RunConfig = section(RunConfig, out="runs/disenqnet")
+    level: Count | None = None
+    """Level of the knowledge hierarchy whose concepts the first half predicts; null for the finest. The paper has no
+    hierarchy."""
+    information_weight: NonNegative = 1.0
+    """Weight of the loss that ties the whole vector to the question's words."""
+    concept_weight: NonNegative = 1.0
+    """Weight of the loss of the concept classification."""
+    dependence_weight: NonNegative = 1.0
+    """Weight of the loss that makes the two halves independent."""
+    critic_steps: Count = 5
+    """Steps of the critic per batch."""
+    critic_lr: Positive = 1e-3
+    """Learning rate of the critic."""
 
 
 class DisentangledEncoder(nn.Module):
@@ -141,8 +136,7 @@ def main(config: DisenQNetConfig) -> Path:
     hierarchy = KnowledgeHierarchy(training_knowledge(bank))
     if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
-    with session.settings_at_fault():  # a level that the hierarchy does not have
-        labels = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
+    labels = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
     model, processor = session.build(config, bank)
     if model.config.hidden_size % 2:
         raise ConfigError(f"model: a vector of width {model.config.hidden_size} has no halves")
@@ -178,7 +172,7 @@ def main(config: DisenQNetConfig) -> Path:
         loss = torch.stack([getattr(config, f"{name}_weight") * of for name, of in losses.items()]).sum()
         loop.step(loss, {f"loss/{name}": of.detach() for name, of in losses.items()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -2,42 +2,38 @@
 
     accelerate launch pretrain/mlm.py --config configs/demo/mlm.yaml run.out=runs/mlm
 
-The text encoder learns the bank's words and formulas; whole words and whole formula tokens are masked.
+The text encoder learns the bank's words and formulas. Masks cover whole words and whole formula tokens.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from tqnet.config import ConfigError, ProperShare, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.classification import masked_token_prediction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import IGNORED, MaskTokens
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
 
 
-@dataclass
+@settings
 class MLMConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        mask: Share of words and formula tokens that are masked.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=1e-3, text_lr=5e-5))
-    mask: float = 0.15
-
-    def __post_init__(self) -> None:
-        within(0, 1, "mask", self.mask, ends="()")
+    optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=5e-5)
+    run: RunConfig = section(RunConfig, out="runs/mlm")
+    mask: ProperShare = 0.15
+    """Share of words and formula tokens to mask."""
 
 
 class MaskedLanguageModel(nn.Module):
@@ -86,7 +82,7 @@ def main(config: MLMConfig) -> Path:
         loss, accuracy = loop.trained(**text, labels=labels)
         loop.step(weight_of_mean(accelerator, (labels != IGNORED).sum()) * loss, {"accuracy": accuracy})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

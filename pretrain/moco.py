@@ -2,65 +2,59 @@
 
     accelerate launch pretrain/moco.py --config configs/demo/moco.yaml model.start=runs/mlm/model run.out=runs/moco
 
-Two views of a question, text and figures augmented together, shall be closer to one another than to the
-other questions in the queue. No label is used.
+Augments text and figures of a question together, pulls two such views together, and pushes them away from the other
+questions in the queue. Uses no labels.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
+from tqnet.config import ConfigError, Count, Positive, Share, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import infonce
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
-#: What is contrasted in each mode: the fused question, or each stream for itself (to be joined afterwards).
+#: Mode -> streams to contrast: the fused question, or each stream on its own (joined in a later stage).
 STREAMS = {"uni": ("fused",), "seq": ("text", "visual")}
 
 
-@dataclass
+@settings
 class MoCoConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        mode: ``uni`` or ``seq``, see STREAMS.
-        queue: Keys that are kept as negatives; at most half the training questions, with ``seq`` half of those
-            that have a figure.
-        momentum, temperature, dimension: m, tau and the width of the projection.
-        bn_splits: On one process, parts of a batch with batch-norm statistics of their own.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=2e-5))
-    augment: AugmentConfig = field(default_factory=AugmentConfig)
-    mode: str = "uni"
-    queue: int = 4096
-    momentum: float = 0.999
-    temperature: float = 0.2
-    dimension: int = 128
-    bn_splits: int = 4
+    optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=2e-5)
+    run: RunConfig = section(RunConfig, out="runs/moco")
+    augment: AugmentConfig = section(AugmentConfig)
+    mode: Literal["uni", "seq"] = "uni"
+    """Contrast the fused vectors (uni), or text and figures apart (seq)."""
+    queue: Count = 4096
+    """Keys to keep as negatives: at most half the training questions; with seq, half of those with a figure."""
+    momentum: Share = 0.999
+    """Momentum m of the key encoder."""
+    temperature: Positive = 0.2
+    """Temperature tau of InfoNCE."""
+    dimension: Count = 128
+    """Width of the projection."""
+    bn_splits: Count = 4
+    """Parts of a batch with batch-norm statistics of their own, in a run of one process."""
 
     def __post_init__(self) -> None:
-        if self.mode not in STREAMS:
-            raise ConfigError(f"mode: {self.mode!r} is none of {', '.join(STREAMS)}")
-        for name in ("queue", "dimension", "bn_splits"):
-            at_least(1, name, getattr(self, name))
         if self.mode == "seq" and self.augment.modality_dropout:
             raise ConfigError("augment.modality_dropout: mode=seq contrasts text and figures apart and needs both")
-        within(0, 1, "momentum", self.momentum)
-        within(0, math.inf, "temperature", self.temperature, ends="()")
 
 
 def main(config: MoCoConfig) -> Path:
@@ -115,7 +109,7 @@ def main(config: MoCoConfig) -> Path:
         if loop.stepped:
             key_encoder.update(encoder)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:

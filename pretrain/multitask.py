@@ -2,35 +2,37 @@
 
     accelerate launch pretrain/multitask.py --config configs/small/multitask.yaml data.bank=BANK run.out=runs/multitask
 
-Seven tasks share the encoder, and a question takes part in those that it has the field for: its masked words; the order
-of two segments of its text; its solution among those of other questions; its type, difficulty and knowledge concepts;
-its figures among those of other questions. Then comes ``finetune/similar.py`` (Eq. 4), as after any stage.
+Seven tasks share the encoder: masked words; the order of two segments of the text; finding the solution among those of
+other questions; type, difficulty and knowledge concepts; finding the figures among those of other questions. A question
+takes part in the tasks that it has the field for. ``finetune/similar.py`` (Eq. 4) follows, as after any stage.
 
-A question passes the encoder three times. Masked words and swapped segments would spoil vectors but not each other: as
-in ALBERT they share a pass. All vectors are of the question as it is, in a second one, which alone reads figures. The
-third is the solution's, of two tokens where there is none. What no task asks for does not pass.
+A question passes the encoder up to three times. Masked words and swapped segments share a pass, as in ALBERT: they
+would spoil the vectors but not each other. The second pass encodes the unchanged question, with its figures. The third
+encodes the solution, or two tokens where there is none. Passes that no task needs are skipped.
 
 Eq. 1, e = Norm(sum of token states), is the direction of their mean, which the encoder gives. Eq. 2 is
 `tqnet.losses.contrastive.in_batch_infonce`: NOTE, the paper's lacks the exponentials. Its negatives are drawn from the
 bank; here they are the other questions of the batch, of all processes.
 
-NOTE: a figure is found by the vector of the text alone (Eq. 3). The fused one has seen it, and need only hand it on.
+NOTE: Eq. 3 finds a figure by the vector of the text alone, since the fused vector has seen the figure.
 """
 
 from __future__ import annotations
 
 import logging
-import math
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 import torch
+from pydantic import Field
 
+from tqnet.config import ConfigError, Count, NonNegative, Positive, ProperShare, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import KnowledgeHierarchy, QuestionBank
 from tqnet.text.sentences import halves
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import IGNORED, MaskTokens
 from tqnet.training.labels import (
     ClassLabels,
@@ -55,55 +57,43 @@ VIEWS = {
 }
 
 
-@dataclass
+@settings
 class TaskWeights:
-    """Of the tasks' losses; with 0 a task is left out, and with it its head and the pass that it alone needs.
+    """Weights of the tasks' losses; 0 leaves out the task with its head and its forward pass."""
 
-    Attributes:
-        words, order, solution: Of masked words, of the order of segments, and of contrast with the solution (Eq. 2).
-        type, difficulty, knowledge: Of the classifications.
-        figures: Of exercise image prediction (Eq. 3).
-    """
-
-    words: float = 1.0
-    order: float = 1.0
-    solution: float = 1.0
-    type: float = 0.5
-    difficulty: float = 0.5
-    knowledge: float = 0.5
-    figures: float = 0.5
-
-    def __post_init__(self) -> None:
-        for name, weight in vars(self).items():
-            within(0, math.inf, f"weights.{name}", weight, ends="[)")
+    words: NonNegative = 1.0
+    """Masked words."""
+    order: NonNegative = 1.0
+    """Order of segments."""
+    solution: NonNegative = 1.0
+    """Contrast of question and solution (Eq. 2)."""
+    type: NonNegative = 0.5
+    """Classification of the question's type."""
+    difficulty: NonNegative = 0.5
+    """Classification of the difficulty."""
+    knowledge: NonNegative = 0.5
+    """Classification of the knowledge points."""
+    figures: NonNegative = 0.5
+    """Exercise image prediction (Eq. 3)."""
 
 
-@dataclass
+@settings
 class MultiTaskConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        mask: Share of words and formula tokens that are masked.
-        temperature: Of both contrasts.
-        least_solution: Tokens that answer and analysis have together at least; shorter ones take no part.
-        difficulty_levels: Into which difficulties are cut where they have more values than that.
-        level: Of the knowledge concepts, 1 is the coarsest; null is the finest.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=3e-4, text_lr=3e-5))
-    weights: TaskWeights = field(default_factory=TaskWeights)
-    mask: float = 0.15
-    temperature: float = 0.05
-    least_solution: int = 4
-    difficulty_levels: int = 5
-    level: int | None = None
-
-    def __post_init__(self) -> None:
-        within(0, 1, "mask", self.mask, ends="()")
-        within(0, math.inf, "temperature", self.temperature, ends="()")
-        at_least(1, "least_solution", self.least_solution)
-        at_least(2, "difficulty_levels", self.difficulty_levels)
-        at_least(1, "level", self.level)
+    optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=3e-5)
+    run: RunConfig = section(RunConfig, out="runs/multitask")
+    weights: TaskWeights = section(TaskWeights)
+    mask: ProperShare = 0.15
+    """Share of words and formula tokens to mask."""
+    temperature: Positive = 0.05
+    """Temperature of both contrastive losses."""
+    least_solution: Count = 4
+    """Fewest tokens of answer and analysis together; shorter solutions take no part."""
+    difficulty_levels: Annotated[int, Field(ge=2)] = 5
+    """Classes that difficulties are binned into where they have more distinct values."""
+    level: Count | None = None
+    """Level of the knowledge concepts, 1 for the coarsest; null for the finest."""
 
 
 def main(config: MultiTaskConfig) -> Path:
@@ -150,7 +140,7 @@ def main(config: MultiTaskConfig) -> Path:
         logged = {f"{task}/loss": term.loss.detach() for task, term in said.items()}
         loop.step(loss, logged | {f"{task}/accuracy": term.accuracy for task, term in said.items()})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def labels_of(bank: QuestionBank, config: MultiTaskConfig) -> dict[str, ClassLabels]:
@@ -158,8 +148,7 @@ def labels_of(bank: QuestionBank, config: MultiTaskConfig) -> dict[str, ClassLab
     labels = {"type": type_labels(bank), "difficulty": difficulty_labels(bank, config.difficulty_levels)}
     hierarchy = KnowledgeHierarchy(training_knowledge(bank))
     if hierarchy.depth:
-        with session.settings_at_fault():  # a level that the hierarchy does not have
-            labels["knowledge"] = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
+        labels["knowledge"] = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
     return {name: of for name, of in labels.items() if len(of.names) > 1}  # one class alone tells nothing
 
 

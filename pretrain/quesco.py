@@ -2,72 +2,59 @@
 
     accelerate launch pretrain/quesco.py --config configs/quesco/sample.yaml run.out=runs/quesco
 
-A question shall be closest to its own augmentation, then to questions of its own concept, then to those of the concept
-above, and so on up to those that share none. The concepts are those of the training questions; no group is read.
+Pulls a question closest to its own augmentation, then to questions of its own concept, then to those of the concept
+above, and so on up to questions that share none. Uses the concepts of the training questions, and no groups.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from tqnet.augment.view import AugmentConfig
-from tqnet.losses.ranking import FORMS, rince, temperatures_for
+from tqnet.config import ConfigError, Count, CountOrZero, Positive, Share, parse_config, section, settings
+from tqnet.hub.folder import write_card
+from tqnet.losses.ranking import rince, temperatures_for
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import KeyRanks, Keys, ShuffledKeys, check_queue, fill_queues
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 from tqnet.training.validation import ValidationPrecision
 
 
-@dataclass
+@settings
 class QuesCoConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        hierarchy: Whether questions are ranked by their concepts; without, the augmented question stands against
-            all others ("w/o KHAR").
-        leaves: Of the hierarchy, the finest concepts alone: questions share one, or none.
-        form: Of the loss, see `tqnet.losses.ranking`.
-        temperatures: Of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing; by default
-            the paper's, interpolated where the hierarchy has not three levels.
-        queue: Keys that are kept; at most half the training questions.
-        momentum, dimension: m and the width of the projection; 0 contrasts the vectors themselves.
-        bn_splits: On one process, parts of a batch with batch-norm statistics of their own.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=5e-5, text_lr=5e-5))
-    augment: AugmentConfig = field(
-        default_factory=lambda: AugmentConfig(
-            mask=0, window=1, strategies=["text", "formula", "structure"], probability=0.3, anchor=False
-        )
+    optim: OptimConfig = section(OptimConfig, lr=5e-5, text_lr=5e-5)
+    run: RunConfig = section(RunConfig, out="runs/quesco")
+    augment: AugmentConfig = section(
+        AugmentConfig, mask=0.0, window=1.0, strategies=["text", "formula", "structure"], probability=0.3, anchor=False
     )
     hierarchy: bool = True
+    """Rank questions by their concepts. Otherwise the augmented question is the only positive ("w/o KHAR")."""
     leaves: bool = False
-    form: str = "in"
-    temperatures: list[float] | None = None
-    queue: int = 1600
-    momentum: float = 0.999
-    dimension: int = 128
-    bn_splits: int = 4
-
-    def __post_init__(self) -> None:
-        if self.form not in FORMS:
-            raise ConfigError(f"form: {self.form!r} is none of {', '.join(FORMS)}")
-        for name in ("queue", "bn_splits"):
-            at_least(1, name, getattr(self, name))
-        at_least(0, "dimension", self.dimension)
-        within(0, 1, "momentum", self.momentum)
-        for temperature in self.temperatures or []:
-            within(0, math.inf, "temperatures", temperature, ends="()")
+    """Use only the finest concepts of the hierarchy: questions share one, or none."""
+    form: Literal["in", "out", "out-in"] = "in"
+    """Form of the loss (`tqnet.losses.ranking`)."""
+    temperatures: list[Positive] | None = None
+    """Temperatures of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing. null takes the
+    paper's, interpolated where the hierarchy does not have three levels."""
+    queue: Count = 1600
+    """Keys to keep: at most half the training questions."""
+    momentum: Share = 0.999
+    """Momentum m of the key encoder."""
+    dimension: CountOrZero = 128
+    """Width of the projection; 0 contrasts the vectors themselves."""
+    bn_splits: Count = 4
+    """Parts of a batch with batch-norm statistics of their own, in a run of one process."""
 
 
 def main(config: QuesCoConfig) -> Path:
@@ -115,7 +102,7 @@ def main(config: QuesCoConfig) -> Path:
         if loop.stepped:
             key_encoder.update(encoder)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 def compare(query: Tensor, keys: Keys, queue: KeyQueue, ranks: KeyRanks) -> tuple[Tensor, Tensor]:

@@ -4,9 +4,9 @@
     accelerate launch pretrain/quesnet.py --config configs/demo/quesnet.yaml \\
         model.start=runs/quesnet-embedding/model run.out=runs/quesnet
 
-``stage=embedding`` trains each modality for itself: words by skip-gram, figures by an auto-encoder.
-``stage=holes`` is the holed language model: every word and every figure is predicted from what stands before it and
-behind it. Then comes ``finetune/similar.py``, as after any stage.
+``stage=embedding`` trains each modality on its own: words by skip-gram, figures by an auto-encoder.
+``stage=holes`` is the holed language model: it predicts every word and every figure from the content before and after
+it. ``finetune/similar.py`` follows, as after any stage.
 
 NOTE: the paper's domain-oriented objective (which option is the answer?) is left out: it reads answers, which no
 other row of the table does, and most banks have no options.
@@ -14,50 +14,43 @@ other row of the table does, and most banks have no options.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.config import ConfigError, Count, NonNegative, ShareAboveZero, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.baselines import figure_reconstruction, skip_gram
-from tqnet.modeling.build import ModelConfig
 from tqnet.modeling.heads import MaskedTokenHead, VectorDecoder
 from tqnet.modeling.quesnet import QuesNetModel, hole_contexts, one_sequence
+from tqnet.modeling.settings import ModelConfig
 from tqnet.training import session
-from tqnet.training.config import ConfigError, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.sampler import ShuffledBatches
 
 
-@dataclass
+@settings
 class QuesNetPretrainingConfig(RecipeConfig):
-    """Settings of both stages.
+    """Settings of both stages."""
 
-    Attributes:
-        stage: ``embedding``, then ``holes``.
-        window, noise: Of skip-gram: words on each side that count as context, and words drawn against each.
-        holes: Share of the words that are predicted in a step; 1 is the paper's, less is faster.
-        target: Side of the square in which figures are drawn again.
-        figure_weight: Of the figures' loss beside the words'.
-    """
-
-    model: ModelConfig = field(default_factory=lambda: ModelConfig(architecture="quesnet"))
-    stage: str = "holes"
-    window: int = 5
-    noise: int = 5
-    holes: float = 1.0
-    target: int = 64
-    figure_weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.stage not in STAGES:
-            raise ConfigError(f"stage: {self.stage!r} is none of {', '.join(STAGES)}")
-        for name in ("window", "noise", "target"):
-            at_least(1, name, getattr(self, name))
-        within(0, 1, "holes", self.holes, ends="(]")
-        at_least(0, "figure_weight", self.figure_weight)
+    model: ModelConfig = section(ModelConfig, architecture="quesnet")
+    run: RunConfig = section(RunConfig, out="runs/quesnet")
+    stage: Literal["embedding", "holes"] = "holes"
+    """Stage to run: embedding first, then holes."""
+    window: Count = 5
+    """Words on each side that count as context in skip-gram."""
+    noise: Count = 5
+    """Negative words per context word in skip-gram."""
+    holes: ShareAboveZero = 1.0
+    """Share of the words to predict in a step; 1 is the paper's, less is faster."""
+    target: Count = 64
+    """Side of the square that the decoder draws, in pixels."""
+    figure_weight: NonNegative = 1.0
+    """Weight of the figures' loss; that of the words is 1."""
 
 
 class Pretraining(nn.Module):
@@ -180,7 +173,7 @@ def main(config: QuesNetPretrainingConfig) -> Path:
         loss, logged = loop.trained(**batch.inputs)
         loop.step(loss, logged)
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -1,26 +1,29 @@
-"""A small rewriter of questions: it restores them from what corruption left (ParaQD, f_b).
+"""A small rewriter of questions that learns to restore corrupted text (ParaQD, f_b).
 
     accelerate launch pretrain/rewriter.py --config configs/small/rewriter.yaml data.bank=BANK run.out=runs/rewriter
 
-A sequence-to-sequence model made of the text encoder. ``tqnet rewrite`` uses the result: for reconstruction, and as a
-stand-in for a translation pair and for a paraphraser that loses information, where none is at hand.
+Trains a sequence-to-sequence model built from the text encoder. ``tqnet rewrite`` uses it for reconstruction, and in
+place of translation models and a lossy paraphraser where none are available.
 """
 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
+from pydantic import Field
 from torch import Tensor, nn
 
+from tqnet.config import ConfigError, Count, parse_config, section, settings
+from tqnet.hub.folder import write_card
 from tqnet.losses.classification import masked_token_prediction
 from tqnet.modeling.build import build_text_encoder
 from tqnet.paraphrase.restoration import Restorations, ValidationAccuracy, check_installed
 from tqnet.paraphrase.seq2seq import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
 from tqnet.questions import QuestionBank
 from tqnet.training import session
-from tqnet.training.config import ConfigError, OptimConfig, RecipeConfig, at_least, parse_config, within
+from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
 from tqnet.training.sampler import ShuffledBatches
@@ -28,24 +31,16 @@ from tqnet.training.sampler import ShuffledBatches
 log = logging.getLogger(__name__)
 
 
-@dataclass
+@settings
 class RewriterConfig(RecipeConfig):
-    """Settings of the stage. Of ``model`` it reads what describes the text encoder, a BERT, and no figures.
+    """Settings of the stage. Of ``model`` it reads only the text encoder, a BERT."""
 
-    Attributes:
-        share: Of the words of a question that are moved, that are left out, replaced, and inserted; each of these.
-        decoder_layers: Layers of the decoder, started from as many of the encoder's.
-    """
-
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=5e-4))
-    share: float = 0.15
-    decoder_layers: int = 3
-
-    def __post_init__(self) -> None:
-        within(0, 1 / 3, "share", self.share, ends="(]")
-        at_least(1, "decoder_layers", self.decoder_layers)
-        if self.model.dropout is not None:
-            within(0, 1, "model.dropout", self.model.dropout, ends="[)")
+    optim: OptimConfig = section(OptimConfig, lr=5e-4)
+    run: RunConfig = section(RunConfig, out="runs/rewriter")
+    share: Annotated[float, Field(gt=0, le=1 / 3)] = 0.15
+    """Share of a question's words to move, and likewise to drop, to replace and to insert."""
+    decoder_layers: Count = 3
+    """Decoder layers, started from as many of the encoder's."""
 
 
 class Restoration(nn.Module):
@@ -75,12 +70,11 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
     """
     if config.model.start:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
-    with session.settings_at_fault():
-        tokenizer, encoder = build_text_encoder(config.model, session.contents(bank))
-        if config.model.text == "scratch":
-            rate = 0.1 if config.model.dropout is None else config.model.dropout
-            return new_rewriter(encoder, tokenizer, config.decoder_layers, rate)
-        return rewriter_from_encoder(encoder, tokenizer, config.decoder_layers, config.model.dropout)
+    tokenizer, encoder = build_text_encoder(config.model, session.contents(bank))
+    if config.model.text == "scratch":
+        rate = 0.1 if config.model.dropout is None else config.model.dropout
+        return new_rewriter(encoder, tokenizer, config.decoder_layers, rate)
+    return rewriter_from_encoder(encoder, tokenizer, config.decoder_layers, config.model.dropout)
 
 
 def restorations(config: RewriterConfig, bank: QuestionBank, rewriter: Rewriter) -> Restorations:
@@ -122,7 +116,7 @@ def main(config: RewriterConfig) -> Path:
         count = (target[:, 1:] != rewriter.tokenizer.pad_token_id).sum()
         loop.step(weight_of_mean(accelerator, count) * loss, {"accuracy": accuracy})
         loop.after_step()
-    return loop.finish()
+    return loop.finish(write_card)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,9 @@ import torch
 from hypothesis import settings
 from PIL import Image, ImageDraw
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
 settings.register_profile("untimed", deadline=None)  # a busy machine is no fault

@@ -6,8 +6,8 @@ from typing import NoReturn
 
 import pytest
 
+from tqnet.cli import bank as bank_commands
 from tqnet.cli import main
-from tqnet.commands import check
 from tqnet.version import __version__
 
 
@@ -63,7 +63,7 @@ def test_interruption(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(args: object) -> NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(check, "run", interrupt)
+    monkeypatch.setattr(bank_commands.Check, "run", interrupt)
     assert main(["check", "bank"]) == 130
 
 
@@ -78,3 +78,10 @@ def test_help_loads_nothing_heavy() -> None:
     code = "import sys, tqnet.cli; tqnet.cli.make_parser().format_help(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"torch", "transformers", "datasets", "numpy", "pyarrow"} & set(loaded)
+
+
+def test_a_check_loads_nothing_that_it_does_not_need(bank: Path) -> None:
+    """It would take seconds: torch comes with datasets and transformers."""
+    code = f"import sys, tqnet.cli; tqnet.cli.main(['check', {str(bank)!r}]); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"torch", "transformers", "datasets", "scipy"} & set(loaded)

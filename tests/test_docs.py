@@ -16,10 +16,9 @@ from accelerate.commands.launch import launch_command_parser
 
 from docs import architecture, claims, collect, cost, faults
 from tests.faults.table import CALLS, RECIPES, cases
-from tqnet.cli import commands, main, make_parser
-from tqnet.commands.index import with_verb
+from tqnet.cli import commands, main, make_parser, with_verb
+from tqnet.config import parse_config
 from tqnet.questions import Question, QuestionBank
-from tqnet.training.config import parse_config
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from finetune.solver import SolverConfig, main
-from tqnet.training.config import load_config
+from tqnet.config import load_config
 
 #: Patterns whose words tell them apart; the numbers do not.
 TEMPLATES = (

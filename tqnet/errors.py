@@ -1,7 +1,7 @@
-"""What an error says to who typed the command, and the exit code that it ends with; the same for commands and recipes.
+"""Error messages and exit codes of commands and recipes.
 
-Exit codes: 1 it failed or found faults, 2 it was called wrongly (an option, a setting, a path, a model of another
-kind), 130 Ctrl-C, 141 the reader of its output has gone.
+Exit codes: 1 for failures and faults in the data, 2 for a wrong call (an option, a setting, a path, a model of another
+kind), 130 for Ctrl-C, 141 if the reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -19,64 +19,45 @@ from pathlib import Path
 
 FAILED, CALLED_WRONGLY, INTERRUPTED, NO_READER = 1, 2, 130, 141
 
-#: What to type to see where an error came from.
+#: How to see tracebacks.
 DEBUG, DEBUG_VARIABLE = "--debug", "TQNET_DEBUG"
 
-#: Package that only some commands need -> the extra that brings it.
+#: Optional package -> the extra that installs it.
 EXTRAS = {
     "mteb": "mteb",
-    "lancedb": "search",
-    "pylatexenc": "search",
+    **dict.fromkeys(("lancedb", "pylatexenc"), "search"),
     "pymilvus": "milvus",
     "ray": "ray",
-    "fastapi": "serve",
-    "uvicorn": "serve",
-    "python_multipart": "serve",
-    "prometheus_client": "serve",
-    "num2words": "paraphrase",
-    "pint": "paraphrase",
-    "pytextrank": "paraphrase",
-    "spacy": "paraphrase",
-    "sacremoses": "translate",
-    "sentencepiece": "translate",
-    "lxml": "import",
-    "openpyxl": "import",
-    "nncf": "export",
-    "onnx": "export",
-    "onnxruntime": "export",
-    "onnxscript": "export",
-    "openvino": "export",
+    **dict.fromkeys(("fastapi", "uvicorn", "python_multipart", "prometheus_client"), "serve"),
+    **dict.fromkeys(("num2words", "pint", "pytextrank", "spacy"), "paraphrase"),
+    **dict.fromkeys(("sacremoses", "sentencepiece"), "translate"),
+    **dict.fromkeys(("lxml", "openpyxl"), "import"),
+    **dict.fromkeys(("nncf", "onnx", "onnxruntime", "onnxscript", "openvino"), "export"),
 }
 
-#: Whose errors are meant for readers: they were raised by us, with a message.
+#: Modules whose errors have messages for users.
 _OURS = ("tqnet", "pretrain", "finetune", "__main__")
 
-#: Paths that cannot be what they are said to be, rather than a machine that fails.
-_WRONG_PATH = {
-    errno.ENOENT,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.EEXIST,
-    errno.ENOTEMPTY,
-    errno.EACCES,
-    errno.EPERM,
-    errno.EROFS,
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-}
+#: Errors of a wrong path rather than of the machine.
+_PATH_ERROR_NAMES = "ENOENT ENOTDIR EISDIR EEXIST ENOTEMPTY EACCES EPERM EROFS ENAMETOOLONG ELOOP"
+_WRONG_PATH = {getattr(errno, name) for name in _PATH_ERROR_NAMES.split()}
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-#: The same, as libraries in other languages have it: Rust's, Arrow's, libxml's and torch's.
+#: The same in messages of other languages' libraries: Rust's, Arrow's, libxml's and torch's.
 _NO_SPACE_TEXT = re.compile(
     rf"(?:os error|errno) (?:{'|'.join(map(str, _NO_SPACE))})\b"
     rf"|\bIO_(?:{'|'.join(errno.errorcode[number] for number in _NO_SPACE)})\b|PytorchStreamWriter failed"
 )
 
-#: Where in its own source a library in Rust has raised, at the end of a message: a path of the machine that built it.
+#: The end of a Rust library's message: a path in its sources on the machine that built it.
 _RUST_SOURCE = re.compile(r", +\S+\.rs:\d+:\d+[ \t]*$", re.MULTILINE)
 
 
+class FaultyDataError(ValueError):
+    """Data with faults: the call was right, and the exit code is 1."""
+
+
 class Ended(SystemExit):
-    """An error has been told; ``exit_code`` is what the process ends with."""
+    """The end of a process after its error was printed."""
 
     def __init__(self, exit_code: int):
         super().__init__(exit_code)
@@ -85,7 +66,7 @@ class Ended(SystemExit):
 
 @dataclass(frozen=True)
 class Ending:
-    """How a process ends; ``unexpected`` is an error that nobody has foreseen, ``message`` None one without a word."""
+    """How a process ends: exit code, message (None for silence), and if nobody foresaw the error."""
 
     code: int
     message: str | None
@@ -93,20 +74,20 @@ class Ending:
 
 
 def first_line(error: object) -> str:
-    """The first line of its message, without a place in Rust's sources; or its name where it has none."""
+    """Return the first line of an error's message, or its class's name; without a place in Rust's sources."""
     return next(iter(_RUST_SOURCE.sub("", str(error)).strip().splitlines()), type(error).__name__)
 
 
 def debugging(argv: Sequence[str]) -> bool:
-    """Whether tracebacks are asked for, by ``--debug`` or by ``TQNET_DEBUG=1``."""
+    """Return True if tracebacks are wanted: ``--debug`` or ``TQNET_DEBUG=1``."""
     return DEBUG in argv or os.environ.get(DEBUG_VARIABLE, "0") not in ("", "0")
 
 
 def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
-    """What is said of an error, and the code.
+    """Return the exit code and the message of an error.
 
     Args:
-        when_memory_ends: What to lower then.
+        when_memory_ends: The option to lower when memory runs out.
     """
     if isinstance(error, KeyboardInterrupt):
         return Ending(INTERRUPTED, "interrupted")
@@ -120,20 +101,18 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
     if isinstance(error, ModuleNotFoundError) and error.name in EXTRAS:
         return Ending(CALLED_WRONGLY, f"{error.name} is missing: pip install 'tqnet[{EXTRAS[error.name]}]'")
     if isinstance(error, OSError) and error.errno is not None:
-        return Ending(CALLED_WRONGLY if error.errno in _WRONG_PATH else FAILED, _of_file(error))
+        return Ending(CALLED_WRONGLY if error.errno in _WRONG_PATH else FAILED, _file_message(error))
     if not _is_ours(error):
         return Ending(FAILED, f"unexpected {_named(error)}", unexpected=True)
-    from tqnet.questions.question import BankError
-
-    wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, BankError)
+    wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, FaultyDataError)
     return Ending(CALLED_WRONGLY if wrong_call else FAILED, _RUST_SOURCE.sub("", str(error)))
 
 
 def end(error: BaseException, name: str, when_memory_ends: str = "") -> int:
-    """Say on stderr, in a line that begins with ``name``, what went wrong; the exit code.
+    """Print an error on stderr, in a line that begins with ``name``, and return the exit code.
 
-    The traceback of an unexpected error is kept in a file that the line names: a training of hours is not run again
-    for it.
+    The traceback of an unexpected error is kept in a file that the line names, so that a long training need not be
+    repeated to see it.
     """
     ends = ending(error, when_memory_ends)
     if ends.code == NO_READER:
@@ -149,9 +128,9 @@ def end(error: BaseException, name: str, when_memory_ends: str = "") -> int:
 
 @contextmanager
 def clear(name: str, argv: Sequence[str], when_memory_ends: Callable[[], str] = str) -> Iterator[None]:
-    """Errors within end as :func:`end` says, or with ``--debug`` as they are.
+    """Turn errors within the block into one line on stderr and an exit code, unless ``--debug`` is given.
 
-    Output is flushed here, where a reader that has gone is no traceback at exit.
+    Output is flushed here, so that a reader that has gone causes no traceback at exit.
 
     Raises:
         Ended: With the exit code, in place of an error.
@@ -168,39 +147,33 @@ def clear(name: str, argv: Sequence[str], when_memory_ends: Callable[[], str] = 
 
 
 def _named(error: BaseException) -> str:
-    """Class and message; those of the original where torch tells of one in a process that loads data."""
+    """Return class and message, of the original where torch wraps an error of a data loading process."""
     if str(error).startswith("Caught ") and " worker process" in first_line(error):
         return str(error).strip().splitlines()[-1]
     return f"{type(error).__name__}: {first_line(error)}"
 
 
-def _of_file(error: OSError) -> str:
-    """``file: what is wrong``, as other lines of ours."""
+def _file_message(error: OSError) -> str:
+    """Return ``file: problem``, like our own messages."""
     words = error.strerror or type(error).__name__
-    said = f"{words[:1].lower()}{words[1:]}"
+    problem = f"{words[:1].lower()}{words[1:]}"
     if error.errno == errno.EEXIST and error.filename and os.path.isfile(error.filename):
-        said = "is a file, not a folder"  # where a folder was to be made
+        problem = "is a file, not a folder"  # where a folder was to be made
     files = [str(file) for file in (error.filename, error.filename2) if file is not None]
-    return f"{files[0]}: {said}" if files else first_line(error)
-
-
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """The error and those that it came of."""
-    seen: set[int] = set()
-    following: BaseException | None = error
-    while following is not None and id(following) not in seen:
-        seen.add(id(following))
-        yield following
-        following = following.__cause__ or following.__context__
+    return f"{files[0]}: {problem}" if files else first_line(error)
 
 
 def _no_space(error: BaseException) -> str | None:
-    """What a full disk, or a quota, did not take; None where it is something else."""
-    for one in _chain(error):
-        if isinstance(one, OSError) and one.errno in _NO_SPACE:
-            return _of_file(one)
-        if _NO_SPACE_TEXT.search(str(one)):
-            return first_line(one)
+    """Return what a full disk or quota did not take, anywhere in the chain of causes; None for other errors."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, OSError) and cause.errno in _NO_SPACE:
+            return _file_message(cause)
+        if _NO_SPACE_TEXT.search(str(cause)):
+            return first_line(cause)
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
     return None
 
 
@@ -215,9 +188,9 @@ def _out_of_memory(error: BaseException) -> bool:
 
 
 def _is_ours(error: BaseException) -> bool:
-    """Whether our own code has raised it, with a message for readers, rather than a library or a fault of ours.
+    """Return True if our own code raised the error, with a message for users, rather than a library.
 
-    A class of ours says so wherever it comes from; of others, the frame that raised.
+    A class of ours counts wherever it was raised; for others, the frame that raised.
     """
     if type(error).__module__.partition(".")[0] in _OURS[:-1]:
         return True
@@ -228,22 +201,21 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def _keep_traceback(error: BaseException) -> str:
-    file = None
     try:
-        handle, name = tempfile.mkstemp(prefix="tqnet-", suffix=".txt")  # of a name that nobody can have taken before
-        file = Path(name)
-        with open(handle, "w", encoding="utf-8") as stream:
-            stream.write("".join(traceback.format_exception(error)))
+        with tempfile.NamedTemporaryFile("w", prefix="tqnet-", suffix=".txt", encoding="utf-8", delete=False) as stream:
+            try:
+                stream.write("".join(traceback.format_exception(error)))
+                stream.flush()
+            except OSError:
+                Path(stream.name).unlink(missing_ok=True)
+                raise
+            return f"traceback: {stream.name}; "
     except OSError:
-        if file is not None:
-            with suppress(OSError):
-                file.unlink(missing_ok=True)
         return ""
-    return f"traceback: {file}; "
 
 
 def _output_is_closed() -> bool:
-    """Whether it is our reader that has gone, not the other end of some connection."""
+    """Return True if our own reader has gone, not the other end of some connection."""
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -254,7 +226,7 @@ def _output_is_closed() -> bool:
 
 
 def _forget_output() -> None:
-    """Python flushes at exit, and would complain once more."""
+    """Discard the output: Python would flush it at exit and complain once more."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and what is in them."""
+"""Files and folders that appear whole or not at all, and digests of their contents."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-#: What a model is read from, of ours or of the transformers library.
-_OF_A_MODEL = {".safetensors", ".bin", ".json", ".txt", ".model"}
+#: The model card, as the Hugging Face Hub names it.
+CARD = "README.md"
 
-#: Beside a model, but none of what it is: a folder that gets them later is still the same model.
+#: Files of a model, ours or the transformers library's.
+_MODEL_FILES = {".safetensors", ".bin", ".json", ".txt", ".model"}
+
+#: Beside a model but not part of it: they may be added later.
 FOR_OTHER_LIBRARIES = {"modules.json", "config_sentence_transformers.json"}
 
 
 @contextmanager
 def atomic(path: Path) -> Iterator[Path]:
-    """A temporary name beside ``path`` to write to; it takes the name ``path`` when the block ends well."""
+    """Yield a temporary path beside ``path``; it is renamed to ``path`` when the block succeeds."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         yield temporary
@@ -29,7 +32,7 @@ def atomic(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
-    """A temporary folder beside ``path`` to write to; it takes the place of ``path`` when the block ends well."""
+    """Yield a temporary folder beside ``path``; it replaces ``path`` when the block succeeds."""
     temporary, replaced = (path.with_name(f".{path.name}.{os.getpid()}.{kind}") for kind in ("tmp", "old"))
     temporary.mkdir(parents=True)
     try:
@@ -43,13 +46,13 @@ def atomic_folder(path: Path) -> Iterator[Path]:
 
 
 def model_files(folder: Path) -> list[Path]:
-    """Weights, vocabulary and configuration of the model in ``folder``, in order of name."""
-    found = (file for file in sorted(folder.glob("*")) if file.suffix in _OF_A_MODEL)
-    return [file for file in found if file.name not in FOR_OTHER_LIBRARIES]
+    """Return the weights, vocabulary and configuration of the model in ``folder``, by name."""
+    files = (file for file in sorted(folder.glob("*")) if file.suffix in _MODEL_FILES)
+    return [file for file in files if file.name not in FOR_OTHER_LIBRARIES]
 
 
 def content_digest(path: Path) -> str:
-    """16 hex digits of what is in a file, or in the files of a model's folder.
+    """Return 16 hex digits of the contents of a file, or of the files of a model's folder.
 
     Raises:
         FileNotFoundError: There is no such file or folder, or no model in it.

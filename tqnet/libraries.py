@@ -1,25 +1,33 @@
-"""What recipes and commands alike ask of the libraries underneath: quiet, a precision, the machine's name."""
+"""Settings of the libraries for recipes and commands: quiet, a precision, the name of the device."""
 
 from __future__ import annotations
 
 import os
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-import torch
-import transformers
+import wrapt
+
+if TYPE_CHECKING:
+    import torch
 
 
 def quiet() -> None:
-    """Keep the libraries' progress bars and load reports out of ours."""
+    """Turn off the libraries' progress bars and load reports."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    transformers.logging.set_verbosity_error()
-    transformers.logging.disable_progress_bar()
+    wrapt.register_post_import_hook(_quieten, "transformers.utils.logging")
+
+
+def _quieten(logging: ModuleType) -> None:
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
 
 
 def precision(name: str, device: str | torch.device | None = None) -> str:
-    """``auto`` as bf16 where the device computes in it natively, else fp32; ``fp32`` and ``bf16`` as they are.
+    """Resolve ``auto`` to bf16 where the device computes in it natively, else fp32; keep ``fp32`` and ``bf16``.
 
     Args:
-        device: By default CUDA's where there is one and accelerate is not told to keep to the processor.
+        device: By default the device that accelerate uses.
 
     Raises:
         ValueError: Another name.
@@ -28,13 +36,17 @@ def precision(name: str, device: str | torch.device | None = None) -> str:
         raise ValueError(f"precision: {name!r} is none of auto, fp32, bf16")
     if name != "auto":
         return name
+    import torch
+
     if on_cuda() if device is None else torch.device(device).type == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
     return "bf16" if _processor_unit() else "fp32"
 
 
 def machine() -> str:
-    """What a process computes on here, in words, for the head of a table."""
+    """Name the device of this process for the head of a table."""
+    import torch
+
     if on_cuda():
         return torch.cuda.get_device_name()
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -43,22 +55,28 @@ def machine() -> str:
 
 
 def on_cuda() -> bool:
-    """Where accelerate puts a process."""
+    """Return True if accelerate puts this process on a GPU."""
+    import torch
+
     return torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
 
 
 def out_of_memory(error: Exception) -> bool:
-    """On a processor, torch has a plain RuntimeError for it."""
+    """Return True for out of memory; on a CPU, torch raises a plain RuntimeError."""
+    import torch
+
     return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
         isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
     )
 
 
 def _processor_unit() -> str:
-    """What the processor multiplies bf16 matrices with, where that is faster than fp32; else empty.
+    """Name the unit of the CPU that multiplies bf16 matrices faster than fp32; empty without one.
 
-    With AVX512-BF16 alone, AMD's processors take half the time or less for a product, and Intel's more than in fp32.
+    With AVX512-BF16 alone, AMD's take half the time or less for a product, and Intel's more than in fp32.
     """
+    import torch
+
     has = torch.cpu.get_capabilities()
     if has.get("amx_bf16"):
         return "AMX"

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image, ImageDraw
 
 from tqnet.augment.view import KINDS, FigureAugmentation
-from tqnet.modeling.visual import fit_square
+from tqnet.questions.images import fit_square
 
 SIZE = 64
 

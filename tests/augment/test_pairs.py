@@ -76,11 +76,11 @@ def test_made_pairs_differ_as_their_relation_demands(pairs: list[LabelledPair]) 
             assert (pair.a.stem, pair.a.options) != (pair.b.stem, pair.b.options)
             assert a.numbers <= b.numbers  # nothing that matters is gone
             assert a.degrees <= b.degrees
-            assert a.asked <= b.asked
+            assert a.targets <= b.targets
             assert a.figures == b.figures
         elif pair.relation == "similar":
             assert a.numbers != b.numbers
-            assert (a.asked, a.figures) == (b.asked, b.figures)
+            assert (a.targets, a.figures) == (b.targets, b.figures)
         elif pair.relation == "variant":
             assert a.text != b.text
             assert a.figures == b.figures
@@ -127,7 +127,7 @@ def test_asides_and_times_play_no_part() -> None:
     stem = "A price is increased by 25%, and then reduced. What is it?"
     for other in outcomes(say_time, stem):
         assert traits(Question("b", other)).numbers == Counter({"25": 1})
-        assert traits(Question("b", other)).asked == traits(Question("a", stem)).asked
+        assert traits(Question("b", other)).targets == traits(Question("a", stem)).targets
     assert all(other.endswith("求面积。") or other.startswith("求面积。") for other in outcomes(say_aside, "求面积。"))
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
-from tqnet.modeling.visual import open_figure
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.images import open_figure
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_view_may_use_the_mask_token_of_any_tokenizer() -> None:
     ("field", "value"), [("mask", 1.0), ("mask", -0.1), ("window", 0.0), ("window", 1.2), ("images", "strong")]
 )
 def test_a_wrong_setting_is_named(field: str, value: object) -> None:
-    with pytest.raises(ValueError, match=rf"^augment\.{field}: .*{value}"):
+    with pytest.raises(ValueError, match=rf"^{field}: must be .*{value}"):
         QuestionAugmentation(AugmentConfig(**{field: value}), 64, "[MASK]")
 
 

@@ -18,8 +18,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 
 from tqnet.libraries import quiet
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.pretrained import text_encoder_path
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
 _MAX_LENGTH = 256

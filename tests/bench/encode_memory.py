@@ -13,7 +13,8 @@ import json
 import multiprocessing
 
 from tqnet.libraries import quiet
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 from tqnet.training.logging import peak_memory
 

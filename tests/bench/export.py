@@ -28,9 +28,10 @@ from tqnet.export.encoder import ExportedEncoder
 from tqnet.export.make import export
 from tqnet.export.make import sample
 from tqnet.libraries import machine, quiet
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.pretrained import text_encoder_path
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
 _MAX_LENGTH = 256

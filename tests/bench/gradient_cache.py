@@ -21,7 +21,8 @@ import torch
 from finetune.similar import SimilarConfig, SimilarityModel
 from tqnet.libraries import quiet
 from tqnet.losses.contrastive import supervised_contrastive
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.data import QuestionViews
 

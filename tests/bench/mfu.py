@@ -22,9 +22,10 @@ from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.flop_counter import FlopCounterMode
 
 from tests.bench.recipe import add_recipe, open_recipe
+from tqnet.config import ConfigError
 from tqnet.libraries import machine, on_cuda, precision
 from tqnet.training import session
-from tqnet.training.config import ConfigError, RecipeConfig
+from tqnet.training.config import RecipeConfig
 
 #: Part of an accelerator's name -> its data sheet's TFLOP/s in bf16 and fp16, dense.
 DATA_SHEETS = {"H200": 989.0, "H100 80GB HBM3": 989.0, "H100 PCIe": 756.0, "A100": 312.0}

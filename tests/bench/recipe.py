@@ -8,7 +8,8 @@ import inspect
 from pathlib import Path
 from types import ModuleType
 
-from tqnet.training.config import ConfigError, RecipeConfig, parse_config
+from tqnet.config import ConfigError, parse_config
+from tqnet.training.config import RecipeConfig
 
 _ROOT = Path(__file__).parents[2]
 

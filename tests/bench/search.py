@@ -145,13 +145,11 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     found["MiB of memory"] = round(psutil.Process().memory_info().rss / 2**20)
     import bm25s
 
-    from tqnet.commands.search import open_searcher
+    from tqnet.cli.search import SearcherOptions
     from tqnet.libraries import machine
 
     found["machine"] = machine()
-    searcher = open_searcher(
-        index, argparse.Namespace(model=None, batch_size=1, device=None, precision="auto", merging="score")
-    )
+    searcher = SearcherOptions(batch_size=1).searcher(index)
 
     def search(i: int) -> None:
         searcher.answer(next(searcher.queries([questions[i]])))

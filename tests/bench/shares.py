@@ -25,10 +25,11 @@ from torch.optim.optimizer import register_optimizer_step_post_hook, register_op
 from torch.utils.data import DataLoader
 
 from tests.bench.recipe import add_recipe, open_recipe
+from tqnet.config import ConfigError
 from tqnet.libraries import on_cuda
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.training import session
-from tqnet.training.config import ConfigError, RecipeConfig
+from tqnet.training.config import RecipeConfig
 
 #: What the time is divided among. The streams and the fusion count forwards and backwards, the loss forwards; ``keys``
 #: is the momentum encoder; ``other`` is pooling, and autograd between the parts.

@@ -22,7 +22,8 @@ from torch import Tensor
 
 from tests.bench import stacks
 from tqnet.libraries import machine
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import load_bank
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch

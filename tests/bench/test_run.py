@@ -150,7 +150,7 @@ def test_a_row_that_fails_takes_no_other_with_it(start: Callable[..., subprocess
     output, errors = process.communicate(timeout=300)
     assert process.returncode == 1, errors[-3000:]
     rows = results(tmp_path)
-    assert "mask: 2.0 is not in (0, 1)" in rows["broken"]["errors"][0]
+    assert "mask: must be less than 1, not 2.0" in rows["broken"]["errors"][0]
     assert len(rows["whole"]["p@5"]) == 1
     assert "broken failed" in output
     assert "whole: pre-training has read the questions of valid and test" in output
@@ -182,12 +182,12 @@ def test_settings_at_fault_end_it_before_the_first_training(tmp_path: Path) -> N
     stages = {"scl": Stage("finetune/similar.py", 64, name="scl")}
     rows = [Row("a", ["scl"]), Row("b", ["scl"], settings={"scl": {"run": {"batch_size": 0}}})]
     suite = Suite("T", SUITE["bank"], rows=rows, stages=stages, name="table")
-    with pytest.raises(SuiteError, match=r"row b: stage scl: run: run\.batch_size: 0 is less than 1"):
+    with pytest.raises(SuiteError, match=r"row b: stage scl: run: batch_size: must be greater than or equal to 1"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
     with pytest.raises(FileNotFoundError, match="--scores nowhere: no such folder"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING, [Path("nowhere")])
     suite.data = {"on_error": "perhaps"}
-    with pytest.raises(SuiteError, match=r"table: data: data\.on_error: 'perhaps'"):
+    with pytest.raises(SuiteError, match=r"table: data: on_error: must be 'stop' or 'skip', not 'perhaps'"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
 
 

@@ -17,7 +17,7 @@ from torch import nn
 from tests.bench.recipe import open_recipe
 from tests.bench.shares import PARTS, Stopwatch
 from tests.recipes.conftest import ROOT, TINY
-from tqnet.training.config import ConfigError
+from tqnet.config import ConfigError
 
 
 def test_a_module_is_clocked_forwards_and_backwards(monkeypatch: pytest.MonkeyPatch) -> None:

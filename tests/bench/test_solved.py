@@ -174,7 +174,7 @@ def test_what_cannot_be_measured(suite: Suite, tmp_path: Path) -> None:
     suite.rows = [Row("start", source="encoder:minilm")]
     with pytest.raises(SuiteError, match="row start: source: is no solver"):
         Bench(suite, str(bank), tmp_path / "out", ROOT, ENCODING)
-    with pytest.raises(SuiteError, match="solved: not beside recall"):
+    with pytest.raises(ValueError, match="solved: not beside recall"):
         Suite("T", "bank", solved=True, recall=5)
-    with pytest.raises(SuiteError, match="per_item: 0 is less than 1"):
-        Stage("finetune/solver.py", 5, 0)
+    with pytest.raises(ValueError, match="per_item"):
+        Stage("finetune/solver.py", 5, per_item=0)

@@ -24,8 +24,9 @@ from torch.nn import functional as F
 
 from tqnet.libraries import precision, quiet
 from tqnet.losses.contrastive import supervised_contrastive
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.config import OptimConfig
 from tqnet.training.data import QuestionViews

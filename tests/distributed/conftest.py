@@ -13,7 +13,8 @@ import psutil
 import pytest
 from accelerate.state import AcceleratorState
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]

@@ -28,11 +28,12 @@ from pretrain.clip import CrossModalEncoder  # noqa: E402
 from pretrain.moco import stream_loss  # noqa: E402
 from tqnet.losses.classification import concept_classification, draw_pairs, pair_logistic  # noqa: E402
 from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive  # noqa: E402
-from tqnet.modeling.build import ModelConfig, build_model, load_model  # noqa: E402
+from tqnet.modeling.build import build_model, load_model  # noqa: E402
 from tqnet.modeling.encoder import QuestionEncoder  # noqa: E402
 from tqnet.modeling.heads import ContrastiveEncoder  # noqa: E402
 from tqnet.modeling.model import TQNetModel  # noqa: E402
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder  # noqa: E402
+from tqnet.modeling.settings import ModelConfig  # noqa: E402
 from tqnet.questions import Question, QuestionBank, Similarity  # noqa: E402
 from tqnet.solver.data import WordProblems, learn_alphabet, solvable  # noqa: E402
 from tqnet.solver.model import MOST_TOKENS, WordProblemSolver  # noqa: E402

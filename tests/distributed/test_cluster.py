@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from argparse import Namespace
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +19,8 @@ import torch
 
 from tests.distributed.conftest import ROOT, TIMEOUT, kill_tree, wait_until
 from tqnet.cli import main
-from tqnet.commands.index import load_encode
+from tqnet.cli.groups import BackendOptions
+from tqnet.cli.index import load_encode
 from tqnet.questions import Question, QuestionBank
 from tqnet.search import build
 from tqnet.search.index import Index
@@ -131,9 +131,9 @@ def test_what_a_worker_finds(tmp_path: Path) -> None:
 
 def test_another_model_under_the_same_path(model_folder: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=f"{model_folder}: another model than where the command runs"):
-        load_encode(model_folder, "0123", Namespace())
+        load_encode(model_folder, "0123", BackendOptions())
     with pytest.raises(FileNotFoundError, match=f"{tmp_path}: no model here"):
-        load_encode(str(tmp_path), "0123", Namespace())
+        load_encode(str(tmp_path), "0123", BackendOptions())
 
 
 def test_not_by_two_launchers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -147,8 +147,8 @@ def assert_equal(expected: Any, found: Any) -> None:
 @pytest.mark.slow
 def test_the_ranker_and_its_folds(launch: Launch, finish: Finish, tmp_path: Path) -> None:
     """Pairs without an analysis leave a process without the other tasks; every fold is judged by both."""
-    few = ["seeds=16", "similar=2", "recalled=2", "concept=1", "random=1", "length=48", "folds=2", "run.max_steps=2"]
-    finish(launch("finetune/ranker.py", *TINY, *few, "run.log_every=1", f"run.out={tmp_path}"))
+    few = ["queries=16", "similar=2", "retrieved=2", "concept=1", "random=1", "max_length=48", "folds=2"]
+    finish(launch("finetune/ranker.py", *TINY, *few, "run.max_steps=2", "run.log_every=1", f"run.out={tmp_path}"))
     pairs = (tmp_path / "pairs.jsonl").read_text().splitlines()
     judged = [np.load(tmp_path / "folds" / str(fold) / "probabilities.npy") for fold in (0, 1)]
     assert sum(map(len, judged)) == len(pairs)

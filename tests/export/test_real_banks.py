@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from tqnet.export.make import LEAST_COSINE, export
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 
 

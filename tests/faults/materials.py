@@ -15,8 +15,9 @@ import torch
 from finetune.heads import HeadsConfig
 from finetune.heads import main as heads
 from tests import tiny_seq2seq
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.pairs import PairClassifier
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 from tqnet.search.ranker import CrossEncoder
 from tqnet.solver.model import WordProblemSolver

@@ -11,8 +11,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tqnet.cli import commands, make_parser
-from tqnet.commands.index import with_verb
+from tqnet.cli import commands, make_parser, with_verb
 
 #: Command -> a call that works. OUT is what it makes.
 CALLS = {
@@ -29,14 +28,13 @@ CALLS = {
     "evaluate agreement": "--model encoder --bank bank --no-baselines --plot OUT.svg",
     "evaluate concepts": "tiny=encoder --bank bank --out OUT",
     "evaluate stages": "tiny=encoder --bank bank --out OUT",
-    "evaluate recall": "index --out OUT",
+    "evaluate retrieval": "index --out OUT",
     "evaluate ranking": "index tiny=ranker --out OUT",
     "evaluate pairs": "--model pairs-model --pairs pairs.jsonl",
     "evaluate paraphrase": "tiny=encoder --pairs paraphrases.csv --out OUT",
     "evaluate solver": "tiny=solver --bank problems.jsonl --split valid --out OUT",
     "evaluate predict": "tiny=heads --bank bank --out OUT",
     "evaluate mteb": "--model encoder --bank bank --out OUT",
-    "bench": "--suite suite.yaml --bank bank --out OUT",
     "augment": "bank",
     "rewrite": "bank --operator back-translation --model rewriter rewriter --out OUT.jsonl",
     "perturb": "problems.jsonl --operators f1 f2 f3 --out OUT.jsonl",
@@ -77,7 +75,7 @@ RECIPES = {
     "finetune/similar.py": _STARTED,
     "finetune/knowledge.py": _STARTED,
     "finetune/pairs.py": _STARTED,
-    "finetune/ranker.py": f"{_STARTED} folds=0 seeds=20",
+    "finetune/ranker.py": f"{_STARTED} folds=0 queries=20",
     "finetune/paraphrase.py": f"{_STARTED.replace('=bank', '=problems.jsonl')} data.valid_pairs=paraphrases.csv",
     "finetune/solver.py": f"{_STARTED.replace('=bank', '=problems.jsonl')} choose=false min_count=1",
     "finetune/probe.py": "data.bank=bank model=encoder out=OUT",

@@ -20,9 +20,10 @@ from tqnet.cli import main
 from tqnet.hub.card import without_paths
 from tqnet.hub.folder import is_own, put, write_card
 from tqnet.hub.lineage import lineage, short_name
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier
+from tqnet.modeling.settings import ModelConfig
 from tqnet.search.ranker import CrossEncoder
 from tqnet.solver.model import WordProblemSolver
 from tqnet.solver.problems import Alphabet

@@ -19,7 +19,7 @@ from openpyxl import Workbook
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
 from tqnet.importers import Settings
-from tqnet.importers.json_records import in_one_text, without_letters
+from tqnet.importers.json_records import split_options, without_letters
 from tqnet.importers.spreadsheets import encoding_of
 from tqnet.importers.tables import columns_by_name
 from tqnet.questions import BankError
@@ -264,7 +264,7 @@ def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]
     ],
 )
 def test_options_in_one_text(text: str, options: list[str]) -> None:
-    assert in_one_text(text) == options
+    assert split_options(text) == options
 
 
 def test_letters_that_are_none() -> None:

@@ -8,9 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.heads import EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.settings import ModelConfig
 
 TEXTS = ["Find x if two x is four.", "Prove it."]
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw
 
-from tqnet.modeling.visual import TQNetImageProcessor, fit_square, open_figure
+from tqnet.modeling.visual import TQNetImageProcessor
+from tqnet.questions.images import fit_square, open_figure
 
 TRANSPARENT = ("transparent LA", "transparent RGBA", "transparent P")
 

@@ -10,10 +10,11 @@ import pytest
 import torch
 from transformers import AutoModel
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
 from tqnet.modeling.configuration import TQNetConfig
 from tqnet.modeling.model import TQNetModel, masked_mean
 from tqnet.modeling.pretrained import text_encoder_path
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question
 
 Build = Callable[..., TQNetModel]

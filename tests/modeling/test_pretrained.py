@@ -12,8 +12,9 @@ import torch
 from PIL import Image
 from sklearn.datasets import load_sample_image
 
-from tqnet.modeling.build import ModelConfig, build_model, load_model
+from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.pretrained import image_statistics, image_weights
+from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question
 

@@ -15,6 +15,7 @@ from accelerate import Accelerator
 from torch.utils.data import DataLoader
 
 from finetune.paraphrase import another, contrast
+from tqnet.config import ConfigError, load_config
 from tqnet.losses.contrastive import cosine_triplet, multiple_negatives_ranking
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import ParaphraseScorer
@@ -28,7 +29,6 @@ from tqnet.paraphrase.training import Draws, ParaphraseViews, PseudoLabels, Vali
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
 from tqnet.questions.question import BankError
-from tqnet.training.config import ConfigError, load_config
 from tqnet.training.data import Batch
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import LocalBatches, ShuffledBatches

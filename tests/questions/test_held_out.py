@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tqnet.config import ConfigError
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.leakage import rows_held_out
-from tqnet.training.config import ConfigError, DataConfig
+from tqnet.training.config import DataConfig
 from tqnet.training.session import training_questions
 
 ROPE = "A rope of 12 m is cut into pieces of 3 m each, and every piece is sold for 4 euros. What do all pieces bring?"

@@ -160,7 +160,7 @@ def test_faulty_pairs_may_be_left_out(tmp_path: Path) -> None:
 
 
 def test_unknown_kind_of_file(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"\.jsonl or \.csv"):
+    with pytest.raises(ValueError, match=r"\.csv or \.jsonl"):
         Similarity.from_pairs(tmp_path / "pairs.txt", _bank(None))
 
 

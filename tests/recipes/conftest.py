@@ -18,10 +18,10 @@ import pytest
 import torch
 from accelerate.state import AcceleratorState
 
+from tqnet.config import load_config
 from tqnet.modeling.build import load_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.training.checkpoint import checkpoints
-from tqnet.training.config import load_config
 
 ROOT = Path(__file__).parents[2]
 

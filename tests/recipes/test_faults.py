@@ -13,9 +13,10 @@ import pytest
 import torch
 
 from pretrain.multitask import TaskWeights
+from tqnet.config import ConfigError
 from tqnet.evaluation.sources import source_notes
 from tqnet.questions import BankError, QuestionBank
-from tqnet.training.config import ConfigError, DataConfig
+from tqnet.training.config import DataConfig
 from tqnet.training.loop import NonFiniteLossError, TrainingLoop
 from tqnet.training.session import clear_errors, training_questions
 from tqnet.training.validation import similar_questions
@@ -89,7 +90,7 @@ def test_errors_of_a_recipe_name_its_settings(
         ("pretrain.autoencoder", ["model.visual=null"], r"^model\.visual: .*reads no figures"),
         ("pretrain.mlm", ["model.start=/nowhere"], r"^model\.start: /nowhere: no model here"),
         ("pretrain.mlm", ["model.max_length=9000"], r"^model\.max_length: 9000"),
-        ("pretrain.mlm", ["model.fusion=sum"], r"^fusion: .*'sum'"),
+        ("pretrain.mlm", ["model.fusion=sum"], r"^model\.fusion: must be .*'sum'"),
         ("pretrain.mlm", ["data.bank=bank.csv"], r"bank\.csv"),
         ("pretrain.moco", ["mode=seq", "queue=200"], r"^queue: 200 keys; (\d+) .* with a figure allow at most (\d+)$"),
         ("pretrain.moco", ["mode=seq", "queue=32", "model.fusion=joint"], r"^mode: seq .*model\.fusion=joint"),
@@ -109,8 +110,8 @@ def test_errors_of_a_recipe_name_its_settings(
         ("pretrain.multitask", ["model.architecture=quesnet"], r"^model: a quesnet has no text encoder"),
         ("pretrain.multitask", ["model.fusion=joint"], r"^model\.fusion: joint .*weights\.figures"),
         ("pretrain.multitask", ["level=7"], r"^level: .*7"),
-        ("pretrain.multitask", ["difficulty_levels=1"], r"^difficulty_levels: 1 is less than 2"),
-        ("pretrain.multitask", ["weights.order=-1"], r"^weights\.order: -1"),
+        ("pretrain.multitask", ["difficulty_levels=1"], r"^difficulty_levels: must be greater than or equal to 2"),
+        ("pretrain.multitask", ["weights.order=-1"], r"^weights\.order: must be greater"),
         (
             "pretrain.multitask",
             ["data.show=text", *(f"weights.{task}=0" for task in TASKS if task != "figures")],
@@ -127,7 +128,7 @@ def test_errors_of_a_recipe_name_its_settings(
 def test_settings_that_do_not_go_together(
     name: str, settings: list[str], message: str, train: Callable[..., Any]
 ) -> None:
-    with pytest.raises((BankError, ConfigError, FileNotFoundError)) as caught:
+    with pytest.raises((BankError, ValueError, FileNotFoundError)) as caught:
         train(name, *settings)
     match = re.search(message, str(caught.value))
     assert match, str(caught.value)

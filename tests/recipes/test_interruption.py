@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from tqnet.config import ConfigError
 from tqnet.training.checkpoint import checkpoints
-from tqnet.training.config import ConfigError
 
 MOCO = ["queue=48", "bn_splits=1", "run.batch_size=8", "run.accumulate=2"]
 TIMEOUT = 600
@@ -43,7 +43,7 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         ("pretrain.multitask", ["run.precision=bf16", "data.workers=2"]),
         ("pretrain.quesnet", ["run.precision=fp32", "data.workers=0", "holes=0.5"]),
         ("finetune.knowledge", ["run.precision=fp32", "data.workers=0"]),
-        ("finetune.ranker", ["run.precision=fp32", "data.workers=2", "seeds=30", "folds=0", "run.batch_size=4"]),
+        ("finetune.ranker", ["run.precision=fp32", "data.workers=2", "queries=30", "folds=0", "run.batch_size=4"]),
         ("finetune.pairs", ["run.precision=fp32", "data.workers=2"]),
         ("finetune.paraphrase", ["run.precision=fp32", "data.workers=2", "model.visual=null"]),
     ],

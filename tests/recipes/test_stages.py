@@ -18,12 +18,13 @@ from safetensors.torch import load_file
 from finetune import similar
 from pretrain import mlm, multitask, quesnet
 from tests.questions.test_traits import OTHER_DEGREE, SURFACE_CHANGE
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.config import ConfigError, load_config
+from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
-from tqnet.training.config import ConfigError, load_config
 from tqnet.training.session import content_hashes
 from tqnet.training.validation import ValidationPrecision
 
@@ -316,7 +317,7 @@ def test_knowledge(train: Callable[..., Any]) -> None:
 def test_knowledge_of_one_level(train: Callable[..., Any]) -> None:
     run = train("finetune.knowledge", "levels=[2]", "run.max_steps=1", "run.log_every=1")
     assert {name for name in run.records[1] if name.startswith("level_")} == {"level_2"}
-    with pytest.raises(ConfigError, match="level: expected 1 to 3, got 4"):
+    with pytest.raises(ValueError, match="level: expected 1 to 3, got 4"):
         train("finetune.knowledge", "levels=[4]", "run.max_steps=1", out="deep")
 
 

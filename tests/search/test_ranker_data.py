@@ -14,7 +14,7 @@ from tqnet.search.ranking import pair_features
 from tqnet.search.records import records, schema
 from tqnet.search.retrieval import Retriever
 
-COUNTS = {"similar": 3, "recalled": 6, "concept": 2, "random": 2}
+COUNTS = {"similar": 3, "retrieved": 6, "concept": 2, "random": 2}
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_pairs_of_every_kind(pairs: ExercisePairs, sample_bank: QuestionBank) ->
         assert similar == (candidate in similarity.neighbours(query))
     assert pairs.similar[kinds == "similar"].all()
     assert not pairs.similar[np.isin(kinds, ("concept", "random"))].any()
-    assert 0 < pairs.similar[kinds == "recalled"].mean() < 1
+    assert 0 < pairs.similar[kinds == "retrieved"].mean() < 1
     for row in np.flatnonzero(kinds == "concept"):
         own, other = (set(sample_bank[int(of[row])].knowledge) for of in (pairs.query, pairs.candidate))
         assert own & other

@@ -11,7 +11,8 @@ import torch
 from fastapi.testclient import TestClient
 
 from tests.conftest import TINY
-from tqnet.modeling.build import ModelConfig, build_model, load_model
+from tqnet.modeling.build import build_model, load_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import Encode, build, in_process
 from tqnet.search.index import Index, Manifest

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.solver.data import ValidationAnswers
 from tqnet.solver.model import Solution, WordProblemSolver

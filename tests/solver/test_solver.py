@@ -11,13 +11,14 @@ import torch
 
 from finetune.solver import SolverConfig, main
 from tests.word_problems import settings_of, write_problems
-from tqnet.modeling.build import ModelConfig, build_model
+from tqnet.config import load_config
+from tqnet.modeling.build import build_model
+from tqnet.modeling.settings import ModelConfig
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.model import WordProblemSolver, load_solver
 from tqnet.solver.problems import Alphabet, read_problem
 from tqnet.text.equations import OPERATORS, ends
-from tqnet.training.config import load_config
 
 TEXTS = ["Tom has 3 pens and buys 5 more.", "There are 12 cakes for 4 boys.", "A box of 6 pens costs 2 yuan, 7 boxes?"]
 EQUATIONS = ["3+5", "12/4", "(6-2)*7/6"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tqnet.solver.problems import with_number_tokens
 from tqnet.text.numbers import find_numbers
+from tqnet.text.numbers.tokens import with_number_tokens
 
 
 @pytest.mark.parametrize(

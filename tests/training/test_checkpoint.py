@@ -9,8 +9,8 @@ import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 
+from tqnet.config import ConfigError
 from tqnet.training.checkpoint import _write, checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
-from tqnet.training.config import ConfigError
 
 
 @pytest.fixture

@@ -8,15 +8,8 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from tqnet.training.config import (
-    ConfigError,
-    DataConfig,
-    OptimConfig,
-    RunConfig,
-    load_config,
-    parse_config,
-    save_config,
-)
+from tqnet.config import ConfigError, load_config, parse_config, save_config, section, settings
+from tqnet.training.config import DataConfig, OptimConfig, RunConfig
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted(path for room in ("pretrain", "finetune") for path in (ROOT / room).glob("*.py"))
@@ -24,14 +17,15 @@ RECIPES = sorted(path for room in ("pretrain", "finetune") for path in (ROOT / r
 YAMLS = sorted(file for file in (ROOT / "configs").rglob("*.yaml") if "tables" not in file.parts)
 
 
-@dataclasses.dataclass
+@settings
 class Config:
     """Settings of a recipe that does nothing."""
 
-    data: DataConfig = dataclasses.field(default_factory=DataConfig)
-    optim: OptimConfig = dataclasses.field(default_factory=lambda: OptimConfig(lr=0.5))
-    run: RunConfig = dataclasses.field(default_factory=RunConfig)
+    data: DataConfig = section(DataConfig)
+    optim: OptimConfig = section(OptimConfig, lr=0.5)
+    run: RunConfig = section(RunConfig)
     size: int = 3
+    """Size of nothing."""
 
 
 GIVEN = ["data.bank=b", "run.out=o"]
@@ -51,35 +45,36 @@ def test_files_then_command_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["sise=3"], "^sise:"),
-        (["optim.learning_rate=3"], r"^optim\.learning_rate:"),
-        (["run.epochs=many"], r"^run\.epochs:.*many"),
-        (["optim.lr=[1]"], r"^optim\.lr:"),
-        (["data.transductive=perhaps"], r"^data\.transductive:"),
-        (["optim.name=adam"], r"^optim\.name: 'adam'"),
-        (["optim.schedule=step"], r"^optim\.schedule: 'step'"),
-        (["run.precision=fp8"], r"^run\.precision: 'fp8'"),
-        (["run.precision=fp16"], r"^run\.precision: 'fp16' is none of auto, fp32, bf16$"),
-        (["run.max_steps=0"], r"^run\.max_steps: 0 is less than 1"),
-        (["run.max_steps=-3"], r"^run\.max_steps: -3"),
-        (["run.eval_every=-1"], r"^run\.eval_every: -1"),
-        (["run.threads=-1"], r"^run\.threads: -1"),
-        (["data.on_error=ignore"], r"^data\.on_error: 'ignore'"),
-        (["run.batch_size=0"], r"^run\.batch_size: 0"),
-        (["run.seed=-1"], r"^run\.seed: -1 is not in \[0, 4294967295\]"),
-        (["data.workers=-1"], r"^data\.workers: -1 is less than 0"),
-        (["data.similar_level=0"], r"^data\.similar_level: 0 is less than 1"),
-        (["optim.lr=-1"], r"^optim\.lr: -1\.0 is not in \[0, inf\)"),
-        (["optim.lr=nan"], r"^optim\.lr: nan"),
-        (["optim.text_lr=inf"], r"^optim\.text_lr: inf"),
-        (["optim.visual_lr=-1"], r"^optim\.visual_lr: -1\.0"),
-        (["optim.weight_decay=-1"], r"^optim\.weight_decay: -1\.0"),
-        (["optim.momentum=1"], r"^optim\.momentum: 1\.0 is not in \[0, 1\)"),
-        (["optim.warmup=1.5"], r"^optim\.warmup: 1\.5 is not in \[0, 1\]"),
-        (["optim.clip=-1"], r"^optim\.clip: -1\.0 is less than 0"),
-        (["run=5"], "^run=5:"),
-        (["size=null"], "^size:"),
+        (["sise=3"], "^sise: no such setting$"),
+        (["optim.learning_rate=3"], r"^optim\.learning_rate: no such setting$"),
+        (["run.epochs=many"], r"^run\.epochs: must be a valid integer, not 'many'$"),
+        (["run.epochs='3'"], r"^run\.epochs: must be a valid integer, not '3'$"),
+        (["run.epochs=true"], r"^run\.epochs: must be a valid integer, not True$"),
+        (["run.epochs=1.0"], r"^run\.epochs: must be a valid integer, not 1\.0$"),
+        (["optim.lr=[1]"], r"^optim\.lr: must be a valid number"),
+        (["optim.lr=true"], r"^optim\.lr: must be a valid number"),
+        (["data.transductive=perhaps"], r"^data\.transductive: must be a valid boolean"),
+        (["data.transductive=1"], r"^data\.transductive: must be a valid boolean"),
+        (["optim.name=adam"], r"^optim\.name: must be 'adamw' or 'sgd', not 'adam'$"),
+        (["optim.schedule=step"], r"^optim\.schedule: must be 'cosine', 'linear' or 'constant'"),
+        (["run.precision=fp16"], r"^run\.precision: must be 'auto', 'fp32' or 'bf16', not 'fp16'$"),
+        (["run.max_steps=0"], r"^run\.max_steps: must be greater than or equal to 1, not 0$"),
+        (["run.eval_every=-1"], r"^run\.eval_every: must be greater than or equal to 0"),
+        (["data.on_error=ignore"], r"^data\.on_error: must be 'stop' or 'skip'"),
+        (["run.seed=-1"], r"^run\.seed: must be greater than or equal to 0"),
+        (["run.seed=4294967296"], r"^run\.seed: must be less than 4294967296"),
+        (["data.similar_level=0"], r"^data\.similar_level: must be greater"),
+        (["data.similar_level=1", "data.pairs=p"], r"^data\.similar_level: cannot be set beside data\.pairs$"),
+        (["optim.lr=-1"], r"^optim\.lr: must be greater than or equal to 0"),
+        (["optim.lr=.nan"], r"^optim\.lr: must be a finite number"),
+        (["optim.text_lr=.inf"], r"^optim\.text_lr: must be a finite number"),
+        (["optim.momentum=1"], r"^optim\.momentum: must be less than 1"),
+        (["optim.warmup=1.5"], r"^optim\.warmup: must be less than or equal to 1"),
+        (["run=5"], "^run: is a group of settings"),
+        (["size=null"], "^size: must be a valid integer, not None$"),
+        (["size=${sise}"], "^size: "),
         (["optim.lr=[1"], r"^optim\.lr=\[1: not YAML"),
+        (["sise=3", "run.epochs=0"], r"^run\.epochs: .*; sise: no such setting$"),
     ],
 )
 def test_a_wrong_setting_is_named(overrides: list[str], message: str) -> None:
@@ -98,7 +93,7 @@ def test_missing_settings_are_named() -> None:
         ("optim:\n  lr: [1\n", "not YAML"),
         ("optim:\n\tlr: 1\n", "not YAML"),
         ("- size\n- 3\n", "expected settings by name"),
-        ("size\n", "^size:"),
+        ("size\n", "size"),
         ("optim:\n  rate: 3\n", r"optim\.rate"),
         ("run:\n  epochs: soon\n", r"run\.epochs"),
     ],
@@ -129,13 +124,17 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert "run.epochs=1" in text
     assert "optim.text_lr=null" in text
     assert "optim.lr=0.5" in text  # the recipe's default, not the class's
-    assert "data.bank=(to be given)" in text
+    assert "data.bank=(required)" in text
 
 
 def kind_of(recipe: Path) -> Any:
     """The configuration class of a recipe: what its ``main`` takes."""
     module = importlib.import_module(f"{recipe.parent.name}.{recipe.stem}")
     return getattr(module, module.main.__annotations__["config"])
+
+
+def required(kind: Any) -> set[str]:
+    return OmegaConf.missing_keys(OmegaConf.create(dataclasses.asdict(kind())))
 
 
 def command_of(file: Path) -> tuple[Path, list[Path]]:
@@ -154,9 +153,8 @@ def test_shipped_configurations(file: Path) -> None:
     recipe, files = command_of(file)
     assert file in files
     kind = kind_of(recipe)
-    missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
-    for path in files:
-        missing -= {key for key in missing if OmegaConf.select(OmegaConf.load(path), key) is not None}
+    given = OmegaConf.merge(*map(OmegaConf.load, files))
+    missing = [key for key in required(kind) if OmegaConf.select(given, key) is None]
     config = load_config(kind, [str(path) for path in files], [f"{key}=x" for key in missing])
     assert isinstance(config, kind)
 
@@ -164,69 +162,45 @@ def test_shipped_configurations(file: Path) -> None:
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
 def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
     kind = kind_of(recipe)
-    missing = OmegaConf.missing_keys(OmegaConf.structured(kind))
-    assert isinstance(load_config(kind, [], [f"{key}=x" for key in missing]), kind)
+    config = load_config(kind, [], [f"{key}=x" for key in required(kind)])
+    assert isinstance(config, kind)
+    assert recipe.stem == "heads" or getattr(config, "run", config).out == f"runs/{recipe.stem}"
     assert f"{recipe.parent.name}/{recipe.name}" in recipe.read_text().split('"""')[1]
 
 
 @pytest.mark.parametrize(
     ("name", "setting", "message"),
     [
-        ("finetune/similar.py", "denominator=positives", "^denominator: 'positives'"),
-        ("finetune/similar.py", "temperature=0", r"^temperature: 0\.0 is not in \(0, inf\)"),
-        ("finetune/similar.py", "temperature=nan", "^temperature: nan"),
-        ("finetune/similar.py", "members=1", "^members: 1 is less than 2"),
-        ("finetune/similar.py", "lone=1", r"^lone: 1\.0 is not in \[0, 1\)"),
-        ("finetune/similar.py", "block=0", "^block: 0"),
-        ("finetune/similar.py", "block_level=0", "^block_level: 0"),
-        ("finetune/similar.py", "concept_weight=-0.5", "^concept_weight: -0.5"),
-        ("finetune/pairs.py", "hidden=0", "^hidden: 0 is less than 1"),
-        ("finetune/pairs.py", "dropout=1", r"^dropout: 1\.0 is not in \[0, 1\)"),
-        ("finetune/paraphrase.py", "method=eda", "^method: 'eda' is none of paraqd, uda, ssmba"),
-        ("finetune/paraphrase.py", "objective=scl", "^objective: 'scl' is none of triplet, triplet_euclidean, mnr"),
-        ("finetune/paraphrase.py", "margin=0", r"^margin: 0\.0 is not in \(0, inf\)"),
-        ("finetune/paraphrase.py", "temperature=-1", r"^temperature: -1\.0"),
+        ("finetune/similar.py", "denominator=positives", "^denominator: must be 'negatives' or 'all'"),
+        ("finetune/similar.py", "temperature=0", "^temperature: must be greater than 0, not 0$"),
+        ("finetune/similar.py", "temperature=nan", "^temperature: "),
+        ("finetune/similar.py", "members=1", "^members: must be greater than or equal to 2"),
+        ("finetune/similar.py", "lone=1", "^lone: must be less than 1"),
+        ("finetune/pairs.py", "dropout=1", "^dropout: must be less than 1"),
+        ("finetune/paraphrase.py", "method=eda", "^method: must be 'paraqd', 'uda' or 'ssmba'"),
+        ("finetune/paraphrase.py", "margin=0", "^margin: must be greater than 0"),
         ("finetune/paraphrase.py", "operators=[f2,f11]", "^operators: 'f11' is none of f1, f2"),
         ("finetune/paraphrase.py", "operators=[f2,f2,f6]", "^operators: .* names one twice"),
-        (
-            "finetune/paraphrase.py",
-            "operators=[f6]",
-            "^operators: no positive one among them; those are f1, f2, f3, f4",
-        ),
-        ("finetune/paraphrase.py", "operators=[f2]", "^operators: no negative one among them"),
-        ("finetune/paraphrase.py", "questions=0", "^questions: 0 is less than 1"),
-        ("finetune/paraphrase.py", "share=1", r"^share: 1\.0 is not in \(0, 1\)"),
-        ("finetune/paraphrase.py", "refills=0", "^refills: 0 is less than 1"),
-        ("finetune/paraphrase.py", "pseudo=true", "^pseudo: of the baselines alone"),
-        ("finetune/paraphrase.py", "pseudo_threshold=2", r"^pseudo_threshold: 2\.0 is not in \[-1, 1\]"),
+        ("finetune/paraphrase.py", "operators=[f6]", "^operators: no positive operator .* positive are f1, f2, f3, f4"),
+        ("finetune/paraphrase.py", "operators=[f2]", "^operators: no negative operator"),
+        ("finetune/paraphrase.py", "share=1", "^share: must be less than 1"),
+        ("finetune/paraphrase.py", "pseudo=true", "^pseudo: for the baselines only"),
+        ("finetune/paraphrase.py", "pseudo_threshold=2", "^pseudo_threshold: must be less than or equal to 1"),
         ("finetune/paraphrase.py", "method=ssmba", "^masked_model: not set"),
-        ("pretrain/moco.py", "queue=0", "^queue: 0 is less than 1"),
-        ("pretrain/moco.py", "momentum=1.01", r"^momentum: 1\.01 is not in \[0, 1\]"),
-        ("pretrain/moco.py", "momentum=-0.1", r"^momentum: -0\.1"),
-        ("pretrain/moco.py", "temperature=-1", r"^temperature: -1\.0"),
-        ("pretrain/moco.py", "dimension=0", "^dimension: 0"),
-        ("pretrain/moco.py", "bn_splits=0", "^bn_splits: 0"),
-        ("pretrain/moco.py", "augment.mask=2", r"^augment\.mask: 2\.0"),
-        ("pretrain/quesco.py", "augment.probability=2", r"^augment\.probability: 2\.0 is not in \[0, 1\]"),
+        ("pretrain/moco.py", "queue=0", "^queue: must be greater than or equal to 1"),
+        ("pretrain/moco.py", "momentum=1.01", "^momentum: must be less than or equal to 1"),
+        ("pretrain/moco.py", "model.dropout=1", r"^model\.dropout: must be less than 1"),
+        ("pretrain/moco.py", "augment.mask=2", r"^augment\.mask: must be less than 1"),
         ("pretrain/quesco.py", "augment.strategies=[synonyms]", r"^augment\.strategies: 'synonyms' is none of"),
-        ("pretrain/consert.py", "augmentations=[noise]", "^augmentations: 'noise' is none of shuffle, token_cutoff"),
-        ("pretrain/consert.py", "rate=1", r"^rate: 1\.0 is not in \[0, 1\)"),
-        ("pretrain/quesco.py", "form=inside", "^form: 'inside' is none of in, out, out-in"),
-        ("pretrain/quesco.py", "temperatures=[0.1,-1]", r"^temperatures: -1\.0"),
-        ("pretrain/disenqnet.py", "critic_steps=0", "^critic_steps: 0 is less than 1"),
-        ("pretrain/disenqnet.py", "level=0", "^level: 0 is less than 1"),
-        ("pretrain/disenqnet.py", "critic_lr=0", r"^critic_lr: 0\.0 is not in \(0, inf\)"),
-        ("pretrain/disenqnet.py", "concept_weight=-1", r"^concept_weight: -1\.0"),
-        ("pretrain/clip.py", "temperature=0.005", r"^temperature: 0\.005 is not in \[0\.01, inf\)"),
-        ("pretrain/clip.py", "dimension=0", "^dimension: 0"),
-        ("pretrain/quesnet.py", "stage=answers", "^stage: 'answers' is none of embedding, holes"),
-        ("pretrain/quesnet.py", "window=0", "^window: 0"),
-        ("pretrain/quesnet.py", "holes=0", r"^holes: 0\.0 is not in \(0, 1\]"),
-        ("pretrain/quesnet.py", "figure_weight=-1", r"^figure_weight: -1\.0"),
-        ("pretrain/mlm.py", "mask=0", "^mask: 0"),
-        ("pretrain/rewriter.py", "share=0.5", r"^share: 0\.5 is not in \(0, 0\.333"),
-        ("pretrain/rewriter.py", "decoder_layers=0", "^decoder_layers: 0 is less than 1"),
-        ("pretrain/autoencoder.py", "target=0", "^target: 0"),
+        ("pretrain/consert.py", "augmentations=[noise]", r"^augmentations\.0: must be 'shuffle', 'token_cutoff'"),
+        ("pretrain/quesco.py", "form=inside", "^form: must be 'in', 'out' or 'out-in'"),
+        ("pretrain/quesco.py", "temperatures=[0.1,-1]", r"^temperatures\.1: must be greater than 0"),
+        ("pretrain/disenqnet.py", "level=0", "^level: must be greater than or equal to 1"),
+        ("pretrain/clip.py", "temperature=0.005", r"^temperature: must be greater than or equal to 0\.01"),
+        ("pretrain/quesnet.py", "stage=answers", "^stage: must be 'embedding' or 'holes'"),
+        ("pretrain/quesnet.py", "holes=0", "^holes: must be greater than 0"),
+        ("pretrain/mlm.py", "mask=0", "^mask: must be greater than 0"),
+        ("pretrain/rewriter.py", "share=0.5", r"^share: must be less than or equal to 0\.333"),
     ],
 )
 def test_a_setting_of_a_recipe_out_of_its_range(name: str, setting: str, message: str) -> None:
@@ -238,9 +212,9 @@ def test_a_setting_of_a_recipe_out_of_its_range(name: str, setting: str, message
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("seed=-1", "^seed: -1 is not in"),
-        ("batch_size=0", "^batch_size: 0 is less than 1"),
-        ("precision=fp16", "^precision: 'fp16' is none of auto, fp32, bf16"),
+        ("seed=-1", "^seed: must be greater"),
+        ("batch_size=0", "^batch_size: must be greater"),
+        ("precision=fp16", "^precision: must be 'auto', 'fp32' or 'bf16'"),
     ],
 )
 def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str) -> None:
@@ -253,7 +227,7 @@ def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str) -> 
 def test_help_explains_every_setting(recipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse_config(kind_of(recipe), None, ["--help"])
-    lines = capsys.readouterr().out.partition("settings and defaults:\n")[2].splitlines()
+    lines = capsys.readouterr().out.partition("settings and their defaults:\n")[2].splitlines()
     settings = [i for i, line in enumerate(lines) if re.match(r"  \w", line)]
     assert settings
     assert not [lines[i] for i in settings if not lines[i + 1 : i + 2] or not re.match(r" {8}\S", lines[i + 1])]

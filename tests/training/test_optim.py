@@ -5,9 +5,10 @@ import pytest
 import torch
 from torch import nn
 
+from tqnet.config import ConfigError
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.model import TQNetModel
-from tqnet.training.config import ConfigError, OptimConfig
+from tqnet.training.config import OptimConfig
 from tqnet.training.optim import build_optimizer, build_schedule, freeze_streams
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tqnet.modeling.build import ModelConfig
+from tqnet.config import ConfigError
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
-from tqnet.training.config import ConfigError, DataConfig
+from tqnet.training.config import DataConfig
 from tqnet.training.provenance import Provenance
 
 

@@ -6,14 +6,17 @@ import dataclasses
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+from typing import Annotated, Literal
 
 import albumentations as A
 import numpy as np
+from pydantic import AfterValidator
 
 from tqnet.augment.strategies import apply_strategies, strategy_names
-from tqnet.modeling.visual import fit_square
+from tqnet.config import Share, ShareAboveZero, ShareBelowOne, settings
 from tqnet.questions import Question
+from tqnet.questions.images import fit_square
 from tqnet.text.formulas import join_units, units
 
 # Random masked words and clipped windows (TQ-Net, "Mixed Unsupervised Contrastive Learning").
@@ -125,42 +128,31 @@ def _mocov2(size: int) -> A.Compose:
     )
 
 
-@dataclass
+def _known(strategies: list[str]) -> list[str]:
+    strategy_names(strategies)
+    return strategies
+
+
+@settings
 class AugmentConfig:
-    """How the views of a question differ.
+    """Augmentation of the views of a question."""
 
-    Attributes:
-        mask: Share of words and formula tokens that are masked.
-        window: A view keeps at least this share of the text, one stretch of it; 1 keeps all.
-        images: ``figure`` (mild, no flips: a mirrored figure is another question), ``mocov2`` (the paper's)
-            or ``none``.
-        modality_dropout: Share of the views of questions with text and figures that lose one of the two.
-        strategies: QuesCo's, by name or group (`tqnet.augment.strategies`): ``text``, ``formula``, ``structure``.
-        probability: Of each of them, every time a question is seen.
-        anchor: Whether the first view is augmented too; QuesCo compares a question as it is with its augmentation.
-    """
-
-    mask: float = 0.15
-    window: float = 0.6
-    images: str = "figure"
-    modality_dropout: float = 0.0
-    strategies: list[str] = field(default_factory=list)
-    probability: float = 0.3
+    mask: ShareBelowOne = 0.15
+    """Share of words and formula tokens to mask."""
+    window: ShareAboveZero = 0.6
+    """A view keeps one stretch of the text, at least this share of it; 1 keeps all."""
+    images: Literal["figure", "mocov2", "none"] = "figure"
+    """Figure augmentation: figure (mild, without flips, since a mirrored figure is another question), mocov2 (the
+    paper's) or none."""
+    modality_dropout: Share = 0.0
+    """Share of the views of questions with text and figures that lose one of the two."""
+    strategies: Annotated[list[str], AfterValidator(_known)] = field(default_factory=list)
+    """QuesCo's augmentations, by group (text, formula, structure) or name (swap, delete, rename, scale, operator,
+    number, shuffle, repeat)."""
+    probability: Share = 0.3
+    """Probability of each strategy, every time a question is seen."""
     anchor: bool = True
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.mask < 1:
-            raise ValueError(f"augment.mask: {self.mask} is not in [0, 1)")
-        if not 0 < self.window <= 1:
-            raise ValueError(f"augment.window: {self.window} is not in (0, 1]")
-        if not 0 <= self.modality_dropout <= 1:
-            raise ValueError(f"augment.modality_dropout: {self.modality_dropout} is not in [0, 1]")
-        if not 0 <= self.probability <= 1:
-            raise ValueError(f"augment.probability: {self.probability} is not in [0, 1]")
-        try:
-            strategy_names(self.strategies)
-        except ValueError as error:
-            raise ValueError(f"augment.strategies: {error}") from None
+    """Augment the first view, too. QuesCo compares the original question with its augmentation."""
 
 
 class QuestionAugmentation:

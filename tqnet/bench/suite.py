@@ -12,15 +12,16 @@ A new row is one small file in the suite's folder.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
-from tqnet.questions.splits import SHOWN
+from tqnet.config import ConfigError, Count, configure, settings
+from tqnet.questions.splits import Shown
 
 T = TypeVar("T")
 _ABSENT = object()
@@ -56,7 +57,7 @@ class SuiteError(ValueError):
     """A file of a suite that cannot be read or contradicts itself; the message names it."""
 
 
-@dataclass
+@settings
 class Stage:
     """One training that rows may share.
 
@@ -75,28 +76,20 @@ class Stage:
     """
 
     recipe: str
-    questions: int
-    per_item: int = 1
-    gives: str = "start"
-    sees: str = "all"
-    similar_level: int | None = None
+    questions: Count
+    per_item: Count = 1
+    gives: Literal["start", "visual_start", "masked_model"] = "start"
+    sees: Literal["all", "text", "figures"] = "all"
+    similar_level: Count | None = None
     bank: str | None = None
     settings: Settings = field(default_factory=dict)
     name: str = ""
 
     def __post_init__(self) -> None:
-        if self.gives not in ("start", "visual_start", "masked_model"):
-            raise SuiteError(f"gives: {self.gives!r} is none of start, visual_start, masked_model")
-        if self.sees not in ("all", "text", "figures"):
-            raise SuiteError(f"sees: {self.sees!r} is none of all, text, figures")
-        if self.questions < 1:
-            raise SuiteError(f"questions: {self.questions} is less than 1")
-        if self.per_item < 1:
-            raise SuiteError(f"per_item: {self.per_item} is less than 1")
         _refuse(_NOT_IN_STAGE_SETTINGS, self.settings, "settings: ")
 
 
-@dataclass
+@settings
 class Row:
     """One line of the table.
 
@@ -118,10 +111,10 @@ class Row:
     name: str
     stages: list[str] = field(default_factory=list)
     source: str | None = None
-    show: str = "all"
+    show: Shown = "all"
     model: Settings = field(default_factory=dict)
     settings: dict[str, Settings] = field(default_factory=dict)
-    measure: str | None = None
+    measure: Shown | None = None
     checked: bool = False
     paper: float | None = None
     paper_structures: dict[str, float] = field(default_factory=dict)
@@ -130,16 +123,13 @@ class Row:
     def __post_init__(self) -> None:
         if bool(self.stages) == bool(self.source):
             raise SuiteError("a row has either stages or a source")
-        for name, shown in (("show", self.show), ("measure", self.measure)):
-            if shown is not None and shown not in SHOWN:
-                raise SuiteError(f"{name}: {shown!r} is none of {', '.join(SHOWN)}")
         if strangers := self.settings.keys() - set(self.stages):
             raise SuiteError(f"settings: {', '.join(sorted(strangers))}: no such stage in this row")
-        for name, settings in self.settings.items():
-            _refuse(_NOT_IN_STAGE_SETTINGS, settings, f"settings: {name}: ")
+        for name, values in self.settings.items():
+            _refuse(_NOT_IN_STAGE_SETTINGS, values, f"settings: {name}: ")
 
 
-@dataclass
+@settings
 class Suite:
     """A table.
 
@@ -170,10 +160,10 @@ class Suite:
     title: str
     bank: str
     about: str = ""
-    similar_level: int | None = None
+    similar_level: Count | None = None
     by_structure: bool = False
     difficulty: bool = False
-    recall: int | None = None
+    recall: Count | None = None
     agreement: bool = False
     solved: bool = False
     paraphrases: list[str] = field(default_factory=list)
@@ -191,8 +181,6 @@ class Suite:
 
     def __post_init__(self) -> None:
         _refuse(_NOT_IN_SUITE_DATA, {"data": self.data})
-        if self.recall is not None and self.recall < 1:
-            raise SuiteError(f"recall: {self.recall} is less than 1")
         if not self.paraphrases and (rows := [row.name for row in self.rows if row.checked]):
             raise SuiteError(f"row {rows[0]}: checked: of suites with paraphrases alone")
         if self.paraphrases and (others := [name for name in _OF_THE_BANK if getattr(self, name)]):
@@ -278,16 +266,16 @@ def _read(file: Path, kind: type[T]) -> T:
     return typed(kind, found, str(file))
 
 
-def typed(kind: type[T], settings: DictConfig | Settings, where: str) -> T:
-    """``settings`` as ``kind``, a dataclass.
+def typed(kind: type[T], values: DictConfig | Settings, where: str) -> T:
+    """``values`` as ``kind``, a dataclass.
 
     Raises:
         SuiteError: A name or a type that ``kind`` does not have, or a value that it refuses; begins with ``where``.
     """
     try:
-        return cast(T, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), settings)))
-    except (ValueError, OmegaConfBaseException) as error:
-        raise SuiteError(f"{where}: {str(error).splitlines()[0]}") from error
+        return configure(kind, values)
+    except ConfigError as error:
+        raise SuiteError(f"{where}: {error}") from error
 
 
 def _refuse(said_by: Mapping[str, str], settings: Settings, where: str = "") -> None:

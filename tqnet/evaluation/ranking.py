@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from tqnet.evaluation.metrics import FloatArray, IntArray, recall_at_k
 from tqnet.questions import QuestionBank, Similarity
@@ -138,7 +137,7 @@ def rank_recall(
 ) -> RecallResult:
     """Queries of one split (``None``: of all) against the whole bank, searched exactly, each query itself left out.
 
-    What an index finds by text, by vectors and by both: ``tqnet evaluate recall``.
+    What an index finds by text, by vectors and by both: ``tqnet evaluate retrieval``.
     """
     if not isinstance(ranker, Ranker):
         ranker = VectorRanker(ranker, bank.ids)
@@ -188,6 +187,7 @@ class TfidfRanker(Ranker):
     """
 
     def __init__(self, texts: Sequence[str], ids: Sequence[str]):
+        from scipy.sparse import csr_array
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         super().__init__(ids)

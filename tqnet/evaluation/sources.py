@@ -13,9 +13,10 @@ import numpy as np
 from tqnet.errors import first_line
 from tqnet.evaluation.metrics import IntArray
 from tqnet.files import atomic, content_digest, model_files
-from tqnet.modeling.build import ModelConfig, build_model, load_model, readable
+from tqnet.modeling.build import build_model, load_model, readable
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import QuestionBank
 from tqnet.version import __version__
 

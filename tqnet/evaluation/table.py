@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from unicodedata import east_asian_width
@@ -183,6 +183,11 @@ def render(results: Results, *, markdown: bool = False) -> str:
         tables.append(difficulty_table(results))
     if any(stage.agreement for stage in results.values()):
         tables.append(agreement_table(results))
+    return render_tables(tables, markdown=markdown)
+
+
+def render_tables(tables: Iterable[Table], *, markdown: bool = False) -> str:
+    """Return the tables with their titles, one below the other."""
     if markdown:
         return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
     return "\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables) + "\n"

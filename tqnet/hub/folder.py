@@ -12,15 +12,13 @@ from pathlib import Path
 from huggingface_hub import ModelCard, ModelCardData
 
 from tqnet.evaluation.probe import ProbeResult
-from tqnet.files import atomic, content_digest
+from tqnet.files import CARD, atomic, content_digest
 from tqnet.hub.card import PROBE, Card, stated_licence
 from tqnet.hub.lineage import ModelFacts, Rows, lineage, short_name, stated_measured
 from tqnet.modeling.interchange import kind_of
 from tqnet.questions import QuestionBank
 
 log = logging.getLogger(__name__)
-
-CARD = "README.md"
 
 #: Last line of a card, with the digest of the text before it, by which edits are noticed.
 _MARK = re.compile(r"\n<!-- written by tqnet, ([0-9a-f]{16}); a card that was changed is not written again -->\n$")

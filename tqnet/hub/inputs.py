@@ -13,8 +13,8 @@ from torch import Tensor
 
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import as_question
-from tqnet.modeling.visual import figure_array, fit_square, open_figure
 from tqnet.questions import Question
+from tqnet.questions.images import figure_array, fit_square, open_figure
 
 #: A figure, or its path.
 Figure = str | Image.Image | np.ndarray | Tensor

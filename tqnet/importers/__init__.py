@@ -1,9 +1,6 @@
-"""Other formats of questions, one a file: ``read(job)`` gives the drafts of a source, faults go to the job.
+"""Import of questions in other formats: ``read_NAME(job)`` yields drafts of a source and reports faults to ``job``."""
 
-Each module's head says what it is from. `import_bank` makes a bank of any of them.
-"""
-
+from tqnet.importers.formats import Imported, import_bank
 from tqnet.importers.job import Settings
-from tqnet.importers.writing import Imported, import_bank
 
 __all__ = ["Imported", "Settings", "import_bank"]

@@ -1,4 +1,4 @@
-"""One run of ``tqnet import``, as every format sees it: what is read, with which settings, and what went wrong."""
+"""One run of ``tqnet import`` as a format sees it: the source, the settings, the figures, and the faults."""
 
 from __future__ import annotations
 
@@ -7,41 +7,30 @@ import binascii
 import hashlib
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from tqnet.importers.markup import Plain
-from tqnet.importers.source import MAX_MEMBER, Source, SourceError
+from tqnet.importers.source import MAX_MEMBER, Source, SourceError, inside
 from tqnet.questions.images import read_image
 from tqnet.questions.question import Fault
 
-# The figures of a bank that is being made: checked, named by what is in them, each kept once.
-
-
-#: The formats of Pillow that a bank keeps -> a file's ending.
+#: Formats of Pillow that a bank keeps -> file endings.
 _ENDINGS = {"PNG": "png", "JPEG": "jpg", "MPO": "jpg", "GIF": "gif", "BMP": "bmp", "WEBP": "webp", "TIFF": "tif"}
 _DATA_URI = re.compile(r"data:[\w/+.-]*((?:;[\w=+.-]+)*),", re.IGNORECASE)
 
 
 class FigureFolder:
-    """``images/`` of a bank.
-
-    Args:
-        bank: The bank's folder, in which ``images`` is made with the first figure.
-    """
+    """``images/`` of the new folder ``bank``: figures are checked, named by their content, and each kept once."""
 
     def __init__(self, bank: Path):
         self._bank = bank
         self._known: dict[bytes, str] = {}
 
     def add(self, content: bytes) -> str:
-        """The path, relative to the bank, of a figure with this content.
-
-        Raises:
-            SourceError: It is no figure that can be shown.
-        """
+        """Keep a figure and return its path relative to the bank; raise SourceError if it cannot be shown."""
         digest = hashlib.blake2b(content, digest_size=16).digest()
         if digest not in self._known:
             name = f"images/{digest.hex()}.{_ending(content)}"
@@ -62,11 +51,7 @@ def _ending(content: bytes) -> str:
 
 
 def data_uri(reference: str) -> bytes | None:
-    """The bytes of a ``data:`` reference; None for any other.
-
-    Raises:
-        SourceError: They are not in base64, or too many.
-    """
+    """Return the bytes of a ``data:`` reference, None for any other; raise SourceError if not base64, or too long."""
     head = _DATA_URI.match(reference)
     if head is None:
         return None
@@ -76,11 +61,7 @@ def data_uri(reference: str) -> bytes | None:
 
 
 def from_base64(text: str) -> bytes:
-    """The bytes that a text holds; white space in it is allowed.
-
-    Raises:
-        SourceError: It is not base64, or too long.
-    """
+    """Decode base64, which may contain white space; raise SourceError if it is not base64, or too long."""
     packed = "".join(text.split())
     if len(packed) > MAX_MEMBER * 4 // 3:
         raise SourceError(f"an embedded figure of more than {MAX_MEMBER >> 20} MiB")
@@ -91,7 +72,7 @@ def from_base64(text: str) -> bytes:
 
 
 class Place(NamedTuple):
-    """Where something stands: a file as a report names it, and a line of it (0: the file as a whole)."""
+    """A place in the source: a file as a report names it, and a line of it (0: the file as a whole)."""
 
     file: str
     line: int = 0
@@ -99,11 +80,9 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Draft:
-    """A question as a format has it.
+    """A question as a format has it; a missing ``id`` is made.
 
-    Attributes:
-        record: The fields of a `Question` by name, as `tqnet.questions.read_question` takes them, its texts plain, its
-            figures in the new bank; without an ``id``, one is made.
+    The ``record`` is what `tqnet.questions.read_question` takes, its texts plain, its figures in the new bank.
     """
 
     record: dict[str, Any]
@@ -112,13 +91,13 @@ class Draft:
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user says of the source.
+    """The user's settings for the source.
 
     Attributes:
         columns: Field -> columns of a table, in order.
-        separators: Field -> what separates several values in one cell.
-        fixed: Field -> value that every question gets.
-        encoding: Of a text file; None finds it out.
+        separators: Field -> separator of several values in one cell.
+        fixed: Field -> value of every question.
+        encoding: Of a text file; None detects it.
         sheet: Of a workbook; None takes the first.
     """
 
@@ -131,12 +110,7 @@ class Settings:
 
 @dataclass
 class Job:
-    """What a format reads from and reports to.
-
-    Attributes:
-        faults: All that could not be read, in order.
-        left_out: Records that gave no question.
-    """
+    """An import's input and output for a format: ``faults`` in order, and how many records are ``left_out``."""
 
     source: Source
     figures: FigureFolder
@@ -145,20 +119,20 @@ class Job:
     left_out: int = 0
 
     def fault(self, place: Place, name: str, message: str) -> None:
-        """A part of a record is not read."""
+        """Report a part of a record that is not read."""
         self.faults.append(Fault(place.file, place.line, name, message))
 
     def leave_out(self, place: Place, name: str, message: str) -> None:
-        """A record gives no question."""
+        """Report a record that gives no question."""
         self.left_out += 1
         self.fault(place, name, message)
 
     def place(self, name: str, line: int = 0) -> Place:
-        """A line of a part of the source."""
+        """Return the place of a line of a part of the source."""
         return Place(self.source.shown(name), line)
 
     def figure(self, reference: str, document: str, place: Place, name: str) -> list[str]:
-        """The figure that a document (a part of the source) names, put into the bank; none, and a fault, if it cannot.
+        """Put the figure that a document (a part of the source) refers to into the bank; on failure, report a fault.
 
         Args:
             reference: A path relative to the document, or a ``data:`` URI.
@@ -173,7 +147,7 @@ class Job:
         return self.embedded(content, place, name, "" if reference.startswith("data:") else f": {reference!r:.200}")
 
     def embedded(self, content: bytes, place: Place, name: str, shown: str = "") -> list[str]:
-        """The same for the bytes of a figure, which a fault calls ``shown``."""
+        """Put a figure into the bank by its bytes, which a fault calls ``shown``."""
         try:
             return [self.figures.add(content)]
         except SourceError as error:
@@ -181,30 +155,26 @@ class Job:
             return []
 
     def figures_of(self, text: Plain, document: str, place: Place, name: str) -> list[str]:
-        """The figures of a text, and a fault for whatever else it has lost."""
+        """Put the figures of a text into the bank, and report whatever else the text has lost."""
         for lost in text.lost:
             self.fault(place, name, lost)
         return [path for source in text.images for path in self.figure(source, document, place, name)]
 
 
-class Format(Protocol):
-    """The function ``read`` of a module of this folder."""
-
-    def __call__(self, job: Job) -> Iterator[Draft]: ...
+#: A function ``read_NAME`` of this folder.
+Format = Callable[[Job], Iterator[Draft]]
 
 
 def resolve(reference: str, document: str) -> str:
-    """The name of the part of a source that a document means; raises SourceError where it leads outside."""
-    from tqnet.importers.source import inside
-
+    """Return the name of the part that a document refers to; raise SourceError if it leads outside."""
     return inside(reference, posixpath.dirname(document))
 
 
 def distinct(items: Iterable[str]) -> list[str]:
-    """Each once, in order."""
+    """Return each item once, in order."""
     return list(dict.fromkeys(items))
 
 
 def lettered(numbers: Iterable[int]) -> str:
-    """An answer that names options by their places: ``A, C``."""
+    """Name options by their places: ``A, C``."""
     return ", ".join(chr(ord("A") + number % 26) for number in numbers)

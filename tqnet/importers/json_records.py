@@ -1,4 +1,4 @@
-"""The records of JSON as data sets publish it: a list, an object a line, or objects one after another."""
+"""Records of data sets in JSON: a list, an object per line, or objects one after another; their options and drafts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from tqnet.importers.job import Job, Place
+from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_DOCUMENT, SourceError
 
-#: What stands between two records.
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _NEXT = re.compile(r"\n\s*(?=\{)")
 
@@ -26,7 +25,7 @@ class Record:
     Attributes:
         name: ``train-12``: the file's stem and the record's number in it, from 1.
         file: Its part of the source.
-        split: What the names of file and folders say it is of.
+        split: The split that the names of file and folders say.
     """
 
     fields: dict[str, Any]
@@ -37,7 +36,7 @@ class Record:
 
 
 def records(job: Job) -> Iterator[Record]:
-    """Every object of the source's ``.json`` and ``.jsonl`` files; what is none is a fault."""
+    """Yield every object of the source's ``.json`` and ``.jsonl`` files; any other value is a fault."""
     for name in job.source.names:
         path = PurePosixPath(name)
         if path.suffix.lower() not in (".json", ".jsonl"):
@@ -52,7 +51,7 @@ def records(job: Job) -> Iterator[Record]:
 
 
 def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
-    """The JSON values of one part of the source, with their lines; after a fault it goes on with the next line."""
+    """Yield the JSON values of one part of the source with their places; after a fault, go on with the next line."""
     text = document(job, name)
     decoder = json.JSONDecoder()
     position = counted = 0
@@ -64,8 +63,8 @@ def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            said = error.msg if isinstance(error, json.JSONDecodeError) else "a number or a nesting beyond all measure"
-            job.leave_out(place, "record", f"not valid JSON: {said}")
+            reason = getattr(error, "msg", "a number or a nesting beyond all measure")
+            job.leave_out(place, "record", f"not valid JSON: {reason}")
             after = _NEXT.search(text, getattr(error, "pos", position))
             position = after.end() if after else len(text)
             continue
@@ -73,7 +72,7 @@ def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
 
 
 def document(job: Job, name: str) -> str:
-    """The text of a part of the source; empty, and a fault, where it cannot be read."""
+    """Return the text of a part of the source; empty, with a fault, if it cannot be read."""
     try:
         return job.source.read(name, MAX_DOCUMENT).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -84,35 +83,39 @@ def document(job: Job, name: str) -> str:
 
 
 def split_of(name: str) -> str | None:
-    """The split that a path names: ``MATH/train/algebra/1.json``, ``mathqa/dev.json``."""
-    found = _SPLIT.search(name.lower())
-    return found.lastgroup if found else None
+    """Return the split that a path names: ``MATH/train/algebra/1.json``, ``mathqa/dev.json``."""
+    match = _SPLIT.search(name.lower())
+    return match.lastgroup if match else None
 
 
 def word(value: Any) -> str | None:
-    """A number or a text as text; None for whatever else, which is as if it were not there."""
+    """Return a non-empty text or a number as text; None for anything else."""
     if isinstance(value, str):
         return value.strip() or None
     return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-# Options that carry their letters, and answers that name them.
+def draft(record: Record, source: str, language: str = "en", **fields: Any) -> Draft:
+    """Return the draft of a record of the data set ``source``; a missing id is made, empty extras are dropped."""
+    fields["extras"] = {name: value for name, value in fields.get("extras", {}).items() if value}
+    name = word(record.fields.get("id")) or record.name
+    return Draft({"id": name, "language": language, "split": record.split, "source": source} | fields, record.place)
 
 
 _LETTER = re.compile(r"\s*[(（]?([A-Za-z])\s*[.)）、:：．]\s*")
 
 
 def without_letters(options: Sequence[str]) -> list[str]:
-    """``A) 3``, ``B) 4`` as ``3``, ``4``; options that are not lettered in order stay as they are."""
-    found = [_LETTER.match(option) for option in options]
-    letters = "".join(match[1].upper() if match else " " for match in found)
+    """Return ``A) 3``, ``B) 4`` as ``3``, ``4``; options not lettered in order stay as they are."""
+    matches = [_LETTER.match(option) for option in options]
+    letters = "".join(match[1].upper() if match else " " for match in matches)
     if not options or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]:
         return list(options)
-    return [option[match.end() :].strip() for option, match in zip(options, found, strict=True) if match]
+    return [option[match.end() :].strip() for option, match in zip(options, matches, strict=True) if match]
 
 
-def in_one_text(text: str) -> list[str]:
-    """``a ) 38 , b ) 27.675 , c ) none`` as its three options; a single one where no letters stand in order."""
+def split_options(text: str) -> list[str]:
+    """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
     starts: list[re.Match[str]] = []
     for match in re.finditer(r"(?:^|(?<=[\s,;|\['\"]))[(（]?([A-Za-z])\s?[.)）、．]\s*", text):
         if match[1].upper() == chr(ord("A") + len(starts)):

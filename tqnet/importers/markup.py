@@ -1,6 +1,6 @@
 """HTML of learning platforms as text: MathML as LaTeX, lists with their marks, tables row by row, and what is lost.
 
-`tqnet.text.html` makes HTML plain; here it is first brought into a form of which that leaves nothing out.
+It is first rewritten so that `tqnet.text.html`, which makes it plain, leaves nothing out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _MATH = re.compile(r"(</?(?:[A-Za-z]\w*:)?math(?:\s[^>]*)?/?>)", re.IGNORECASE)
 _TAG = re.compile(r"<(?P<close>/?)(?P<name>[A-Za-z][\w:-]*)(?P<attributes>(?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
 _ATTRIBUTE = re.compile(r"([\w:-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 _DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
-#: What is within an object is shown in its place where it cannot be.
+#: The content of an object is only its replacement.
 _OBJECT = re.compile(r"(<object\b[^<>]*>).*?</object\s*>", re.DOTALL | re.IGNORECASE)
 
-#: What is no text and no figure; a line of the report says so.
+#: Neither text nor figures; reported as lost.
 _MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas", "svg"})
-#: Elements of HTML that mean nothing to a text; their contents stay.
+#: Elements without meaning for a text; their contents stay.
 _DROPPED_NAMES = (
     "source track param picture main nav aside details summary dialog button form fieldset legend select optgroup "
     "textarea map area ruby rb rt rp bdi bdo dfn data time var samp tt center font acronym noscript template colgroup "
@@ -30,7 +30,7 @@ _DROPPED_NAMES = (
 )
 _DROPPED = frozenset(_DROPPED_NAMES.split())
 _BULLETS = "•◦▪"
-#: Within a cell, what would break its row.
+#: Elements that would break the row of a cell.
 _BREAKS = frozenset({"p", "div", "br", "ul", "ol", "h1", "h2", "h3", "h4", "h5", "h6"})
 _PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
 
@@ -41,7 +41,7 @@ class Plain:
 
     Attributes:
         images: Sources of its figures in reading order, as the markup names them.
-        lost: What could not be read, each in words.
+        lost: What could not be read, in words.
     """
 
     text: str
@@ -50,7 +50,7 @@ class Plain:
 
 
 def plain(markup: str) -> Plain:
-    """The text of ``markup``, which is HTML whatever it looks like."""
+    """Return the text of ``markup``, which is read as HTML in any case."""
     lost: list[str] = []
     with_latex = _with_latex(_OBJECT.sub(r"\1", _DRAWING.sub("<svg>", markup)), lost)
     ready = _Rewriter(lost).rewrite(with_latex)
@@ -59,22 +59,22 @@ def plain(markup: str) -> Plain:
 
 
 def plain_texts(texts: Sequence[str]) -> list[Plain]:
-    """The texts of one record that may be HTML: all of them are if one is (see `tqnet.questions.reading`)."""
+    """Return the texts of one record, all of them HTML if one is (see `tqnet.questions.reading`)."""
     if any(html.is_html(text) or _MATH.search(text) for text in texts):
         return [plain(text) for text in texts]
     return [Plain(text) for text in texts]
 
 
 def _with_latex(markup: str, lost: list[str]) -> str:
-    """``markup`` with each ``<math>`` as LaTeX between dollars, or ``\\(..\\)`` where others stand for themselves."""
+    """Write each ``<math>`` as LaTeX in dollars, or in ``\\(..\\)`` if the text has dollars of its own."""
     pieces = _MATH.split(markup)
     if len(pieces) == 1:
         return markup
-    own_dollars = _has_stray_dollar(" ".join(pieces[::2]))  # what MathML holds is among them, and without dollars
+    has_dollars = _has_stray_dollar(" ".join(pieces[::2]))  # what MathML holds is among them, and without dollars
     out, formula = [pieces[0]], ""
     for tag, following in zip(pieces[1::2], pieces[2::2], strict=True):
         if tag.startswith("</"):
-            out += [_formula(formula + tag, own_dollars, lost) if formula else "", following]
+            out += [_formula(formula + tag, has_dollars, lost) if formula else "", following]
             formula = ""
         elif tag.endswith("/>"):
             out.append(following)
@@ -87,11 +87,11 @@ def _with_latex(markup: str, lost: list[str]) -> str:
 
 
 def _has_stray_dollar(text: str) -> bool:
-    """Whether there is a dollar that begins or ends no formula, as in "it costs $5"."""
+    """Return True if a dollar is no delimiter of a formula, as in "it costs $5"."""
     return any("$" in segment.body for segment in segments(text) if not segment.is_formula)
 
 
-def _formula(math: str, own_dollars: bool, lost: list[str]) -> str:
+def _formula(math: str, has_dollars: bool, lost: list[str]) -> str:
     from tqnet.importers.mathml import to_latex
     from tqnet.importers.safe_xml import XmlError
 
@@ -104,7 +104,7 @@ def _formula(math: str, own_dollars: bool, lost: list[str]) -> str:
         return ""
     is_block = re.search(r"\bdisplay\s*=\s*[\"']block", math[: math.index(">")]) is not None
     opening, closing = (r"\[", r"\]") if is_block else (r"\(", r"\)")
-    if not own_dollars:
+    if not has_dollars:
         opening = closing = "$$" if is_block else "$"
     return stdlib_html.escape(f"{opening}{latex}{closing}", quote=False)
 
@@ -126,8 +126,10 @@ class _Rewriter:
 
     def _tag(self, tag: re.Match[str]) -> str:
         name, closes = tag["name"].lower(), bool(tag["close"])
-        if name in ("ol", "ul"):
-            self._list(tag, closes)
+        if name in ("ol", "ul") and closes:
+            del self.lists[-1:]
+        elif name in ("ol", "ul"):
+            self.lists.append(_List(name == "ol", _attributes(tag)))
         elif name in ("td", "th"):
             self.cells = max(0, self.cells + (-1 if closes else 1))
         elif name == "li" and not closes:
@@ -145,16 +147,9 @@ class _Rewriter:
             return " " if name in ("option", "button") else ""
         return " " if self.cells and name in _BREAKS else tag[0]
 
-    def _list(self, tag: re.Match[str], closes: bool) -> None:
-        if not closes:
-            self.lists.append(_List(tag["name"].lower() == "ol", _attributes(tag)))
-        elif self.lists:
-            self.lists.pop()
-
     def _image(self, tag: re.Match[str]) -> str:
-        """A formula that an editor keeps as an image with its MathML (MathType's), or the image itself."""
-        attributes = _attributes(tag)
-        if mathml := attributes.get("data-mathml"):
+        """Return an image, or its formula if an editor keeps the MathML with it (MathType)."""
+        if mathml := _attributes(tag).get("data-mathml"):
             return _formula(mathml.translate(_WIRIS), False, self.lost)
         return tag[0]
 
@@ -167,13 +162,13 @@ class _Rewriter:
         return " "
 
 
-#: How MathType spells angle brackets, quotes and ampersands within an attribute.
+#: MathType's spelling of angle brackets, quotes and ampersands within an attribute.
 _WIRIS = str.maketrans({"«": "<", "»": ">", "¨": '"', "§": "&"})
 
 
 def _attributes(tag: re.Match[str]) -> dict[str, str]:
-    found = _ATTRIBUTE.findall(tag["attributes"])
-    return {name.lower(): stdlib_html.unescape(a or b or c) for name, a, b, c in found}
+    attributes = _ATTRIBUTE.findall(tag["attributes"])
+    return {name.lower(): stdlib_html.unescape(a or b or c) for name, a, b, c in attributes}
 
 
 class _List:
@@ -186,7 +181,7 @@ class _List:
         self.style = attributes.get("type", "1")
 
     def next_mark(self, parents: Sequence[_List]) -> str:
-        """``•`` by depth, or a number after those of the lists around: ``2.1.``."""
+        """Return ``•`` by depth, or a number after those of the lists around: ``2.1.``."""
         if not self.ordered:
             return _BULLETS[min(sum(not parent.ordered for parent in parents), len(_BULLETS) - 1)]
         number, self.number = self._styled(self.number), self.number + 1

@@ -1,37 +1,82 @@
 """Presentation MathML to LaTeX (MathML Core and what editors write beyond it).
 
-No maintained library goes this way (latex2mathml goes the other), so that the elements of school formulas are
-converted here: tokens, rows, scripts, fractions, roots, tables, fences, accents and enclosures. Content MathML
-(``<apply>``) is not read.
+No maintained library converts in this direction (latex2mathml goes the other way). Supported are the elements of
+school formulas: tokens, rows, scripts, fractions, roots, tables, fences, accents and enclosures; not content MathML
+(``<apply>``).
+
+Characters are read by the table that latex2mathml reads the other way (Milde's ``unimathsymbols``); of several commands
+for a character, the first is the usual one.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 
-from tqnet.importers.mathml_symbols import (
-    ARROWS,
-    FENCED_TABLES,
-    FUNCTIONS,
-    LARGE,
-    NOTATIONS,
-    OVER,
-    SPACE,
-    UNDER,
-    VARIANTS,
-    join,
-    symbols,
-    text_command,
-)
+from latex2mathml.symbols_parser import SYMBOLS
+
 from tqnet.importers.safe_xml import Element, XmlError, parse, strip_namespaces
 
+#: A blank of a formula; a backslash and a blank would lose its end when a formula is trimmed.
+SPACE = r"\;"
+
+#: Corrections and additions to the table; invisible operators have no spelling.
+_USUAL = {
+    "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "", "\u200b": "", "\ufeff": "",
+    "\u00a0": SPACE, "\u2002": SPACE, "\u2003": r"\quad", "\u2009": r"\,", "\u205f": r"\:", "\u200a": r"\,",
+    "-": "-", "−": "-", "/": "/", "∕": "/", "*": "*", "'": "'", "′": "'", "″": "''", "‴": "'''", "|": "|", "<": "<",
+    ">": ">", "°": r"^{\circ}", "·": r"\cdot", "⋅": r"\cdot", "△": r"\triangle", "▵": r"\triangle", "∥": r"\parallel",
+    "∦": r"\nparallel", "∟": r"\angle", "‖": r"\|", "∣": r"\mid", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq",
+    "→": r"\to", "…": r"\ldots", "∅": r"\emptyset", "□": r"\square", "%": r"\%", "#": r"\#", "&": r"\&", "$": r"\$",
+    "_": r"\_", "{": r"\{", "}": r"\}", "\\": r"\backslash", "~": r"\sim", "^": r"\hat{}", "½": r"\frac{1}{2}",
+    "⟨": r"\langle", "⟩": r"\rangle", "〈": r"\langle", "〉": r"\rangle", "≅": r"\cong", "▱": r"\parallelogram",
+}  # fmt: skip
+
+#: Names that LaTeX has a command for.
+_FUNCTION_NAMES = (
+    "arccos arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf ker lg lim liminf limsup ln log max "
+    "min sec sin sinh sup tan tanh Pr"
+)
+FUNCTIONS = frozenset(_FUNCTION_NAMES.split())
+
+#: Accent over a base -> its command.
+OVER = {
+    "¯": r"\overline", "‾": r"\overline", "―": r"\overline", "_": r"\overline", "→": r"\overrightarrow",
+    "⃗": r"\vec", "⇀": r"\vec", "←": r"\overleftarrow", "↔": r"\overleftrightarrow", "^": r"\hat", "ˆ": r"\hat",
+    "̂": r"\hat", "~": r"\tilde", "˜": r"\tilde", "˙": r"\dot", ".": r"\dot", "¨": r"\ddot", "⏞": r"\overbrace",
+    "︷": r"\overbrace", "ˇ": r"\check", "´": r"\acute", "`": r"\grave", "˘": r"\breve", "⌢": r"\overset{\frown}",
+    "⌒": r"\overset{\frown}", "⏜": r"\overset{\frown}", "︵": r"\overset{\frown}",
+}  # fmt: skip
+UNDER = dict.fromkeys("_―̲¯", r"\underline") | dict.fromkeys("⏟︸", r"\underbrace")
+#: Operators that take their limits as scripts.
+LARGE = frozenset("∑∏∐⋃⋂⋁⋀∫∬∭∮⨁⨂") | {"lim", "max", "min", "sup", "inf", "gcd", "limsup", "liminf"}
+ARROWS = {"→": r"\xrightarrow", "⟶": r"\xrightarrow", "←": r"\xleftarrow", "⟵": r"\xleftarrow"}
+VARIANTS = {
+    "bold": r"\mathbf",
+    "double-struck": r"\mathbb",
+    "script": r"\mathcal",
+    "fraktur": r"\mathfrak",
+    "sans-serif": r"\mathsf",
+    "monospace": r"\mathtt",
+}
+#: Fences of a table -> its environment.
+FENCED_TABLES = {("(", ")"): "pmatrix", ("[", "]"): "bmatrix", ("|", "|"): "vmatrix", ("‖", "‖"): "Vmatrix"}
+NOTATIONS = {
+    "box": r"\boxed", "roundedbox": r"\boxed", "top": r"\overline", "bottom": r"\underline", "radical": r"\sqrt",
+    "actuarial": r"\overline", "updiagonalstrike": r"\cancel", "downdiagonalstrike": r"\bcancel",
+    "horizontalstrike": r"\cancel", "circle": r"\boxed", "longdiv": r"\overline", "vector": r"\vec",
+}  # fmt: skip
+#: A letter or digit needs a blank after these: a command, a script of one sign.
+_ENDS_OPEN = re.compile(r"\\[A-Za-z]+$|[_^]\w$")
+_SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 _NAMED_REFERENCE = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)(\w+;)")
 
 
 def to_latex(markup: str) -> str:
-    r"""LaTeX of one ``<math>`` element, without delimiters.
+    r"""Convert one ``<math>`` element to LaTeX, without delimiters.
 
     Raises:
         XmlError: It is not well-formed, or holds an element that is no presentation MathML.
@@ -53,7 +98,7 @@ def _group(element: Element) -> str:
 
 
 def _base(element: Element) -> str:
-    """What a script stands at: in braces where it is more than one sign."""
+    """Convert what a script stands at: in braces where it is more than one sign."""
     latex = _latex(element).strip()
     simple = re.fullmatch(r"(?:\\?[^\\{}^_]|\\[A-Za-z]+|[\d.,]+|\\(?:mathrm|mathbf|mathbb|text)\{[^{}]*\})", latex)
     return latex if simple else f"{{{latex}}}"
@@ -71,10 +116,7 @@ def _text(element: Element) -> str:
 
 
 def _row(element: Element) -> str:
-    return _joined(list(element))
-
-
-def _joined(children: Sequence[Element]) -> str:
+    children = list(element)
     pieces = []
     place = 0
     while place < len(children):
@@ -85,21 +127,23 @@ def _joined(children: Sequence[Element]) -> str:
 
 
 def _fenced_table(children: Sequence[Element]) -> tuple[str, int]:
-    """A matrix, cases or a binomial coefficient at the head of a row, and how many elements it takes; else 0."""
+    """Convert a matrix, cases or binomial at the head of a row; also return how many elements it takes, or 0."""
     if len(children) < 2 or children[0].tag != "mo":
         return "", 0
-    opening, inner = _text(children[0]), _unwrapped(children[1])
-    closing = _text(children[2]) if len(children) > 2 and children[2].tag == "mo" else ""
-    if inner.tag == "mtable":
-        if opening == "{" and closing in ("", "}"):
-            width = 3 if len(children) > 2 and children[2].tag == "mo" else 2
-            return _environment("cases", inner), width
-        if name := FENCED_TABLES.get((opening, closing)):
-            return _environment(name, inner), 3
-    if inner.tag == "mfrac" and _is_barless(inner) and (opening, closing) == ("(", ")"):
+    inner = _unwrapped(children[1])
+    closed = len(children) > 2 and children[2].tag == "mo"
+    fences = _text(children[0]), _text(children[2]) if closed else ""
+    if inner.tag == "mtable" and (name := _environment_name(*fences)):
+        return _environment(name, inner), 3 if closed else 2
+    if inner.tag == "mfrac" and _is_barless(inner) and fences == ("(", ")"):
         over, under = map(_group, _children(inner, 2))
         return rf"\binom{over}{under}", 3
     return "", 0
+
+
+def _environment_name(opening: str, closing: str) -> str | None:
+    """Return the environment of a table between fences."""
+    return "cases" if opening == "{" and closing in ("", "}") else FENCED_TABLES.get((opening, closing))
 
 
 def _unwrapped(element: Element) -> Element:
@@ -118,10 +162,6 @@ def _identifier(element: Element) -> str:
     if len(name) > 1 and name.isalpha() and not name.isupper():
         return rf"\mathrm{{{name}}}" if name.isascii() else text_command(name)
     return latex
-
-
-def _number(element: Element) -> str:
-    return symbols(_text(element))
 
 
 def _operator(element: Element) -> str:
@@ -167,7 +207,7 @@ def _both_scripts(element: Element) -> str:
 
 
 def _short(script: str) -> str:
-    """As scripts are usually typed, and as `tqnet.text.html` writes them: ``^2``, ``^{10}``."""
+    """Write a script as usually typed, and as `tqnet.text.html` does: ``^2``, ``^{10}``."""
     return script if len(script) == 1 else f"{{{script}}}"
 
 
@@ -187,33 +227,24 @@ def _many_scripts(element: Element) -> str:
     return ("{}" + before if before else "") + _base(children[0]) + pairs(children[1:split])
 
 
-def _over(element: Element) -> str:
-    base, above = _children(element, 2)
-    if _is_large(base):
-        return f"{_latex(base).strip()}^{_group(above)}"
-    if arrow := ARROWS.get(_text(base)):
-        return f"{arrow}{_group(above)}"
-    if command := OVER.get(_text(above)):
-        return f"{command}{_group(base)}"
-    return rf"\overset{_group(above)}{_group(base)}"
-
-
-def _under(element: Element) -> str:
-    base, below = _children(element, 2)
-    if _is_large(base):
-        return f"{_latex(base).strip()}_{_group(below)}"
-    if command := UNDER.get(_text(below)):
-        return f"{command}{_group(base)}"
-    return rf"\underset{_group(below)}{_group(base)}"
-
-
 def _under_and_over(element: Element) -> str:
-    base, below, above = _children(element, 3)
+    """Convert mover, munder and munderover: limits, long arrows, accents, or a stack."""
+    base, *scripts = _children(element, 3 if element.tag == "munderover" else 2)
+    below = None if element.tag == "mover" else scripts[0]
+    above = None if element.tag == "munder" else scripts[-1]
     if _is_large(base):
-        return f"{_latex(base).strip()}_{_group(below)}^{_group(above)}"
-    if arrow := ARROWS.get(_text(base)):
-        return f"{arrow}[{_latex(below).strip()}]{_group(above)}"
-    return rf"\underset{_group(below)}{{\overset{_group(above)}{_group(base)}}}"
+        limits = ((mark, limit) for mark, limit in (("_", below), ("^", above)) if limit is not None)
+        return _latex(base).strip() + "".join(f"{mark}{_group(limit)}" for mark, limit in limits)
+    if above is not None and (arrow := ARROWS.get(_text(base))):
+        return f"{arrow}{'' if below is None else f'[{_latex(below).strip()}]'}{_group(above)}"
+    if above is None or below is None:
+        command = OVER.get(_text(above)) if below is None else UNDER.get(_text(below))
+        if command:
+            return f"{command}{_group(base)}"
+    stack = _group(base) if above is None else rf"\overset{_group(above)}{_group(base)}"
+    if below is None:
+        return stack
+    return rf"\underset{_group(below)}{stack if above is None else f'{{{stack}}}'}"
 
 
 def _is_large(base: Element) -> bool:
@@ -222,33 +253,19 @@ def _is_large(base: Element) -> bool:
 
 def _fraction(element: Element) -> str:
     over, under = map(_group, _children(element, 2))
-    if _is_barless(element):
-        return rf"{{{over} \atop {under}}}"
-    return rf"\frac{over}{under}"
+    return rf"{{{over} \atop {under}}}" if _is_barless(element) else rf"\frac{over}{under}"
 
 
 def _is_barless(element: Element) -> bool:
     return re.fullmatch(r"0(?:\.0*)?(?:\w+|%)?", element.get("linethickness", "")) is not None
 
 
-def _square_root(element: Element) -> str:
-    return rf"\sqrt{{{_row(element).strip()}}}"
-
-
-def _root(element: Element) -> str:
-    radicand, degree = _children(element, 2)
-    return rf"\sqrt[{_latex(degree).strip()}]{_group(radicand)}"
-
-
 def _fenced(element: Element) -> str:
     opening, closing = element.get("open", "("), element.get("close", ")")
     children = list(element)
-    if len(children) == 1 and _unwrapped(children[0]).tag == "mtable":
-        table = _unwrapped(children[0])
-        if opening == "{" and closing in ("", "}"):
-            return _environment("cases", table)
-        if name := FENCED_TABLES.get((opening, closing)):
-            return _environment(name, table)
+    table = _unwrapped(children[0]) if len(children) == 1 else element
+    if table.tag == "mtable" and (name := _environment_name(opening, closing)):
+        return _environment(name, table)
     marks = element.get("separators", ",").replace(" ", "")
     pieces = [symbols(opening)]
     for i, child in enumerate(children):
@@ -256,10 +273,6 @@ def _fenced(element: Element) -> str:
             pieces.append(symbols(marks[min(i - 1, len(marks) - 1)]) + " ")
         pieces.append(_latex(child))
     return join((*pieces, symbols(closing)))
-
-
-def _table(element: Element) -> str:
-    return _environment("matrix", element)
 
 
 def _environment(name: str, table: Element) -> str:
@@ -282,38 +295,74 @@ def _semantics(element: Element) -> str:
     for child in element:
         if child.tag == "annotation" and child.get("encoding", "").lower() in ("application/x-tex", "tex", "latex"):
             return _text(child)
-    return _latex(element[0]) if len(element) else ""
+    return _first(element)
 
 
 def _first(element: Element) -> str:
     return _latex(element[0]) if len(element) else ""
 
 
-def _nothing(element: Element) -> str:
-    return ""
+@cache
+def _commands() -> dict[str, str]:
+    commands: dict[str, str] = {}
+    for command, code in SYMBOLS.items():
+        if command.startswith("\\"):
+            commands.setdefault(chr(int(code, 16)), command)
+    return commands | _USUAL
+
+
+def symbol(character: str) -> str:
+    """Return the LaTeX of one character; letters of mathematical alphabets are plain."""
+    if character in _USUAL:
+        return _USUAL[character]
+    if "\U0001d400" <= character <= "\U0001d7ff":
+        plain = unicodedata.normalize("NFKC", character)
+        return symbol(plain) if plain != character else character
+    if character.isascii():
+        return character
+    if command := _commands().get(character):
+        return command
+    return rf"\text{{{character}}}" if character.isalpha() else character
+
+
+def symbols(text: str) -> str:
+    """Return the LaTeX of each character in turn."""
+    return join(map(symbol, text))
+
+
+def join(pieces: Iterable[str]) -> str:
+    r"""Join pieces of LaTeX, with a blank where one would run into the next (``\alpha x``, ``x^2 y``)."""
+    whole = ""
+    for piece in pieces:
+        if piece and piece[0].isalnum() and _ENDS_OPEN.search(whole[-40:]):
+            whole += " "
+        whole += piece
+    return whole
+
+
+def text_command(text: str) -> str:
+    r"""Return ``\text{..}`` of a text with its special characters escaped."""
+    special = {"\\": r"\textbackslash ", "^": r"\^{}", "~": r"\~{}"}
+    return rf"\text{{{_SPECIAL.sub(lambda m: special.get(m[0], chr(92) + m[0]), text)}}}"
 
 
 _CONVERTERS: dict[str, Callable[[Element], str]] = {
     **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "merror", "mtd"), _row),
-    **dict.fromkeys(("none", "mprescripts", "mphantom", "malignmark", "maligngroup", "mglyph"), _nothing),
+    **dict.fromkeys(("none", "mprescripts", "mphantom", "malignmark", "maligngroup", "mglyph"), lambda _: ""),
     "mi": _identifier,
-    "mn": _number,
+    "mn": lambda element: symbols(_text(element)),
     "mo": _operator,
-    "mtext": _words,
-    "ms": _words,
+    **dict.fromkeys(("mtext", "ms"), _words),
     "mspace": _space,
-    "msup": _script,
-    "msub": _script,
+    **dict.fromkeys(("msup", "msub"), _script),
     "msubsup": _both_scripts,
     "mmultiscripts": _many_scripts,
-    "mover": _over,
-    "munder": _under,
-    "munderover": _under_and_over,
+    **dict.fromkeys(("mover", "munder", "munderover"), _under_and_over),
     "mfrac": _fraction,
-    "msqrt": _square_root,
-    "mroot": _root,
+    "msqrt": lambda element: rf"\sqrt{{{_row(element).strip()}}}",
+    "mroot": lambda element: "\\sqrt[{1}]{{{0}}}".format(*(_latex(part).strip() for part in _children(element, 2))),
     "mfenced": _fenced,
-    "mtable": _table,
+    "mtable": lambda element: _environment("matrix", element),
     "menclose": _enclosed,
     "semantics": _semantics,
     "maction": _first,

@@ -1,8 +1,8 @@
-"""A bank as Moodle XML, for what was found out about questions to go back to where they are used.
+"""A bank as Moodle XML, to bring new knowledge points and difficulties back to the platform.
 
-Formulas stay as they are, figures are embedded; the first knowledge path is the category, the others are tags; what
-Moodle has no place for (type, language, difficulty, group, split, source) are tags, which
-`tqnet.importers.moodle` reads back. Runs of spaces and blank lines become one, as HTML has it.
+Formulas stay as they are, figures are embedded; the first knowledge path is the category, the others are tags, and so
+are the fields that Moodle lacks (type, language, difficulty, group, split, source); `tqnet.importers.moodle` reads them
+back. Runs of spaces and blank lines become one, as in HTML.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import base64
 import html
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,16 @@ from tqnet.text.formulas import segments
 _LETTERS = re.compile(r"[A-Z](?:\s*,\s*[A-Z])*")
 _GAP = re.compile(rf"{BLANK}\(\d+\)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-#: Moodle's bound on a tag.
+#: Moodle's limit.
 _LONGEST_TAG = 255
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def export_moodle(questions: Iterable[Question], out: Path) -> tuple[int, list[Fault]]:
-    """Write ``out``, whole or not at all; how many questions it holds, and what of them it does not.
+    """Write ``out``, whole or not at all; return the number of its questions, and faults for what was lost.
 
     Raises:
-        OSError: A figure cannot be read, or the file not be written.
+        OSError: A figure cannot be read, or the file cannot be written.
     """
     count, faults = 0, []
     lost: Counter[str] = Counter()
@@ -84,12 +84,12 @@ def _question(question: Question) -> tuple[Element, list[tuple[str, str]]]:
     return element, _add_tags(element, question, kind)
 
 
-#: Extras that a type of question, or its tags, hold.
+#: Extras that Moodle's types or tags hold.
 _KEPT = frozenset({"tags", "matches", "cloze", "accepted", "tolerance", "unit"})
 
 
 def _kind(question: Question) -> str:
-    """The type that the question was, where its fields are still of it; else the one that they are of."""
+    """Return the type that the question was if its fields still fit, or else one that fits."""
     matches, letters = question.extras.get("matches"), _letters(question)
     if question.type == "matching" and isinstance(matches, list):
         return "matching"
@@ -111,11 +111,11 @@ def _kind(question: Question) -> str:
 
 
 def _stem(question: Question, kind: str) -> str:
-    """As Moodle asks: gaps by their codes, without the list of what is to be matched; an essay with its options."""
+    """Return the question text: gaps by their codes, without the list of items to match; an essay with its options."""
     if kind == "cloze":
         return str(question.extras["cloze"])
     if kind == "matching":
-        listed = numbered([asked for asked, _ in question.extras["matches"] if asked])
+        listed = numbered([item for item, _ in question.extras["matches"] if item])
         return question.stem.removesuffix(listed).rstrip("\n")
     if kind == "gapselect":
         answers = iter(_gap_answers(question))
@@ -124,14 +124,14 @@ def _stem(question: Question, kind: str) -> str:
 
 
 def _gap_answers(question: Question) -> list[int]:
-    """The option of each gap of the stem, in order; none if they are not all answered."""
-    found = [ord(letter) - ord("A") for letter in re.findall(r"\d+-([A-Z])", question.answer or "")]
-    complete = len(found) == len(_GAP.findall(question.stem)) and all(place < len(question.options) for place in found)
-    return found if complete else []
+    """Return the option of each gap of the stem in order; none if not all are answered."""
+    places = [ord(letter) - ord("A") for letter in re.findall(r"\d+-([A-Z])", question.answer or "")]
+    complete = len(places) == len(_GAP.findall(question.stem)) and all(p < len(question.options) for p in places)
+    return places if complete else []
 
 
 def _letters(question: Question) -> list[int]:
-    """The options that the answer names, by its letters or as one of their texts."""
+    """Return the options that the answer names, by letters or as one of their texts."""
     answer = (question.answer or "").strip()
     if _LETTERS.fullmatch(answer):
         places = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", answer)]
@@ -176,8 +176,8 @@ def _essay(element: Element, question: Question) -> None:
 
 def _matching(element: Element, question: Question) -> None:
     etree.SubElement(element, "shuffleanswers").text = "true"
-    for asked, answer in question.extras["matches"]:
-        part = _add_text(element, "subquestion", asked)
+    for item, answer in question.extras["matches"]:
+        part = _add_text(element, "subquestion", item)
         _add_text(part, "answer", answer, markup=False)
 
 
@@ -188,11 +188,7 @@ def _gapselect(element: Element, question: Question) -> None:
         etree.SubElement(holder, "group").text = "1"
 
 
-def _nothing(element: Element, question: Question) -> None:
-    """The text says all."""
-
-
-_ANSWERS = {
+_ANSWERS: dict[str, Callable[[Element, Question], None]] = {
     "multichoice": _multichoice,
     "truefalse": _truefalse,
     "shortanswer": _shortanswer,
@@ -200,13 +196,12 @@ _ANSWERS = {
     "essay": _essay,
     "matching": _matching,
     "gapselect": _gapselect,
-    "cloze": _nothing,
-    "description": _nothing,
+    **dict.fromkeys(("cloze", "description"), lambda element, question: None),  # the text says everything
 }
 
 
 def _add_tags(element: Element, question: Question, kind: str) -> list[tuple[str, str]]:
-    """Tags for what has no place elsewhere; those that are too long for Moodle, as faults."""
+    """Add tags for the fields without a place; return those too long for Moodle as faults."""
     fields: dict[str, Any] = {
         "type": None if question.type == kind else question.type,
         "language": question.language,
@@ -218,16 +213,13 @@ def _add_tags(element: Element, question: Question, kind: str) -> list[tuple[str
     paths = question.knowledge[1:]
     tags = [("knowledge", " > ".join(path) if len(path) > 1 else f"tqnet:knowledge={path[0]}") for path in paths]
     tags += [(name, f"tqnet:{name}={value}") for name, value in fields.items() if value is not None]
-    own = question.extras.get("tags", [])
-    tags += [("tags", str(tag)) for tag in (own if isinstance(own, list) else [own])]
+    given = question.extras.get("tags", [])
+    tags += [("tags", str(tag)) for tag in (given if isinstance(given, list) else [given])]
     holder = etree.SubElement(element, "tags")
-    for _, tag in _short(tags):
-        etree.SubElement(etree.SubElement(holder, "tag"), "text").text = _clean(tag)
+    for _, tag in tags:
+        if len(tag) <= _LONGEST_TAG:
+            etree.SubElement(etree.SubElement(holder, "tag"), "text").text = _clean(tag)
     return [(name, f"too long for a tag: {tag!r:.80}") for name, tag in tags if len(tag) > _LONGEST_TAG]
-
-
-def _short(tags: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    return ((name, tag) for name, tag in tags if len(tag) <= _LONGEST_TAG)
 
 
 def _add_answer(element: Element, text: str, fraction: str, markup: bool = True) -> Element:
@@ -245,7 +237,7 @@ def _add_text(element: Element, name: str, text: str, markup: bool = True, figur
 
 
 def _markup(text: str, figures: Sequence[str]) -> str:
-    """Escaped text, its lines as lines but within formulas, its figures below."""
+    """Escape a text, with its lines as lines outside of formulas and its figures below."""
     pieces = []
     for segment in segments(text):
         piece = html.escape(text[segment.start : segment.end], quote=False)
@@ -255,5 +247,5 @@ def _markup(text: str, figures: Sequence[str]) -> str:
 
 
 def _clean(text: str) -> str:
-    """Without the control characters that no XML can hold."""
+    """Drop the control characters that XML cannot hold."""
     return _NOT_XML.sub("", text)

@@ -1,4 +1,7 @@
-"""QTI 2.x and 3: items alone, in folders, and in packages with ``imsmanifest.xml``."""
+"""QTI 2.x and 3: single items, folders of them, and packages with ``imsmanifest.xml``.
+
+QTI 3 is read under the names of QTI 2: ``qti-choice-interaction`` is ``choiceInteraction``.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,254 @@ from tqnet.importers.job import Draft, Job, Place, distinct, lettered, resolve
 from tqnet.importers.markup import plain
 from tqnet.importers.moodle import BLANK
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, strip_namespaces
-from tqnet.importers.source import SourceError, inside
+from tqnet.importers.source import SourceError
 
-# QTI's interactions: what each shows in a stem, what there is to choose from, and which of it is right.
+#: Concepts of an item, coarse to fine.
+Knowledge = Sequence[Sequence[str]]
+
+#: Kinds of resources without items.
+_OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcontent", "manifest", "outcome", "lom")
+
+
+def read_qti(job: Job) -> Iterator[Draft]:
+    """Yield the items in the order of the manifest; without one, of all XML files by name."""
+    manifests = [name for name in job.source.names if posixpath.basename(name) == "imsmanifest.xml"]
+    for manifest in manifests:
+        root = _root(job, manifest)
+        if root is not None:
+            for name, knowledge in _resources(job, manifest, root):
+                yield from _item(job, name, knowledge, listed=True)
+    if not manifests:
+        for name in job.source.names:
+            if name.lower().endswith(".xml"):
+                yield from _item(job, name, (), listed=False)
+
+
+def _root(job: Job, name: str) -> Element | None:
+    try:
+        return normalized(parse(job.source.read(name)))
+    except SourceError as error:
+        job.leave_out(job.place(name), "record", str(error))
+    except XmlError as error:
+        job.leave_out(job.place(name, error.line), "record", error.message)
+    return None
+
+
+def _item(job: Job, name: str, knowledge: Knowledge, listed: bool) -> Iterator[Draft]:
+    root = _root(job, name)
+    if root is None:
+        return
+    if root.tag == "assessmentItem":
+        yield _Item(job, root, name).draft(knowledge)
+    elif root.tag == "questestinterop":
+        job.leave_out(job.place(name), "record", "QTI 1, which is not read")
+    elif listed:
+        job.leave_out(job.place(name, root.sourceline or 0), "record", f"<{root.tag}> is no item")
+
+
+def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Knowledge]]:
+    """Yield the file and the concepts of each item of the manifest once; a path that leads outside is a fault."""
+    names: set[str] = set()
+    for element in root.iter("resource"):
+        kind, reference = element.get("type", "").lower(), element.get("href")
+        is_item = "item" in kind or ("xmlv1p" in kind and "test" not in kind)
+        if not is_item or any(other in kind for other in _OTHERS) or reference is None:
+            continue
+        try:
+            name = resolve(reference, manifest)
+        except SourceError as error:
+            job.leave_out(job.place(manifest, element.sourceline or 0), "resource", str(error))
+            continue
+        if name not in names:
+            names.add(name)
+            yield name, _taxon_paths(element)
+
+
+def _taxon_paths(resource: Element) -> Knowledge:
+    """Return the concepts of the resource's LOM metadata, coarse to fine."""
+    paths = ([_text(entry) for entry in path.iterfind("taxon/entry")] for path in resource.iter("taxonPath"))
+    return [names for path in paths if (names := [name for name in path if name])]
+
+
+def normalized(root: Element) -> Element:
+    """Drop namespaces and give elements and attributes the names of QTI 2, in place."""
+    strip_namespaces(root)
+    for element in root.iter():
+        if not isinstance(element.tag, str) or not element.tag.startswith("qti-"):
+            continue
+        element.tag = _camel(element.tag.removeprefix("qti-"))
+        for name, value in list(element.attrib.items()):
+            if "-" in name and not name.startswith("data-"):
+                del element.attrib[name]
+                element.set(_camel(name), value)
+    return root
+
+
+def _camel(name: str) -> str:
+    return re.sub(r"-([a-z0-9])", lambda m: m[1].upper(), name)
+
+
+# Items: the body is the stem, interactions are options and blanks, the correct response is the answer.
+
+#: Elements of a body that are hidden, or shown only after an answer.
+_HIDDEN = (
+    *("feedbackInline", "feedbackBlock", "templateInline", "templateBlock"),
+    *("infoControl", "catalogInfo", "positionObjectStage"),
+)
+#: QTI's elements without a capital in their names.
+_OWN = frozenset({"gap", "hottext", "prompt", "stylesheet", "include"})
+_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
+
+
+class _Item:
+    """An ``assessmentItem``; its parts that cannot be read are faults."""
+
+    def __init__(self, job: Job, root: Element, document: str):
+        self._job, self._root, self._document = job, root, document
+        self._place: Place = job.place(document, root.sourceline or 0)
+        self._images: list[str] = []
+
+    def draft(self, knowledge: Knowledge) -> Draft:
+        root = self._root
+        body = root.find("itemBody")
+        analysis = self._feedback()
+        stem, interactions = ("", []) if body is None else self._body(body)
+        language = (root.get(_LANGUAGE) or root.get("lang") or root.get("language") or "").split("-")[0].lower()
+        kinds = {interaction.kind for interaction in interactions}
+        record: dict[str, Any] = {
+            "id": root.get("identifier") or None,
+            "stem": "\n".join(filter(None, (*self._stimuli(), stem))),
+            "type": kinds.pop() if len(kinds) == 1 else "composite" if kinds else None,
+            "language": language or None,
+            "knowledge": [list(path) for path in knowledge],
+            "analysis": analysis or None,
+        }
+        if len(interactions) == 1:
+            choices = enumerate(interactions[0].choices)
+            options = [self._read(choice, f"{choice.tag}[{i}]", self._document) for i, choice in choices]
+            record |= {"options": options, "answer": interactions[0].answer or None}
+        else:
+            answers = [f"{i}: {each.answer}" for i, each in enumerate(interactions, 1) if each.answer]
+            record["answer"] = "; ".join(answers) or None
+        if title := root.get("title"):
+            record["extras"] = {"title": title}
+        record["images"] = distinct(self._images)
+        return Draft({name: value for name, value in record.items() if value is not None}, self._place)
+
+    def _read(self, element: Element, name: str, document: str) -> str:
+        """Return the text of an element, take its figures and report what is lost."""
+        text = plain(_markup(element))
+        self._images += self._job.figures_of(text, document, self._place, name)
+        return text.text
+
+    def _fault(self, name: str, message: str) -> None:
+        self._job.fault(self._place, name, message)
+
+    def _body(self, body: Element) -> tuple[str, list[Interaction]]:
+        """Return the stem, with blanks and lists in place of the interactions, and these."""
+        for hidden in list(body.iter(*_HIDDEN)):
+            _remove(hidden)
+        for rubric in list(body.iter("rubricBlock")):
+            if "candidate" not in rubric.get("view", "candidate").split():
+                _remove(rubric)
+        if next(body.iter("printedVariable"), None) is not None:
+            self._fault("itemBody", "values that a template draws are not read")
+        elements = [part for part in body.iter() if isinstance(part.tag, str) and part.tag.endswith("Interaction")]
+        interactions = []
+        for element in elements:
+            read: Read | None = INTERACTIONS.get(element.tag)
+            if read is None:
+                self._fault("itemBody", f"the response to <{element.tag}> is not read")
+                interactions.append(Interaction(element.tag.removesuffix("Interaction")))
+                continue
+            interaction = read(element, self._correct(element), len(elements) == 1)
+            interactions.append(interaction)
+            _replace(element, interaction)
+        if not elements:
+            self._fault("itemBody", "no interaction")
+        return self._read(body, "itemBody", self._document), interactions
+
+    def _correct(self, interaction: Element) -> list[str]:
+        """Return the values of the correct response, or else those that the mapping gives points for, most first."""
+        name = interaction.get("responseIdentifier", "RESPONSE")
+        for declaration in self._root.findall("responseDeclaration"):
+            if declaration.get("identifier") != name:
+                continue
+            if values := list(filter(None, map(_text, declaration.iterfind("correctResponse/value")))):
+                return values
+            entries = declaration.findall("mapping/mapEntry")
+            paid = sorted((entry for entry in entries if _points(entry) > 0), key=_points, reverse=True)
+            if paid:
+                several = declaration.get("cardinality") in ("multiple", "ordered")
+                return [entry.get("mapKey", "") for entry in (paid if several else paid[:1])]
+        if interaction.tag not in OPEN:
+            self._fault(name, "no correct response")
+        return []
+
+    def _feedback(self) -> str:
+        """Return the feedback after an answer, each text once."""
+        tags = ("feedbackInline", "feedbackBlock", "modalFeedback")
+        texts = [plain(_markup(element)).text for element in self._root.iter(*tags)]
+        return "\n".join(distinct(text for text in texts if text))
+
+    def _stimuli(self) -> list[str]:
+        """Return the texts that several items share, such as a passage to read."""
+        texts = []
+        for reference in self._root.iter("assessmentStimulusRef"):
+            try:
+                name = resolve(reference.get("href", ""), self._document)
+                stimulus = normalized(parse(self._job.source.read(name)))
+            except (SourceError, XmlError) as error:
+                self._fault("assessmentStimulusRef", str(error))
+                continue
+            body = stimulus.find("stimulusBody")
+            if body is not None:
+                texts.append(self._read(body, "stimulusBody", name))
+        return texts
+
+
+def _points(entry: Element) -> float:
+    try:
+        return float(entry.get("mappedValue", "0"))
+    except ValueError:
+        return 0.0
+
+
+def _remove(element: Element) -> None:
+    """Remove an element, but not the text after it."""
+    parent = element.getparent()
+    element.tag = "tq-removed"
+    etree.strip_elements(parent, element.tag, with_tail=False)
+
+
+def _replace(element: Element, interaction: Interaction) -> None:
+    """Put the markup of an interaction in its place."""
+    name = "span" if interaction.is_inline else "div"
+    new = parse(f"<{name}>{interaction.shown}</{name}>")
+    new.tail = element.tail
+    element.getparent().replace(element, new)
+
+
+def _markup(element: Element) -> str:
+    """Return the content of an element as HTML; QTI's own elements become spans."""
+    for part in element.iterdescendants():
+        if isinstance(part.tag, str) and (part.tag in _OWN or part.tag != part.tag.lower()):
+            part.tag = "span"
+    return inner_markup(element)
+
+
+# Interactions: what each shows in a stem, its choices, and its right answer.
 
 
 @dataclass(frozen=True)
 class Interaction:
-    """What a reader of an interaction makes of it.
+    """An interaction as it is read.
 
     Attributes:
         kind: Its name without "Interaction".
-        shown: Markup that stands in its place.
-        is_inline: Within a line.
-        choices: The elements that are the question's options.
+        shown: Markup in its place.
+        is_inline: It stands within a line.
+        choices: The elements of the question's options.
         answer: Letters of choices, or a text; empty without one.
     """
 
@@ -39,24 +276,20 @@ class Interaction:
     answer: str = ""
 
 
-#: Takes the element, the values of its correct response, and whether it is the item's only one: else its choices are
-#: shown where it stands.
+#: Takes the element, the values of its correct response, and if it is the only one of the item; otherwise its choices
+#: are shown in its place.
 Read = Callable[[Element, list[str], bool], Interaction]
 
-#: Those to which no answer need be known.
+#: Interactions that need no known answer.
 OPEN = frozenset({"extendedTextInteraction", "uploadInteraction", "drawingInteraction", "endAttemptInteraction"})
 
 
 def _choice(element: Element, correct: list[str], alone: bool) -> Interaction:
-    choices = element.findall("simpleChoice")
-    answer = lettered(sorted(_places(choices, correct)))
-    return _of_choices("choice", _prompt(element), choices, answer, alone)
-
-
-def _order(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """The letters in their right order."""
-    choices = element.findall("simpleChoice")
-    return _of_choices("order", _prompt(element), choices, lettered(_places(choices, correct)), alone)
+    """Letters of the right choices; of an ordering, in the right order."""
+    choices, kind = element.findall("simpleChoice"), element.tag.removesuffix("Interaction")
+    places = _places(choices, correct)
+    answer = lettered(places if kind == "order" else sorted(places))
+    return _of_choices(kind, _prompt(element), choices, answer, alone)
 
 
 def _inline_choice(element: Element, correct: list[str], alone: bool) -> Interaction:
@@ -69,17 +302,14 @@ def _inline_choice(element: Element, correct: list[str], alone: bool) -> Interac
     return Interaction("inlineChoice", shown, True, answer=", ".join(texts[place] for place in places))
 
 
-def _text_entry(element: Element, correct: list[str], alone: bool) -> Interaction:
-    return Interaction("textEntry", BLANK, True, answer=correct[0] if correct else "")
-
-
 def _open(element: Element, correct: list[str], alone: bool) -> Interaction:
-    kind = element.tag.removesuffix("Interaction")
-    return Interaction(kind, _prompt(element), answer=correct[0] if correct else "")
+    kind, answer = element.tag.removesuffix("Interaction"), correct[0] if correct else ""
+    is_inline = kind == "textEntry"
+    return Interaction(kind, BLANK if is_inline else _prompt(element), is_inline, answer=answer)
 
 
 def _hottext(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """The words that may be chosen stand in their text, and are the options."""
+    """The words to choose from stand in their text, and are the options."""
     choices = list(element.iter("hottext"))
     return Interaction(
         "hottext", inner_markup(element), False, tuple(choices), lettered(sorted(_places(choices, correct)))
@@ -88,11 +318,11 @@ def _hottext(element: Element, correct: list[str], alone: bool) -> Interaction:
 
 def _match(element: Element, correct: list[str], alone: bool) -> Interaction:
     """The first set is numbered in the stem, the second the options: ``1-B, 2-A``."""
-    sets = [one.findall("simpleAssociableChoice") for one in element.findall("simpleMatchSet")][:2]
+    sets = [each.findall("simpleAssociableChoice") for each in element.findall("simpleMatchSet")][:2]
     sources, targets = sets if len(sets) == 2 else ([], [])
-    pairs = sorted((a, b) for a, b in _pairs(sources, targets, correct))
+    pairs = sorted(_pairs(sources, targets, correct))
     answer = ", ".join(f"{source + 1}-{lettered([target])}" for source, target in pairs)
-    items = "".join(f"<p>{number}. {inner_markup(one)}</p>" for number, one in enumerate(sources, 1))
+    items = "".join(f"<p>{number}. {inner_markup(source)}</p>" for number, source in enumerate(sources, 1))
     return _of_choices("match", _prompt(element) + items, targets, answer, alone)
 
 
@@ -104,30 +334,27 @@ def _associate(element: Element, correct: list[str], alone: bool) -> Interaction
 
 
 def _gap_match(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """Numbered blanks, and what goes into them as options: ``1-B``."""
-    choices = [one for one in element if one.tag in ("gapText", "gapImg")]
+    """Numbered blanks, with the options that go into them: ``1-B``."""
+    choices = [part for part in element if part.tag in ("gapText", "gapImg")]
     gaps = list(element.iter("gap"))
     for number, gap in enumerate(gaps, 1):
         gap.text = f"{BLANK}({number})"
     pairs = sorted((gap, choice) for choice, gap in _pairs(choices, gaps, correct))
     answer = ", ".join(f"{gap + 1}-{lettered([choice])}" for gap, choice in pairs)
-    rest = "".join(
-        f"<div>{inner_markup(one)}</div>" for one in element if one.tag not in ("gapText", "gapImg", "prompt")
-    )
+    others = (part for part in element if part.tag not in ("gapText", "gapImg", "prompt"))
+    rest = "".join(f"<div>{inner_markup(part)}</div>" for part in others)
     return _of_choices("gapMatch", _prompt(element) + rest, choices, answer, alone)
 
 
 INTERACTIONS: dict[str, Read] = {
     "choiceInteraction": _choice,
-    "orderInteraction": _order,
+    "orderInteraction": _choice,
     "inlineChoiceInteraction": _inline_choice,
-    "textEntryInteraction": _text_entry,
     "hottextInteraction": _hottext,
     "matchInteraction": _match,
     "associateInteraction": _associate,
     "gapMatchInteraction": _gap_match,
-    "sliderInteraction": _open,
-    **dict.fromkeys(OPEN, _open),
+    **dict.fromkeys((*OPEN, "textEntryInteraction", "sliderInteraction"), _open),
 }
 
 
@@ -149,281 +376,16 @@ def _places(choices: Sequence[Element], correct: Sequence[str]) -> list[int]:
 
 
 def _pairs(sources: Sequence[Element], targets: Sequence[Element], correct: Sequence[str]) -> list[tuple[int, int]]:
-    """Places of the two that each value, ``S1 T2``, names; a match may name them the other way."""
-    found = []
+    """Return the places of the two that each value, ``S1 T2``, names; a match may name them in reverse."""
+    pairs = []
     for value in correct:
         names = value.split()
-        for one, other in (names, names[::-1]) if len(names) == 2 else ():
-            if (a := _places(sources, [one])) and (b := _places(targets, [other])):
-                found.append((a[0], b[0]))
+        for first, second in (names, names[::-1]) if len(names) == 2 else ():
+            if (a := _places(sources, [first])) and (b := _places(targets, [second])):
+                pairs.append((a[0], b[0]))
                 break
-    return found
+    return pairs
 
 
 def _text(element: Element) -> str:
     return " ".join("".join(element.itertext()).split())
-
-
-# QTI 3 in the names of QTI 2: ``qti-choice-interaction`` is ``choiceInteraction``.
-
-
-def normalized(root: Element) -> Element:
-    """The tree without namespaces, its elements and attributes under QTI 2's names, in place."""
-    strip_namespaces(root)
-    for element in root.iter():
-        if not isinstance(element.tag, str) or not element.tag.startswith("qti-"):
-            continue
-        element.tag = _camel(element.tag.removeprefix("qti-"))
-        for name, value in list(element.attrib.items()):
-            if "-" in name and not name.startswith("data-"):
-                del element.attrib[name]
-                element.set(_camel(name), value)
-    return root
-
-
-def _camel(name: str) -> str:
-    return re.sub(r"-([a-z0-9])", lambda m: m[1].upper(), name)
-
-
-# One item of QTI: its body as a stem, its interactions as options and blanks, its correct response as an answer.
-
-
-#: What is in a body and is not shown to who is asked, or only after an answer.
-_HIDDEN = (
-    "feedbackInline",
-    "feedbackBlock",
-    "templateInline",
-    "templateBlock",
-    "infoControl",
-    "catalogInfo",
-    "positionObjectStage",
-)
-#: QTI's elements whose names have no capital, which the others have.
-_OWN = frozenset({"gap", "hottext", "prompt", "stylesheet", "include"})
-_LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
-
-
-def item_draft(job: Job, root: Element, document: str, knowledge: Sequence[Sequence[str]] = ()) -> Draft:
-    """The draft of an ``assessmentItem`` (by its name in QTI 2); its parts that are not read are faults."""
-    return _Item(job, root, document).draft(knowledge)
-
-
-class _Item:
-    def __init__(self, job: Job, root: Element, document: str):
-        self._job, self._root, self._document = job, root, document
-        self._place: Place = job.place(document, root.sourceline or 0)
-        self._images: list[str] = []
-
-    def draft(self, knowledge: Sequence[Sequence[str]]) -> Draft:
-        root = self._root
-        body = root.find("itemBody")
-        analysis = self._feedback()
-        stem, interactions = ("", []) if body is None else self._body(body)
-        language = (root.get(_LANGUAGE) or root.get("lang") or root.get("language") or "").split("-")[0].lower()
-        record: dict[str, Any] = {
-            "id": root.get("identifier") or None,
-            "stem": "\n".join(filter(None, (*self._stimuli(), stem))),
-            "type": interactions[0].kind if len({one.kind for one in interactions}) == 1 else None,
-            "language": language or None,
-            "knowledge": [list(path) for path in knowledge],
-            "analysis": analysis or None,
-        }
-        if len({one.kind for one in interactions}) > 1:
-            record["type"] = "composite"
-        if len(interactions) == 1:
-            choices = enumerate(interactions[0].choices)
-            options = [self.text(choice, f"{choice.tag}[{i}]") for i, choice in choices]
-            record |= {"options": options, "answer": interactions[0].answer or None}
-        else:
-            answers = [f"{i}: {one.answer}" for i, one in enumerate(interactions, 1) if one.answer]
-            record["answer"] = "; ".join(answers) or None
-        if title := root.get("title"):
-            record["extras"] = {"title": title}
-        record["images"] = distinct(self._images)
-        return Draft({name: value for name, value in record.items() if value is not None}, self._place)
-
-    def text(self, element: Element, name: str) -> str:
-        """The text in an element; its figures are taken, what is lost is reported."""
-        text = plain(_markup(element))
-        self._images += self._job.figures_of(text, self._document, self._place, name)
-        return text.text
-
-    def fault(self, name: str, message: str) -> None:
-        self._job.fault(self._place, name, message)
-
-    def _body(self, body: Element) -> tuple[str, list[Interaction]]:
-        """The stem with blanks and lists in place of the interactions."""
-        for hidden in list(body.iter(*_HIDDEN)):
-            _remove(hidden)
-        for rubric in list(body.iter("rubricBlock")):
-            if "candidate" not in rubric.get("view", "candidate").split():
-                _remove(rubric)
-        if next(body.iter("printedVariable"), None) is not None:
-            self.fault("itemBody", "values that a template draws are not read")
-        found = [element for element in body.iter() if _is_interaction(element)]
-        interactions = []
-        for element in found:
-            read: Read | None = INTERACTIONS.get(element.tag)
-            if read is None:
-                self.fault("itemBody", f"the response to <{element.tag}> is not read")
-                interactions.append(Interaction(element.tag.removesuffix("Interaction")))
-                continue
-            interaction = read(element, self._correct(element), len(found) == 1)
-            interactions.append(interaction)
-            _replace(element, interaction)
-        if not found:
-            self.fault("itemBody", "no interaction")
-        return self.text(body, "itemBody"), interactions
-
-    def _correct(self, interaction: Element) -> list[str]:
-        """The values of the correct response; else those that the mapping gives points for, the most first."""
-        name = interaction.get("responseIdentifier", "RESPONSE")
-        declared = [one for one in self._root.findall("responseDeclaration") if one.get("identifier") == name]
-        for declaration in declared:
-            values = [
-                " ".join("".join(value.itertext()).split()) for value in declaration.iterfind("correctResponse/value")
-            ]
-            if values := [value for value in values if value]:
-                return values
-            entries = declaration.findall("mapping/mapEntry")
-            paid = sorted((entry for entry in entries if _points(entry) > 0), key=_points, reverse=True)
-            if paid:
-                several = declaration.get("cardinality") in ("multiple", "ordered")
-                return [entry.get("mapKey", "") for entry in (paid if several else paid[:1])]
-        if interaction.tag not in OPEN:
-            self.fault(name, "no correct response")
-        return []
-
-    def _feedback(self) -> str:
-        """What is said after an answer, each once."""
-        tags = ("feedbackInline", "feedbackBlock", "modalFeedback")
-        texts = [plain(_markup(element)).text for element in self._root.iter(*tags)]
-        return "\n".join(distinct(text for text in texts if text))
-
-    def _stimuli(self) -> list[str]:
-        """What several items share, a passage to read."""
-        texts = []
-        for reference in self._root.iter("assessmentStimulusRef"):
-            try:
-                name = resolve(reference.get("href", ""), self._document)
-                stimulus = normalized(parse(self._job.source.read(name)))
-            except (SourceError, XmlError) as error:
-                self.fault("assessmentStimulusRef", str(error))
-                continue
-            body = stimulus.find("stimulusBody")
-            if body is not None:
-                text = plain(_markup(body))
-                self._images += self._job.figures_of(text, name, self._place, "stimulusBody")
-                texts.append(text.text)
-        return texts
-
-
-def _is_interaction(element: Element) -> bool:
-    return isinstance(element.tag, str) and element.tag.endswith("Interaction")
-
-
-def _points(entry: Element) -> float:
-    try:
-        return float(entry.get("mappedValue", "0"))
-    except ValueError:
-        return 0.0
-
-
-def _remove(element: Element) -> None:
-    """Take an element out, but not the text after it."""
-    parent = element.getparent()
-    element.tag = "tq-removed"
-    etree.strip_elements(parent, element.tag, with_tail=False)
-
-
-def _replace(element: Element, interaction: Interaction) -> None:
-    """Put what an interaction shows in its place."""
-    name = "span" if interaction.is_inline else "div"
-    new = parse(f"<{name}>{interaction.shown}</{name}>")
-    new.tail = element.tail
-    element.getparent().replace(element, new)
-
-
-def _markup(element: Element) -> str:
-    """What is in an element as HTML: QTI's own elements have no meaning there."""
-    for part in element.iterdescendants():
-        if isinstance(part.tag, str) and (part.tag in _OWN or part.tag != part.tag.lower()):
-            part.tag = "span"
-    return inner_markup(element)
-
-
-_MANIFEST = "imsmanifest.xml"
-#: Kinds of resources that hold no item and are no fault.
-_OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcontent", "manifest", "outcome", "lom")
-
-
-@dataclass(frozen=True)
-class Resource:
-    """An item's file, and the concepts that the manifest's metadata names for it, coarse to fine."""
-
-    name: str
-    knowledge: tuple[tuple[str, ...], ...] = ()
-
-
-def read_qti(job: Job) -> Iterator[Draft]:
-    """The items in the order of the manifest; without one, of all XML files by name."""
-    manifests = [name for name in job.source.names if posixpath.basename(name) == _MANIFEST]
-    for manifest in manifests:
-        root = _root(job, manifest)
-        if root is not None:
-            for resource in _resources(job, manifest, root):
-                yield from _item(job, resource, listed=True)
-    if not manifests:
-        for name in job.source.names:
-            if name.lower().endswith(".xml"):
-                yield from _item(job, Resource(name), listed=False)
-
-
-def _root(job: Job, name: str) -> Element | None:
-    try:
-        return normalized(parse(job.source.read(name)))
-    except SourceError as error:
-        job.leave_out(job.place(name), "record", str(error))
-    except XmlError as error:
-        job.leave_out(job.place(name, error.line), "record", error.message)
-    return None
-
-
-def _item(job: Job, resource: Resource, listed: bool) -> Iterator[Draft]:
-    root = _root(job, resource.name)
-    if root is None:
-        return
-    if root.tag == "assessmentItem":
-        yield item_draft(job, root, resource.name, resource.knowledge)
-    elif root.tag == "questestinterop":
-        job.leave_out(job.place(resource.name), "record", "QTI 1, which is not read")
-    elif listed:
-        job.leave_out(job.place(resource.name, root.sourceline or 0), "record", f"<{root.tag}> is no item")
-
-
-def _resources(job: Job, manifest: str, root: Element) -> Iterator[Resource]:
-    """What the manifest lists as items, each once; a path that leads outside is a fault."""
-    found: set[str] = set()
-    for element in root.iter("resource"):
-        kind, reference = element.get("type", "").lower(), element.get("href")
-        is_item = "item" in kind or ("xmlv1p" in kind and "test" not in kind)
-        if not is_item or any(other in kind for other in _OTHERS) or reference is None:
-            continue
-        try:
-            name = inside(reference, posixpath.dirname(manifest))
-        except SourceError as error:
-            job.leave_out(job.place(manifest, element.sourceline or 0), "resource", str(error))
-            continue
-        if name not in found:
-            found.add(name)
-            yield Resource(name, _knowledge(element))
-
-
-def _knowledge(resource: Element) -> tuple[tuple[str, ...], ...]:
-    """The taxon paths of the resource's LOM metadata."""
-    paths = []
-    for path in resource.iter("taxonPath"):
-        names = [" ".join("".join(entry.itertext()).split()) for entry in path.iterfind("taxon/entry")]
-        if path_names := tuple(name for name in names if name):
-            paths.append(path_names)
-    return tuple(paths)

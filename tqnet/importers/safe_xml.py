@@ -1,7 +1,8 @@
-"""XML that others wrote, read so that it can do no harm: no entities, nothing from outside, bounded by libxml2."""
+"""Safe reading of untrusted XML: no entities, nothing external, bounded by libxml2."""
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from collections.abc import Iterator
@@ -14,18 +15,12 @@ from lxml import etree
 Element = Any
 
 #: libxml2's own bounds (256 levels, 10 MB in one text) stay on.
-_SAFE: dict[str, Any] = {
-    "resolve_entities": False,
-    "no_network": True,
-    "load_dtd": False,
-    "huge_tree": False,
-    "remove_comments": True,
-    "remove_pis": True,
-}
+_SAFE: dict[str, Any] = dict.fromkeys(("resolve_entities", "load_dtd", "huge_tree"), False)
+_SAFE |= dict.fromkeys(("no_network", "remove_comments", "remove_pis"), True)
 
 
 class XmlError(ValueError):
-    """XML that cannot be read; ``line`` is where, 0 where that is not known."""
+    """XML that cannot be read; ``line`` is 0 if unknown."""
 
     def __init__(self, message: str, line: int = 0):
         super().__init__(message)
@@ -34,11 +29,7 @@ class XmlError(ValueError):
 
 
 def parse(content: bytes | str) -> Element:
-    """The root of a document.
-
-    Raises:
-        XmlError: It is not well-formed, or declares entities.
-    """
+    """Return the root of a document; raise XmlError if it is not well-formed or declares entities."""
     try:
         root = etree.fromstring(content.encode() if isinstance(content, str) else content, etree.XMLParser(**_SAFE))
     except etree.XMLSyntaxError as error:
@@ -48,15 +39,15 @@ def parse(content: bytes | str) -> Element:
 
 
 def elements(file: Path, tag: str) -> Iterator[Element]:
-    """The elements called ``tag`` of a large document, one at a time; each is gone when the next is asked for.
+    """Yield the elements called ``tag`` of a large document; each is cleared before the next.
 
     Raises:
-        XmlError: As for `parse`, once the elements before the fault have been given.
+        XmlError: As for `parse`, after the elements before the fault.
     """
     with file.open("rb") as stream:
-        found = etree.iterparse(stream, events=("end",), tag=tag, **_SAFE)
+        parsed = etree.iterparse(stream, events=("end",), tag=tag, **_SAFE)
         try:
-            for number, (_, element) in enumerate(found):
+            for number, (_, element) in enumerate(parsed):
                 if number == 0:
                     _refuse_entities(element)
                 yield element
@@ -68,7 +59,7 @@ def elements(file: Path, tag: str) -> Iterator[Element]:
 
 
 def root_name(head: bytes) -> str:
-    """The name of the first element, without its namespace, from the first bytes of a file; empty for no XML."""
+    """Return the name of the first element without namespace, from the first bytes of a file; empty if no XML."""
     try:
         for _, element in etree.iterparse(io.BytesIO(head), events=("start",), recover=True, **_SAFE):
             return etree.QName(element).localname
@@ -78,7 +69,7 @@ def root_name(head: bytes) -> str:
 
 
 def strip_namespaces(root: Element) -> Element:
-    """Names without prefixes, in place; entity references, which nothing resolves, are taken out."""
+    """Drop prefixes of names and entity references, which nothing resolves, in place."""
     for element in root.iter():
         if isinstance(element.tag, str) and "}" in element.tag:
             element.tag = etree.QName(element).localname
@@ -88,14 +79,10 @@ def strip_namespaces(root: Element) -> Element:
 
 
 def inner_markup(element: Element) -> str:
-    """What is between an element's tags, as it would be written."""
-    pieces = [_escaped(element.text)]
+    """Return the markup between an element's tags."""
+    pieces = [html.escape(element.text or "", quote=False)]
     pieces += [etree.tostring(child, encoding="unicode", with_tail=True) for child in element]
     return re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", "".join(pieces))
-
-
-def _escaped(text: str | None) -> str:
-    return (text or "").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _refuse_entities(element: Element) -> None:

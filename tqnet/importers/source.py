@@ -1,4 +1,4 @@
-"""What is imported: a file, a folder or a zip, of which nothing outside is ever read and nothing is unpacked."""
+"""The source of an import: a file, a folder or a zip. Nothing outside of it is read and nothing is unpacked."""
 
 from __future__ import annotations
 
@@ -7,75 +7,41 @@ import re
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Protocol
 
-#: Bounds of what others send: one figure or item, one file of all questions, all of a zip, its parts and how far one of
-#: them may swell.
+#: Bounds: one figure or item, one file of all questions, a whole zip, its number of parts and their compression ratio.
 MAX_MEMBER = 64 * 2**20
 MAX_DOCUMENT = 2**30
 MAX_TOTAL = 4 * 2**30
 MAX_MEMBERS = 200_000
 MAX_RATIO = 200
-#: What tells a format.
+#: Bytes that tell a format.
 HEAD = 2**18
-#: Below this, a part may swell by any ratio: an empty table does.
+#: Smaller parts may have any ratio: an empty table does.
 _SMALL = 2**20
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
 class SourceError(ValueError):
-    """A part of the source that is not there, or that is not read for good reason."""
-
-
-class Source(Protocol):
-    """Parts by their names, relative and with forward slashes.
-
-    Attributes:
-        path: Where it lies.
-        names: The files in it, in order; of a single file, its name.
-    """
-
-    path: Path
-    names: list[str]
-
-    def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
-        """The bytes of a part, at most ``limit``; it may also be a file beside a single file.
-
-        Raises:
-            SourceError: It is not there, lies outside, or is too large.
-        """
-
-    def head(self, name: str) -> bytes:
-        """The first bytes of a part, `HEAD` at most; raises SourceError where `read` does, but for its size."""
-
-    def file(self, name: str) -> Path:
-        """Where a part lies on the disk; raises SourceError for a part of a zip."""
-
-    def shown(self, name: str) -> str:
-        """A part's name in a report."""
+    """A part of the source that is missing or refused."""
 
 
 def open_source(path: Path) -> Source:
-    """The source at ``path``.
+    """Open the source at ``path``.
 
     Raises:
         FileNotFoundError: There is none.
         ValueError: A zip that is broken or would fill the memory.
     """
     if path.is_dir():
-        return FolderSource(path, path)
+        return Source(path, path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file or folder")
-    return ZipSource(path) if path.suffix.lower() == ".zip" else FolderSource(path, path.parent)
+    return ZipSource(path) if path.suffix.lower() == ".zip" else Source(path, path.parent)
 
 
 def inside(reference: str, folder: str = "") -> str:
-    """The name of what ``reference`` means in a document that lies in ``folder``.
-
-    Raises:
-        SourceError: It leads outside, or to another machine.
-    """
+    """Return the part that ``reference`` means in a document in ``folder``; raise SourceError if it leads elsewhere."""
     reference = reference.strip().replace("\\", "/")
     if re.match(r"(?:https?|ftp):|//", reference, re.IGNORECASE):
         raise SourceError(f"lies elsewhere and is not fetched: {reference!r:.200}")
@@ -87,8 +53,15 @@ def inside(reference: str, folder: str = "") -> str:
     return name
 
 
-class FolderSource:
-    """A folder, or one file of it; links that lead outside of the folder are not followed."""
+class Source:
+    """A folder, or one file and those beside it; links that lead outside of the folder are not followed.
+
+    Parts are called by their relative names, with forward slashes.
+
+    Attributes:
+        path: The folder or file.
+        names: The files in it, in order; of a single file, its name.
+    """
 
     def __init__(self, path: Path, root: Path):
         self.path = path
@@ -100,16 +73,19 @@ class FolderSource:
         )
 
     def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
+        """Return the bytes of a part; raise SourceError if it is missing, lies outside, or has more than ``limit``."""
         file = self.file(name)
         if file.stat().st_size > limit:
             raise SourceError(f"larger than {limit >> 20} MiB: {name!r:.200}")
         return file.read_bytes()
 
     def head(self, name: str) -> bytes:
+        """Return the first bytes of a part, at most `HEAD`, whatever its size."""
         with self.file(name).open("rb") as stream:
             return stream.read(HEAD)
 
     def file(self, name: str) -> Path:
+        """Return the path of a part on the disk; raise SourceError for a part of a zip."""
         file = (self._root / inside(name)).resolve()
         if not file.is_relative_to(self._root.resolve()):
             raise SourceError(f"leads outside of the source: {name!r:.200}")
@@ -118,15 +94,12 @@ class FolderSource:
         return file
 
     def shown(self, name: str) -> str:
+        """Return the name of a part for reports."""
         return str(self._root / name)
 
 
-class ZipSource:
-    """A zip, read part by part.
-
-    Attributes:
-        refused: Parts whose names lead outside; they are not read.
-    """
+class ZipSource(Source):
+    """A zip, read part by part; parts whose names lead outside are ``refused``."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -153,6 +126,9 @@ class ZipSource:
     def head(self, name: str) -> bytes:
         return self._unpacked(name, HEAD, MAX_TOTAL)
 
+    def shown(self, name: str) -> str:
+        return f"{self.path}/{name}"  # also of a name that leads outside
+
     def file(self, name: str) -> Path:
         raise SourceError(f"{self.path}: {name!r:.200} is read from a folder; unpack the zip first")
 
@@ -168,15 +144,12 @@ class ZipSource:
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
             raise SourceError(f"cannot be unpacked: {name!r:.200}: {error}") from None  # RuntimeError: a password
 
-    def shown(self, name: str) -> str:
-        return f"{self.path}/{name}"
-
 
 def check_zip(archive: zipfile.ZipFile, path: Path) -> None:
-    """Look at the sizes that a zip says its parts have; Python's reader gives no more than that.
+    """Check the declared sizes of a zip's parts; Python's reader returns no more than that.
 
     Raises:
-        ValueError: Too many parts, too large a whole, or one that swells as no document does.
+        ValueError: Too many parts, too large a whole, or a compression ratio that no document has.
     """
     parts = archive.infolist()
     if len(parts) > MAX_MEMBERS:

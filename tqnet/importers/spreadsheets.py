@@ -1,4 +1,4 @@
-"""CSV and other tables in plain text, in the encodings that spreadsheets write."""
+"""Tables: CSV in the encodings that spreadsheets write, Excel workbooks (.xlsx), and Parquet."""
 
 from __future__ import annotations
 
@@ -21,19 +21,23 @@ from tqnet.questions.table import BATCH
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 _DELIMITERS = ",;\t|"
 _BLOCK = 2**20
-#: Of the characters of a Chinese text in GB18030, at least as many are in GB2312; of Latin-1 read as GB18030, few are.
+#: Least share of GB2312 in a Chinese text in GB18030; in Latin-1 read as GB18030 it is small.
 _COMMON = 0.9
 
 
 class EncodingError(ValueError):
-    """A text in an encoding that nothing tells."""
+    """A text in an unknown encoding."""
 
 
 def read_csv(job: Job) -> Iterator[Draft]:
-    """The rows of each ``.csv`` and ``.tsv`` file, or of a single file of another ending."""
-    tables = [name for name in job.source.names if name.lower().endswith((".csv", ".tsv"))]
-    for name in tables or job.source.names[:1]:
+    """Yield the rows of each ``.csv`` and ``.tsv`` file, or of a single file of another ending."""
+    for name in _parts(job, ".csv", ".tsv"):
         yield from _read_table(job, name)
+
+
+def _parts(job: Job, *endings: str) -> list[str]:
+    """Return the parts of the source with these endings, or its first part."""
+    return [name for name in job.source.names if name.lower().endswith(endings)] or job.source.names[:1]
 
 
 def _read_table(job: Job, name: str) -> Iterator[Draft]:
@@ -49,11 +53,7 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
 
 
 def encoding_of(file: Path) -> str:
-    """By its first bytes, else UTF-8 if all of it is, else GB18030 if it reads as Chinese.
-
-    Raises:
-        EncodingError: Neither.
-    """
+    """Detect an encoding: by the first bytes, else UTF-8, else GB18030 if Chinese; or raise EncodingError."""
     with file.open("rb") as stream:
         head = stream.read(4)
     for mark, encoding in _MARKS:
@@ -89,7 +89,7 @@ def _reads_as_chinese(file: Path) -> bool:
 
 
 def _delimiter(stream: TextIO) -> str:
-    """Which of the usual ones the first line has most of."""
+    """Return the usual delimiter that the first line has most of."""
     line = stream.readline()
     stream.seek(0)
     return max(_DELIMITERS, key=line.count)
@@ -111,17 +111,13 @@ def _rows(job: Job, name: str, reader: Iterator[list[str]], header: list[str]) -
         yield place, dict(zip(header, cells, strict=False))
 
 
-# Excel workbooks (.xlsx), the values of their cells.
-
-
-#: What a cell shows whose formula has failed.
+#: Cells of formulas that failed.
 _ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
 
 
 def read_xlsx(job: Job) -> Iterator[Draft]:
-    """The rows of the first sheet, or of that which is asked for; its first row that is not empty is the header."""
-    books = [name for name in job.source.names if name.lower().endswith((".xlsx", ".xlsm"))]
-    for name in books or job.source.names[:1]:
+    """Yield the rows of the first sheet, or of the one in the settings; its first non-empty row is the header."""
+    for name in _parts(job, ".xlsx", ".xlsm"):
         yield from _read_book(job, name)
 
 
@@ -130,7 +126,7 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
     from openpyxl.utils.exceptions import InvalidFileException
 
     file = job.source.file(name)
-    has_pictures = _look_into(file)
+    has_pictures = _check_workbook(file)
     try:
         book = load_workbook(file, read_only=True, data_only=True)
     except (InvalidFileException, KeyError, ValueError, zipfile.BadZipFile) as error:
@@ -143,17 +139,18 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
         if has_pictures:
             job.fault(job.place(name), "images", "pictures within the workbook are not read; name files in a column")
         rows = enumerate(sheet.iter_rows(values_only=True), 1)
-        header = next(([_title(cell) for cell in row] for _, row in rows if any(cell is not None for cell in row)), [])
+        first = next((row for _, row in rows if any(cell is not None for cell in row)), ())
+        header = ["" if cell is None else str(cell).strip() for cell in first]
         yield from drafts(job, header, _workbook_rows(job, name, rows, header), name)
     finally:
         book.close()
 
 
-def _look_into(file: Path) -> bool:
-    """Whether there are pictures in it.
+def _check_workbook(file: Path) -> bool:
+    """Check that a workbook is harmless, and return True if it has pictures.
 
     Raises:
-        ValueError: It is no workbook, or one made to do harm: bombs, and document types, which Excel never writes.
+        ValueError: It is no workbook, a zip bomb, or declares document types, which Excel never writes.
     """
     try:
         with zipfile.ZipFile(file) as archive:
@@ -181,17 +178,9 @@ def _workbook_rows(
         yield place, {column: None if cell in _ERRORS else cell for column, cell in values.items()}
 
 
-def _title(cell: Any) -> str:
-    return "" if cell is None else str(cell).strip()
-
-
-# Parquet tables, piece by piece; lists in a cell are lists.
-
-
 def read_parquet(job: Job) -> Iterator[Draft]:
-    """The rows of each ``.parquet`` file."""
-    tables = [name for name in job.source.names if name.lower().endswith(".parquet")]
-    for name in tables or job.source.names[:1]:
+    """Yield the rows of each ``.parquet`` file; lists in a cell are lists."""
+    for name in _parts(job, ".parquet"):
         file = job.source.file(name)
         try:
             with pq.ParquetFile(file) as table:
@@ -201,8 +190,5 @@ def read_parquet(job: Job) -> Iterator[Draft]:
 
 
 def _parquet_rows(job: Job, name: str, table: pq.ParquetFile) -> Iterator[Row]:
-    number = 0
-    for batch in table.iter_batches(batch_size=BATCH):
-        for row in batch.to_pylist():
-            number += 1
-            yield job.place(name, number), row
+    rows = (row for batch in table.iter_batches(batch_size=BATCH) for row in batch.to_pylist())
+    return ((job.place(name, number), row) for number, row in enumerate(rows, 1))

@@ -1,4 +1,4 @@
-"""Rows of a table as questions: which column is which field, and what its cells say."""
+"""Rows of a table as questions: the field of each column, and the values of cells."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from decimal import Decimal
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place
-from tqnet.importers.json_records import in_one_text, without_letters
+from tqnet.importers.json_records import split_options, without_letters
 from tqnet.importers.markup import plain_texts
 from tqnet.questions.question import Question
 
-# The field that a column is likely to be, by its name.
-
-
+#: Field -> usual names of its column.
 _NAMES = {
     "id": "id, question id, qid, no, no., number, #, 编号, 题号, 序号",
     "stem": "stem, question, question text, questiontext, problem, text, body, prompt, item, 题目, 题干, 问题, 试题",
@@ -35,29 +33,29 @@ _NAMES = {
     "source": "source, origin, 来源",
 }
 _FIELD_OF = {name: field for field, names in _NAMES.items() for name in names.split(", ")}
-#: One column each: "A", "Option B", "choice_3", "选项C", "答案A" is none.
+#: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
 _OPTION = re.compile(r"(?:(?:option|choice|answer|alternative|选项)[\s_]*)?(?:([a-h])|([1-8]))", re.IGNORECASE)
 _LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category)[\s_]*([1-9])", re.IGNORECASE)
 
 
 def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Field -> its columns, of those whose names tell; of two columns for a field, the first."""
-    found: dict[str, tuple[str, ...]] = {}
+    """Return field -> columns for columns of known names; of two columns for a field, the first."""
+    columns: dict[str, tuple[str, ...]] = {}
     for column in header:
         field = _FIELD_OF.get(re.sub(r"[\s_]+", " ", column.strip().lower()))
         if field is not None:
-            found.setdefault(field, (column,))
+            columns.setdefault(field, (column,))
     if len(options := _numbered(header, _OPTION)) > 1:
-        found["options"] = options
+        columns["options"] = options
     if len(levels := _numbered(header, _LEVEL)) > 1:
-        found["knowledge"] = levels
+        columns["knowledge"] = levels
     elif {"topic", "subtopic"} <= (lowered := {column.strip().lower(): column for column in header}).keys():
-        found["knowledge"] = (lowered["topic"], lowered["subtopic"])
-    return found
+        columns["knowledge"] = (lowered["topic"], lowered["subtopic"])
+    return columns
 
 
 def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
-    """The columns ``A``, ``B``, ``C`` (or 1, 2, 3) in order, from the first on without a gap."""
+    """Return the columns ``A``, ``B``, ``C`` (or 1, 2, 3) in order, from the first on without a gap."""
     places: dict[int, str] = {}
     for column in header:
         if match := pattern.fullmatch(column.strip()):
@@ -68,21 +66,15 @@ def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...
     return tuple(places[place] for place in range(1, len(places) + 1) if place in places)
 
 
-#: The fields that a column may be.
+#: The fields of columns.
 FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
-_SPLITS = {
-    "training": "train",
-    "validation": "valid",
-    "val": "valid",
-    "dev": "valid",
-    "development": "valid",
-    "testing": "test",
-}
+_SPLITS = {"training": "train", "testing": "test"}
+_SPLITS |= dict.fromkeys(("validation", "val", "dev", "development"), "valid")
 _STEPS = re.compile(r"\s*(?:>|›|→|::)\s*")
 
 
 class ColumnError(ValueError):
-    """Columns that the table does not have, or none for the stem."""
+    """Columns that the table lacks, or none for the stem."""
 
 
 #: A row: its place, and its cells by the name of their column.
@@ -90,15 +82,13 @@ Row = tuple[Place, Mapping[str, Any]]
 
 
 def drafts(job: Job, header: Sequence[str], rows: Iterator[Row], document: str) -> Iterator[Draft]:
-    """A draft of each row that is not empty.
-
-    Columns that are no field, and have a value, are extras by their names.
+    """Yield a draft of each row that is not empty; other columns with a value are extras by their names.
 
     Args:
         document: The part of the source that the paths of figures are relative to.
 
     Raises:
-        ColumnError: The map names a column that is not there, or there is none for the stem.
+        ColumnError: The settings name a missing column, or there is none for the stem.
     """
     columns = _columns(job, header)
     taken = {column for names in columns.values() for column in names} | set(FIELDS) | {""}
@@ -113,22 +103,22 @@ def drafts(job: Job, header: Sequence[str], rows: Iterator[Row], document: str) 
 
 def _columns(job: Job, header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
-    for name, columns in mapped.items():
-        if (whole := ",".join(columns)) in header:  # a name with a comma in it
+    for name, names in mapped.items():
+        if (whole := ",".join(names)) in header:  # a name with a comma in it
             mapped[name] = (whole,)
     named = [column for names in mapped.values() for column in names]
     shown = ", ".join(map(repr, header))
     if missing := [column for column in named if column not in header]:
         raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {shown}")
     by_name = columns_by_name([column for column in header if column not in named])
-    found = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
-    if "stem" not in found:
+    columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
+    if "stem" not in columns:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {shown}")
-    return found
+    return columns
 
 
 class _Row:
-    """The cells of one row, and the fields that they are."""
+    """The cells of one row by field."""
 
     def __init__(
         self, job: Job, place: Place, document: str, columns: Mapping[str, Sequence[str]], values: Mapping[str, Any]
@@ -157,12 +147,12 @@ class _Row:
         return [value for value in values if value is not None]
 
     def _text(self, name: str) -> str | None:
-        """Several columns are lines of one text."""
+        """Join several columns as lines of one text."""
         pieces = [_shown(cell) for cell in self._cells(name)]
         return "\n".join(pieces) if pieces else None
 
     def _several(self, name: str, usual: str) -> list[str]:
-        """The values of a cell with several: what JSON lists, or between separators."""
+        """Return the values of cells with several: items of a JSON list, or pieces between separators."""
         pieces: list[str] = []
         for cell in self._cells(name):
             if _embedded(cell):
@@ -189,26 +179,26 @@ class _Row:
             return without_letters([_shown(cell) for cell in cells if cell is not None])
         options = self._several("options", r"\n")
         if len(options) == 1:
-            options = in_one_text(options[0])
+            options = split_options(options[0])
         if len(options) == 1:
             self._job.fault(self._place, "options", "one option; what separates them? --separate options=SEPARATOR")
         return without_letters(options)
 
     def _figures(self, texts: Mapping[str, Any], options: Sequence[Any]) -> list[str]:
-        """Those within the stem and the options, then those of the columns."""
+        """Collect the figures of the stem and the options, then those of the columns."""
         job, place, document = self._job, self._place, self._document
-        found = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
+        figures = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
         for number, option in enumerate(options):
-            found += job.figures_of(option, document, place, f"options[{number}]")
+            figures += job.figures_of(option, document, place, f"options[{number}]")
         for cell in self._cells("images"):
             for content in _embedded(cell):
-                found += job.embedded(content, place, "images")
+                figures += job.embedded(content, place, "images")
         for reference in self._several("images", r"[;\n]"):
-            found += job.figure(reference, document, place, "images")
-        return list(dict.fromkeys(found))
+            figures += job.figure(reference, document, place, "images")
+        return list(dict.fromkeys(figures))
 
     def _knowledge(self) -> list[list[str]]:
-        """``Algebra > Equations; Geometry`` in one column, or a column a level."""
+        """Read ``Algebra > Equations; Geometry`` in one column, or a column per level."""
         columns = self._columns.get("knowledge", ())
         if len(columns) > 1:
             path = [_shown(cell) for cell in self._cells("knowledge")]
@@ -234,19 +224,19 @@ class _Row:
 
 
 def _embedded(cell: Any) -> list[bytes]:
-    """The figures that Hugging Face's tables hold: an object, or a list of objects, with ``bytes``."""
+    """Return the figures of Hugging Face's tables: an object, or a list of objects, with ``bytes``."""
     items = cell if isinstance(cell, list) else [cell]
     return [item["bytes"] for item in items if isinstance(item, dict) and isinstance(item.get("bytes"), bytes)]
 
 
 def paths(texts: Sequence[str]) -> list[list[str]]:
-    """``Algebra > Equations`` as a path from coarse to fine."""
-    found = ([step for step in _STEPS.split(text.strip()) if step] for text in texts)
-    return [path for path in found if path]
+    """Read ``Algebra > Equations`` as a path from coarse to fine."""
+    split = ([step for step in _STEPS.split(text.strip()) if step] for text in texts)
+    return [path for path in split if path]
 
 
 def _value(cell: Any) -> Any:
-    """A cell as JSON has it; None for an empty one."""
+    """Return a cell as a JSON value; None for an empty one."""
     if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
         return None
     if isinstance(cell, str):
@@ -269,7 +259,7 @@ def _shown(value: Any) -> str:
 
 
 def _extra(value: Any) -> Any:
-    """What JSON can hold; bytes, which it cannot, as their number."""
+    """Return a JSON value; bytes are replaced by their number."""
     return json.loads(json.dumps(value, default=lambda other: f"{len(other)} bytes"))
 
 

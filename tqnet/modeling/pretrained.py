@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import timm
-import torch
-from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
+
+#: Of each channel, as torchvision and timm have them.
+IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 #: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and swish), trained on ImageNet.
 LITE0 = "lite0"
@@ -43,6 +45,8 @@ def backbone_name(visual: str | None) -> str | None:
     """
     if visual is None:
         return None
+    import timm
+
     name = _LITE0_BACKBONE if visual == LITE0 else visual
     if ":" not in name and not timm.is_model(name):  # "hf-hub:owner/model" is for the hub to know
         raise ValueError(f"model.visual: {visual!r} is neither {LITE0!r} nor a backbone of timm")
@@ -56,6 +60,9 @@ def image_weights(visual: str) -> dict[str, Tensor]:
         ImportError: ``lite0`` without its package.
         OSError: The weights cannot be fetched.
     """
+    import timm
+    import torch
+
     if visual != LITE0:
         try:
             return timm.create_model(visual, pretrained=True, num_classes=0).state_dict()
@@ -79,5 +86,9 @@ def image_weights(visual: str) -> dict[str, Tensor]:
 
 def image_statistics(backbone: str | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and standard deviation by which figures are normalised for a backbone of timm: those of its weights."""
-    known = timm.get_pretrained_cfg(backbone) if backbone else None
-    return (known.mean, known.std) if known else (IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD)
+    if backbone is None:
+        return IMAGENET_MEAN, IMAGENET_STD
+    import timm
+
+    known = timm.get_pretrained_cfg(backbone)
+    return (known.mean, known.std) if known else (IMAGENET_MEAN, IMAGENET_STD)

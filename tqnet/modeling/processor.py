@@ -13,9 +13,10 @@ from transformers import AutoProcessor, BatchFeature, PreTrainedTokenizerBase
 from transformers.processing_utils import ProcessorMixin
 
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
-from tqnet.modeling.visual import TQNetImageProcessor, open_figure
+from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question, read_question
-from tqnet.solver.problems import with_number_tokens
+from tqnet.questions.images import open_figure
+from tqnet.text.numbers.tokens import with_number_tokens
 from tqnet.text.vocabulary import add_tokens, learn_tokens, spell
 
 log = logging.getLogger(__name__)

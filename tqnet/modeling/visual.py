@@ -9,59 +9,14 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 import numpy as np
-import timm
 import torch
-from PIL import Image, ImageOps
-from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
-from timm.layers import GroupNorm
 from torch import Tensor, nn
 from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
 from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
-from tqnet.questions.images import open_image
-
-# Figures as the visual stream reads them: on white, square, normalised.
-
-
-def open_figure(path: str) -> np.ndarray:
-    """The figure in a file as uint8 [H, W, 3] (:func:`figure_array`).
-
-    Raises:
-        OSError: No image that can be used; the message has the path and the reason.
-    """
-    image = open_image(path)
-    if isinstance(image, str):
-        raise OSError(f"{path}: {image}")
-    return figure_array(image)
-
-
-def figure_array(image: Image.Image) -> np.ndarray:
-    """An opened figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
-    image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        return np.array(Image.alpha_composite(paper, image).convert("RGB"))
-    if image.mode.startswith("I"):
-        return _from_16_bits(np.array(image))
-    return np.array(image.convert("RGB"))
-
-
-def _from_16_bits(grey: np.ndarray) -> np.ndarray:
-    """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
-    return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
-
-
-def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
-    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
-    height, width = figure.shape[:2]
-    scale = size / max(height, width)
-    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
-    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
-    square = Image.new("RGB", (size, size), "white")
-    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
-    return np.array(square)
+from tqnet.modeling.pretrained import IMAGENET_MEAN, IMAGENET_STD
+from tqnet.questions.images import fit_square
 
 
 class TQNetImageProcessor(BaseImageProcessor):
@@ -72,8 +27,8 @@ class TQNetImageProcessor(BaseImageProcessor):
     def __init__(
         self,
         image_size: int = 128,
-        image_mean: Sequence[float] = IMAGENET_DEFAULT_MEAN,
-        image_std: Sequence[float] = IMAGENET_DEFAULT_STD,
+        image_mean: Sequence[float] = IMAGENET_MEAN,
+        image_std: Sequence[float] = IMAGENET_STD,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -101,8 +56,8 @@ class TQNetImageProcessor(BaseImageProcessor):
     def as_imagenet(self, pixel_values: Tensor) -> Tensor:
         """``pixel_values`` in units that are the same for all models: as ImageNet's statistics normalise them."""
         mean, std = torch.tensor(self.image_mean), torch.tensor(self.image_std)
-        unit = torch.tensor(IMAGENET_DEFAULT_STD)
-        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_DEFAULT_MEAN)) / unit
+        unit = torch.tensor(IMAGENET_STD)
+        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_MEAN)) / unit
         return pixel_values * scale.view(3, 1, 1).to(pixel_values) + shift.view(3, 1, 1).to(pixel_values)
 
 
@@ -231,6 +186,8 @@ class VisualStream(nn.Module):
         if config.visual_backbone is None:
             raise ValueError("visual_backbone: none, so there is no visual stream")
         options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
+        import timm
+
         try:
             self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
         except TypeError as error:  # some backbones take batch norm alone
@@ -313,6 +270,8 @@ def figure_slots(image_counts: Tensor) -> Tensor:
     return torch.where(places < image_counts.unsqueeze(1), first.unsqueeze(1) + places, -1)
 
 
-def _group_norm(channels: int, **options: Any) -> GroupNorm:
+def _group_norm(channels: int, **options: Any) -> nn.Module:
     """32 groups (Wu and He 2018), or as many as go into the channels (24 in the stem of resnet10t)."""
+    from timm.layers import GroupNorm
+
     return GroupNorm(channels, num_groups=math.gcd(32, channels), **options)

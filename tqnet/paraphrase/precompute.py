@@ -17,6 +17,7 @@ from filelock import FileLock
 from torch import nn
 from tqdm import tqdm
 
+from tqnet.config import ConfigError
 from tqnet.files import atomic
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
@@ -31,8 +32,6 @@ from tqnet.paraphrase.test_operators import WordWeights
 from tqnet.paraphrase.training import as_questions
 from tqnet.questions import QuestionBank
 from tqnet.questions.table import cache_folder, hash64
-from tqnet.training import session
-from tqnet.training.config import ConfigError
 from tqnet.training.provenance import Provenance
 from tqnet.version import __version__
 
@@ -192,8 +191,7 @@ def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str], stems: Sequ
     Lines say what is left out, and how many of the questions the others have rewritings of.
     """
     path = config.data.rewrites
-    with session.settings_at_fault():
-        rewrites = Rewrites.load(path) if path else None
+    rewrites = Rewrites.load(path) if path else None
     found = {symbol: rewrites.operator(name) if rewrites else None for symbol, name in wanted.items()}
     if lacking := [f"{wanted[symbol]} ({symbol})" for symbol, rewrite in found.items() if rewrite is None]:
         source = f"data.rewrites: {path} has none of them" if path else "data.rewrites: not given"
@@ -241,8 +239,7 @@ def operators_of(
         found = once("refills", refills, "the masked language model guessed all words")
         return [[Operator("masked-words", "ssmba", "positive", found)]]
     if config.method == "uda":
-        with session.settings_at_fault():
-            light = LightWords.fit([problem.text for problem in problems], config.share)
+        light = LightWords.fit([problem.text for problem in problems], config.share)
         given = given_rewrites(config, {"f1": "back-translation"}, bank.column("stem"))
         translated = [Operator("back-translation", "f1", "positive", rewrite) for rewrite in given.values()]
         return [[Operator("light-words", "uda", "positive", light), *translated]]

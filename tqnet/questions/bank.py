@@ -1,4 +1,4 @@
-"""`QuestionBank`: the questions of a file, in a memory-mapped table."""
+"""`QuestionBank`: the questions of a file in a memory-mapped table."""
 
 from __future__ import annotations
 
@@ -15,30 +15,28 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset
 
+from tqnet.files import atomic
 from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
 from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question
 from tqnet.questions.reading import write_question
-from tqnet.questions.table import BATCH, FIELDS, SCHEMA, bank_file, open_table, table_in_memory
+from tqnet.questions.table import BATCH, FIELDS, SCHEMA, Rows, bank_file, open_table, table_in_memory
 
 
 class QuestionBank:
-    """An immutable sequence of questions.
+    """An immutable sequence of questions, read from disk when needed, so that a bank may be larger than memory.
 
-    Only the questions that are looked at leave the disk, so a bank may be larger than memory; a selection
-    (`select`, `split`) shares the table. It can be pickled to worker processes.
+    A selection (`select`, `split`) shares the table. Banks can be pickled to worker processes.
 
     Attributes:
-        path: The file the records come from; None for a bank made in memory.
-        name: The folder's name for ``questions.*``, the file's stem otherwise.
+        path: The file of the records; None for a bank made in memory.
         skipped: How many records were left out because of faults.
     """
 
-    def __init__(self, data: Dataset, path: Path | None, skipped: int = 0):
+    def __init__(self, data: Rows, path: Path | None, skipped: int = 0):
         self.path = path
         self.skipped = skipped
-        self._data = data.with_format("arrow")
+        self._data = data
         self._folder = "" if path is None else os.path.abspath(path.parent)
         self._decoders: dict[str, Callable[[Any], Any]] = {
             "options": tuple,
@@ -54,12 +52,12 @@ class QuestionBank:
         on_error: Literal["stop", "skip"] = "stop",
         verify_images: bool = False,
     ) -> QuestionBank:
-        """The bank at ``path``: a .jsonl or .parquet file, or a folder with ``questions.jsonl``/``.parquet``.
+        """Load the bank at ``path``: a .jsonl or .parquet file, or a folder with ``questions.jsonl``/``.parquet``.
 
         Args:
-            path: If a folder has both files, the JSONL counts.
+            path: In a folder with both files, the JSONL counts.
             on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty records out with a warning.
-            verify_images: Decode every image rather than only look whether it is there.
+            verify_images: Decode every image rather than only check that it exists.
 
         Raises:
             FileNotFoundError: No such bank.
@@ -80,11 +78,10 @@ class QuestionBank:
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], inspect: Inspect | None) -> tuple[QuestionBank, list[Fault]]:
-        """The faultless records at ``path``, and the faults of the others in the order of the file.
+        """Return the bank of faultless records at ``path`` (as for `load`), and the faults of the others in file order.
 
         Args:
-            path: As for `load`.
-            inspect: Tells what is wrong with the image at a path; None looks at no image.
+            inspect: Returns the problem of the image at a path; None looks at no image.
         """
         file = bank_file(path)
         data, faults = open_table(file)
@@ -92,19 +89,17 @@ class QuestionBank:
         bad = {fault.line for fault in faults if fault.line}
         if inspect:
             problems = image_problems(bank.rows_with_images(), bank._folder, inspect)
-            found = [Fault(str(file), *problem) for problem in problems]
-            broken = {fault.line for fault in found}
-            if broken:
-                lines = np.asarray(bank.column("line"))
-                bank = bank.select(np.flatnonzero(~np.isin(lines, list(broken))))
-            faults = sorted(faults + found, key=lambda fault: fault.line)
+            broken_images = [Fault(str(file), *problem) for problem in problems]
+            if broken := {fault.line for fault in broken_images}:
+                bank = bank.select(np.flatnonzero(~np.isin(bank.column("line"), list(broken))))
+            faults = sorted(faults + broken_images, key=lambda fault: fault.line)
             bad |= broken
         bank.skipped = len(bad)
         return bank, faults
 
     @classmethod
     def from_questions(cls, questions: Iterable[Question]) -> QuestionBank:
-        """A bank in memory; image paths are kept as they are and not looked at.
+        """Make a bank in memory; image paths are kept unchecked.
 
         Raises:
             BankError: Two questions have the same id.
@@ -118,24 +113,23 @@ class QuestionBank:
         return len(self._data)
 
     def __getitem__(self, index: int) -> Question:
-        """The question at ``index`` (negative: from the end); raises IndexError outside of the bank."""
+        """Return the question at ``index`` (negative: from the end); raise IndexError outside of the bank."""
         index = range(len(self))[index]
-        row = self._data[index : index + 1].to_pylist()[0]
+        row = self._data.read(index, index + 1, FIELDS).to_pylist()[0]
         values = {name: row[name] for name in FIELDS}
         for name, decode in self._decoders.items():
             values[name] = decode(values[name])
         return Question(**values)
 
     def __iter__(self) -> Iterator[Question]:
-        for batch in self.batches(*FIELDS):
-            for values in zip(*batch, strict=True):
-                yield Question(**dict(zip(FIELDS, values, strict=True)))
+        return self.partial(*FIELDS)
 
     def __repr__(self) -> str:
         return f"QuestionBank({self.name!r}, {len(self)} questions)"
 
     @property
     def name(self) -> str:
+        """The folder's name for ``questions.*``, the file's stem otherwise."""
         if self.path is None:
             return "memory"
         return self.path.absolute().parent.name if self.path.stem == "questions" else self.path.stem
@@ -148,19 +142,25 @@ class QuestionBank:
     def fingerprint(self) -> str:
         """16 hex digits of the records, their order, and the figures' names and sizes, wherever the bank lies."""
         digest = hashlib.blake2b(digest_size=8)
-        for table in self._tables("digest"):
-            digest.update(table.column(0).to_numpy().astype("<u8").tobytes())
+        for (digests,) in self.batches("digest"):
+            digest.update(np.array(digests, dtype="<u8").tobytes())
         for (images,) in self.batches("images"):
             sizes = [_size(path) for paths in images for path in paths]
             digest.update(np.asarray(sizes, dtype="<i8").tobytes())
         return digest.hexdigest()
 
+    def partial(self, *names: str) -> Iterator[Question]:
+        """Yield the questions with only the fields ``names``, to read them all with little memory."""
+        for batch in self.batches(*names):
+            for values in zip(*batch, strict=True):
+                yield Question(**{"id": "", "stem": ""} | dict(zip(names, values, strict=True)))
+
     def column(self, name: str) -> list[Any]:
-        """The values of one field for all questions, as `Question` has them, or ``line`` (of the file)."""
+        """Return the values of one field for all questions, as `Question` has them, or ``line`` (of the file)."""
         return [value for (batch,) in self.batches(name) for value in batch]
 
     def batches(self, *names: str) -> Iterator[tuple[list[Any], ...]]:
-        """The columns ``names`` piece by piece, for a look at all questions with little memory."""
+        """Yield the columns ``names`` piece by piece, to read all questions with little memory."""
         for name in names:
             if name not in SCHEMA.names:
                 raise KeyError(f"a question has no {name!r}; it has {', '.join(FIELDS)}")
@@ -173,18 +173,18 @@ class QuestionBank:
             yield tuple(columns)
 
     def select(self, indices: Sequence[int] | np.ndarray) -> QuestionBank:
-        """The questions at ``indices``, in that order."""
+        """Return the questions at ``indices``, in that order."""
         data = self._data.select(np.asarray(indices, dtype=np.int64))
         return QuestionBank(data, self.path, self.skipped)
 
     def split(self, name: str) -> QuestionBank:
-        """The questions of the split ``train``, ``valid`` or ``test``."""
+        """Return the questions of the split ``train``, ``valid`` or ``test``."""
         if name not in SPLITS:
             raise ValueError(f"split: expected one of {', '.join(SPLITS)}, got {name!r}")
         return self.select(np.flatnonzero(np.asarray(self.column("split"), dtype=object) == name))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the bank to ``path`` (.jsonl or .parquet); the file appears whole or not at all.
+        """Write the bank to ``path`` (.jsonl or .parquet); the file appears whole or not at all.
 
         Images beneath the new file's folder are written relative to it, others with their absolute path.
         """
@@ -192,37 +192,20 @@ class QuestionBank:
         if path.suffix not in (".jsonl", ".parquet"):
             raise ValueError(f"{path}: a bank is saved as .jsonl or .parquet")
         folder = path.absolute().parent
-        temporary = folder / f".{path.name}.{os.getpid()}.tmp"
         records = (write_question(question, folder) for question in self)
-        try:
+        with atomic(path) as temporary:
             (_save_jsonl if path.suffix == ".jsonl" else _save_parquet)(records, temporary)
-            os.replace(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
 
     def rows_with_images(self) -> Iterator[tuple[int, list[str]]]:
-        """(line, image paths as the file has them) of each question with images."""
+        """Yield (line, image paths as the file has them) of each question with images."""
         for table in self._tables("line", "images"):
             for line, images in zip(*(column.to_pylist() for column in table.columns), strict=True):
                 if images:
                     yield line, images
 
     def _tables(self, *names: str) -> Iterator[pa.Table]:
-        data = self._data.select_columns(list(names))
-        for start in range(0, len(data), BATCH):
-            yield data[start : start + BATCH]
-
-
-def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
-    return tuple(os.path.join(folder, image) for image in images)
-
-
-def _size(path: str) -> int:
-    """Bytes of a file; -1 where there is none."""
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return -1
+        for start in range(0, len(self), BATCH):
+            yield self._data.read(start, start + BATCH, names)
 
 
 def _paths(knowledge: list[list[str]]) -> tuple[KnowledgePath, ...]:
@@ -233,27 +216,35 @@ def _extras(text: str | None) -> dict[str, Any]:
     return json.loads(text) if text else {}
 
 
+def _resolve(folder: str, images: list[str]) -> tuple[str, ...]:
+    return tuple(os.path.join(folder, image) for image in images)
+
+
+def _size(path: str) -> int:
+    """Return the bytes of a file; -1 if it is missing."""
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return -1
+
+
 def _save_jsonl(records: Iterable[dict[str, Any]], path: Path) -> None:
     with path.open("w", encoding="utf-8") as stream:
-        for record in records:
-            stream.write(json.dumps(record, ensure_ascii=False) + "\n")
+        stream.writelines(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
 def _save_parquet(records: Iterable[dict[str, Any]], path: Path) -> None:
     schema = pa.schema([SCHEMA.field(name) for name in FIELDS])
     with pq.ParquetWriter(path, schema) as writer:
-        for chunk in batched(records, BATCH):
-            rows = [_with_json_extras(record) for record in chunk]
+        for rows in batched(records, BATCH):
+            for row in rows:
+                extras = {key: row.pop(key) for key in list(row) if key not in FIELDS}
+                row["extras"] = json.dumps(extras) if extras else None
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))
 
 
-def _with_json_extras(record: dict[str, Any]) -> dict[str, Any]:
-    extras = {key: value for key, value in record.items() if key not in FIELDS}
-    return record | {"extras": json.dumps(extras) if extras else None}
-
-
 def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Lists of ``size`` consecutive items; the last may be shorter."""
+    """Yield lists of ``size`` consecutive items; the last may be shorter."""
     iterator = iter(items)
     while chunk := list(islice(iterator, size)):
         yield chunk

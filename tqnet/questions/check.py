@@ -1,13 +1,13 @@
-"""What `tqnet check` says about a bank: counts, labels, lengths, duplicates, and every fault."""
+"""The report of `tqnet check` on a bank: counts, labels, lengths, duplicates, and every fault."""
 
 from __future__ import annotations
 
 import os
 from array import array
 from collections import Counter
-from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from tqdm import tqdm
@@ -18,23 +18,192 @@ from tqnet.questions.hierarchy import KnowledgeHierarchy, hierarchy_faults
 from tqnet.questions.images import open_image
 from tqnet.questions.leakage import MEASURED, Contamination, find_contamination
 from tqnet.questions.near_duplicates import normal_text
-from tqnet.questions.question import Question
-from tqnet.questions.report import BankReport, Duplicates, Groups, Images, Knowledge, Lengths, Overlap
+from tqnet.questions.question import Fault
 from tqnet.questions.table import BATCH, hash64, repeats
+
+
+@dataclass(frozen=True)
+class Images:
+    """Questions with images, images in all (a shared one counts each time), the most of one question."""
+
+    questions: int
+    total: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """Hierarchy of the paths: classes per level (coarsest first), paths per length, names used twice."""
+
+    depth: int
+    classes: list[int]
+    missing: int
+    path_depths: dict[int, int]
+    ambiguous: int
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of similar questions: how many, their questions and sizes, those that straddle splits."""
+
+    count: int
+    questions: int
+    alone: int
+    largest: int
+    median: float
+    across_splits: int
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Length of stem and options; ``unknown_rate`` is the share of unknown tokens, None for characters."""
+
+    unit: str
+    median: float
+    percentile_95: float
+    most: int
+    unknown_rate: float | None
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Questions with the text and figures of an earlier one, in its split or in another; some pairs of ids."""
+
+    SHOWN: ClassVar[int] = 10
+
+    within_splits: int
+    across_splits: int
+    examples: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Questions of ``valid`` and ``test`` with a double in ``train`` (see `tqnet.questions.leakage`).
+
+    Attributes:
+        questions: Number of questions of each split.
+        doubles: Number of doubles of each split, by kind.
+        examples: (kind, id, id of the twin in ``train``) of the first doubles.
+    """
+
+    SHOWN: ClassVar[int] = 10
+
+    questions: dict[str, int]
+    doubles: dict[str, dict[str, int]]
+    examples: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class BankReport:
+    """Everything known about a bank; the counts are over the ``questions`` that could be read."""
+
+    path: str
+    name: str
+    fingerprint: str
+    questions: int
+    skipped: int
+    splits: dict[str, int]
+    languages: dict[str, int]
+    types: dict[str, int]
+    images: Images
+    knowledge: Knowledge
+    groups: Groups
+    lengths: Lengths
+    duplicates: Duplicates
+    overlap: Overlap | None
+    """None without a split ``train``."""
+    faults: tuple[Fault, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON values."""
+        return asdict(self)
+
+    def render(self) -> str:
+        """Return the report as text, one line per subject, then one line per fault."""
+        rows = [
+            ("bank", f"{self.name} ({self.path}), fingerprint {self.fingerprint}"),
+            ("questions", f"{self.questions:,}" + (f" ({self.skipped:,} left out)" if self.skipped else "")),
+            ("splits", _shares(self.splits)),
+            ("languages", _shares(self.languages)),
+            ("types", _shares(self.types)),
+            ("images", self._render_images()),
+            ("knowledge", self._render_knowledge()),
+            ("groups", self._render_groups()),
+            ("lengths", self._render_lengths()),
+            ("duplicates", self._render_duplicates()),
+            ("overlap", self._render_overlap()),
+            ("faults", f"{len(self.faults):,}" if self.faults else "none"),
+        ]
+        lines = [f"{name:<11} {text}" for name, text in rows]
+        return "\n".join(lines + [str(fault) for fault in self.faults])
+
+    def _render_images(self) -> str:
+        if not self.images.total:
+            return "none"
+        share = self.images.questions / self.questions
+        return f"{self.images.total:,} in {share:.1%} of the questions, at most {self.images.most} in one"
+
+    def _render_knowledge(self) -> str:
+        known = self.knowledge
+        if not known.depth:
+            return "none"
+        text = f"{known.depth} levels of {' / '.join(map(str, known.classes))} classes"
+        if len(known.path_depths) > 1:
+            text += f"; path lengths differ ({_shares(known.path_depths)})"
+        return f"{text}; {known.missing:,} questions without; {known.ambiguous:,} ambiguous names"
+
+    def _render_groups(self) -> str:
+        groups = self.groups
+        if not groups.count:
+            return "none"
+        return (
+            f"{groups.count:,} with {groups.questions:,} questions, median size {groups.median:g}, largest "
+            f"{groups.largest:,}, {groups.alone:,} of one question, {groups.across_splits:,} across splits"
+        )
+
+    def _render_lengths(self) -> str:
+        lengths = self.lengths
+        text = f"{lengths.unit}: median {lengths.median:g}, 95% {lengths.percentile_95:g}, most {lengths.most:,}"
+        return text if lengths.unknown_rate is None else f"{text}; {lengths.unknown_rate:.3%} unknown"
+
+    def _render_duplicates(self) -> str:
+        duplicates = self.duplicates
+        if not duplicates.examples:
+            return "none"
+        pairs = ", ".join(f"{first} = {second}" for first, second in duplicates.examples[:3])
+        return f"{duplicates.within_splits:,} within a split, {duplicates.across_splits:,} across splits, e.g. {pairs}"
+
+    def _render_overlap(self) -> str:
+        overlap = self.overlap
+        if overlap is None or not overlap.questions:
+            return "not looked for: that takes questions of train and of valid or test"
+        parts = []
+        for split, kinds in overlap.doubles.items():
+            share = sum(kinds.values()) / overlap.questions[split]
+            parts.append(f"{split} with train: {_shares(kinds)} ({share:.1%} of {overlap.questions[split]:,})")
+        pairs = ", ".join(f"{first} = {twin} ({kind})" for kind, first, twin in overlap.examples[:3])
+        return "; ".join(parts) + (f"; e.g. {pairs}" if pairs else "")
+
+
+def _shares(counts: dict[Any, int]) -> str:
+    """``train 80, valid 10`` with the first ten values."""
+    shown = [f"{value} {count:,}" for value, count in list(counts.items())[:10]]
+    more = [f"{len(counts) - 10:,} more"] if len(counts) > 10 else []
+    return ", ".join(shown + more) or "none"
 
 
 def check_bank(
     path: str | os.PathLike[str], tokenizer: Any = None, unique_names: bool = False, images: bool = True
 ) -> BankReport:
-    """Reads the whole bank at ``path`` and reports on it; faulty records are in the faults only.
+    """Read the whole bank at ``path`` and report on it; faulty records are in the faults only.
 
     Stems are read in batches and kept as 64-bit hashes, so that memory does not grow with them.
 
     Args:
         path: As for `QuestionBank.load`.
         tokenizer: Any tokenizer of transformers, to count tokens; characters are counted without.
-        unique_names: Take names of knowledge concepts for unique even without a ``knowledge.jsonl``.
-        images: Decode the images; without, they are not looked at.
+        unique_names: Treat names of knowledge concepts as unique even without a ``knowledge.jsonl``.
+        images: Decode the images; without, they are ignored.
 
     Raises:
         FileNotFoundError: No such bank.
@@ -65,7 +234,7 @@ def check_bank(
 
 
 class _Figures:
-    """Inspects images, and remembers what is in each, for copies under different names."""
+    """Inspects images and remembers their hashes, to find copies under different names."""
 
     def __init__(self) -> None:
         self.progress: tqdm | None = None
@@ -83,16 +252,16 @@ class _Figures:
         return None
 
     def content(self, path: str) -> int | str:
-        """A hash of the file, or its path if the image was not looked at."""
+        """Return a hash of the file, or its path if the image was not inspected."""
         return self._content.get(path, path)
 
     def looks(self, path: str) -> FigureHash:
-        """A hash of the pixels, or of the path if the image was not looked at."""
+        """Return a hash of the pixels, or of the path if the image was not inspected."""
         return self._looks.get(path) or hash_name(path)
 
 
 def _count(bank: QuestionBank, name: str) -> dict[str, int]:
-    """Questions per value of a field, most frequent first; "none" for those without."""
+    """Count questions per value of a field, most frequent first; "none" for those without."""
     counts = Counter(value for (values,) in bank.batches(name) for value in values)
     return {value if value is not None else "none": count for value, count in counts.most_common()}
 
@@ -134,16 +303,10 @@ def _groups(bank: QuestionBank) -> Groups:
     )
 
 
-def _contents(bank: QuestionBank) -> Iterator[str]:
-    """What the text encoder reads of each question."""
-    for stems, options in bank.batches("stem", "options"):
-        for stem, choices in zip(stems, options, strict=True):
-            yield Question(id="", stem=stem, options=choices).content
-
-
 def _lengths(bank: QuestionBank, tokenizer: Any) -> Lengths:
     lengths, unknown, total = array("q"), 0, 0
-    progress = tqdm(_contents(bank), desc="texts", unit="", total=len(bank), disable=None)
+    contents = (question.content for question in bank.partial("stem", "options"))
+    progress = tqdm(contents, desc="texts", unit="", total=len(bank), disable=None)
     for texts in batched(progress, BATCH):
         if tokenizer is None:
             lengths.extend(map(len, texts))
@@ -164,11 +327,10 @@ def _lengths(bank: QuestionBank, tokenizer: Any) -> Lengths:
 
 
 def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
-    """Questions that repeat an earlier one; each counted once, across if the first is of another split."""
+    """Count questions that repeat an earlier one; across if the first is of another split."""
     hashes = array("Q")
-    images = (paths for (batch,) in bank.batches("images") for paths in batch)
-    for text, paths in zip(_contents(bank), images, strict=True):
-        hashes.append(hash64(repr((normal_text(text), [figures.content(path) for path in paths]))))
+    for question in bank.partial("stem", "options", "images"):
+        hashes.append(hash64(repr((normal_text(question.content), list(map(figures.content, question.images))))))
     splits = bank.column("split")
     within = across = 0
     examples: list[tuple[str, str]] = []
@@ -180,14 +342,14 @@ def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
     return Duplicates(within_splits=within, across_splits=across, examples=examples)
 
 
-def _overlap(bank: QuestionBank, found: Contamination) -> Overlap | None:
+def _overlap(bank: QuestionBank, contamination: Contamination) -> Overlap | None:
     splits = Counter(bank.column("split"))
     if not splits["train"]:
         return None
     measured = [split for split in MEASURED if splits[split]]
-    examples = [(double.kind, double.id, double.twin) for double in found.doubles]
+    examples = [(double.kind, double.id, double.twin) for double in contamination.doubles]
     return Overlap(
         questions={split: splits[split] for split in measured},
-        doubles={split: found.counts(split) for split in measured},
+        doubles={split: contamination.counts(split) for split in measured},
         examples=examples[: Overlap.SHOWN],
     )

@@ -1,6 +1,6 @@
-"""Figures as hashes: which are the same drawing, whatever their files are called and however they were stored.
+"""Figures by their hashes: the same drawings under any name and in any format.
 
-Two figures are near if at most `NEAR` of 256 bits of their difference hashes differ. Measured on three public banks
+Two figures are near if at most `NEAR` of 256 bits of their difference hashes differ. On three public banks
 (8,700 figures; plain line drawings, graphs, photographs): up to 2 bits, pairs are one drawing that was saved twice or
 lightly redrawn; at 3 to 8 bits come figures with another number or label in them, and points that lie elsewhere; from
 12 bits on, other parallelograms. A crop, a rotation or a mirror image is not recognized.
@@ -25,10 +25,10 @@ from tqnet.questions.table import hash64
 #: Largest number of bits in which the difference hashes of near figures differ.
 NEAR = 2
 
-#: A difference hash with fewer bits set says little: bare axes, an empty box. Such figures are compared by pixels.
+#: Figures with fewer bits set (bare axes, an empty box) are compared by their pixels.
 TELLING = 24
 
-#: Largest mean difference of grey, of 255, in any of 16 x 16 blocks of the same drawing.
+#: Largest mean difference of grey (0 to 255) in any of 16 x 16 blocks of the same drawing.
 ALIKE = 14.0
 
 _SIDE, _WORDS = 16, 4
@@ -39,7 +39,7 @@ FigureHash = tuple[int, ...]
 
 
 def hash_figure(image: Image.Image) -> FigureHash:
-    """Hash of a decoded image, on white where it is transparent."""
+    """Hash a decoded image, on white where it is transparent."""
     page = _on_white(image)
     colours = page.convert("RGB")
     pixels = hash64(repr(colours.size).encode() + colours.tobytes())
@@ -57,40 +57,40 @@ def _on_white(image: Image.Image) -> Image.Image:
 
 
 def hash_figure_file(path: str | os.PathLike[str]) -> FigureHash:
-    """As `hash_figure`; an unreadable file is told apart by its path alone."""
+    """Hash a figure file; an unreadable one is identified by its path alone."""
     image = open_image(os.fspath(path))
     return hash_name(os.fspath(path)) if isinstance(image, str) else hash_figure(image)
 
 
 def hash_name(path: str) -> FigureHash:
-    """For a figure that is not looked at: the same only as itself."""
+    """Hash the path of a figure that is not decoded: it equals only itself."""
     return (*(0,) * _WORDS, hash64(path))
 
 
 def near_figures(queries: Sequence[FigureHash], corpus: Sequence[FigureHash]) -> np.ndarray:
-    """Pairs (query, figure of the corpus) with the same pixels or near difference hashes: int64 ``[2, pairs]``.
+    """Return pairs (query, figure of the corpus) with the same pixels or near difference hashes: int64 ``[2, pairs]``.
 
-    Each hash is expected once. No near pair is missed but where hundreds are near to one another: two bits touch
-    two of four words, so that near figures agree in at least one of the six pairs of words.
+    Each hash should occur once. No near pair is missed except where hundreds are near to one another: two bits touch
+    two of four words, so near figures agree in at least one of the six pairs of words.
     """
-    asked, held = (np.array(hashes, dtype=np.uint64).reshape(-1, _WORDS + 1) for hashes in (queries, corpus))
-    pairs = alike(_keys(asked), _keys(held))
-    one, other = asked[pairs[0]], held[pairs[1]]
-    telling = (np.bitwise_count(one[:, :_WORDS]).sum(1) >= TELLING) & (
-        np.bitwise_count(other[:, :_WORDS]).sum(1) >= TELLING
+    left, right = (np.array(hashes, dtype=np.uint64).reshape(-1, _WORDS + 1) for hashes in (queries, corpus))
+    pairs = alike(_keys(left), _keys(right))
+    left, right = left[pairs[0]], right[pairs[1]]
+    left_bits, right_bits, distance = (
+        np.bitwise_count(hashes[:, :_WORDS]).sum(1) for hashes in (left, right, left ^ right)
     )
-    apart = np.bitwise_count(one[:, :_WORDS] ^ other[:, :_WORDS]).sum(1)
-    return pairs[:, (one[:, _WORDS] == other[:, _WORDS]) | (telling & (apart <= NEAR))]
+    near = (np.minimum(left_bits, right_bits) >= TELLING) & (distance <= NEAR)
+    return pairs[:, (left[:, _WORDS] == right[:, _WORDS]) | near]
 
 
-def same_drawing(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Whether two figures show the same down to their labels: near by hash (`near_figures`), then alike in all places.
+def same_drawing(first: str | os.PathLike[str], second: str | os.PathLike[str]) -> bool:
+    """Return True if two figures agree down to their labels: near by hash (`near_figures`), then in all places.
 
     Two balances with other numbers on their weights are near by hash, since a digit is smaller than a cell of it. Of
-    figures of 200 pixels, those saved with fewer colours, as JPEG (quality 50) or half as large again stay within
-    `ALIKE`; those that differ in a digit do not, nor does a figure that was halved.
+    figures of 200 pixels, copies with fewer colours, as JPEG (quality 50) or half as large again stay within `ALIKE`;
+    those that differ in a digit do not, nor does a figure that was halved.
     """
-    paths = os.fspath(one), os.fspath(other)
+    paths = os.fspath(first), os.fspath(second)
     if paths[0] == paths[1]:
         return True
     a, b = map(_hashed, paths)
@@ -110,7 +110,7 @@ def _hashed(path: str) -> FigureHash:
 
 @lru_cache(maxsize=1000)
 def _grey(path: str) -> tuple[float, np.ndarray]:
-    """Width by height, and the figure on white as float32 ``[128, 128]``."""
+    """Return width by height, and the figure on white as float32 ``[128, 128]``."""
     image = open_image(path)
     if isinstance(image, str):
         raise OSError(f"{path}: {image}")
@@ -120,40 +120,42 @@ def _grey(path: str) -> tuple[float, np.ndarray]:
 
 
 def _keys(hashes: np.ndarray) -> np.ndarray:
-    """Pairs of words, mixed to one key each, and the pixels: uint64 ``[7, figures]``."""
+    """Return pairs of words, mixed to one key each, and the pixels: uint64 ``[7, figures]``."""
     words = hashes.T * np.uint64(0x9E3779B97F4A7C15)
     pairs = [words[a] ^ (words[b] >> np.uint64(29)) * np.uint64(2 * b + 1) for a, b in combinations(range(_WORDS), 2)]
     return np.stack([*pairs, hashes.T[_WORDS]])
 
 
 class BankFigures:
-    """The figures of the questions, numbered so that those with the same pixels have one number.
+    """The figures of a bank's questions, numbered so that those with the same pixels share a number.
 
     Attributes:
-        of: Numbers of the figures of each question, in order; () for most.
+        numbers: Numbers of the figures of each question, in order; () for most.
         hashes: Hash of each number.
-        paths: Of each number, where such a figure lies.
+        paths: The path of one such figure for each number.
     """
 
     def __init__(self, bank: QuestionBank, hash_image: Callable[[str], FigureHash]):
-        numbers: dict[FigureHash, int] = {}
-        of_path: dict[str, int] = {}
-        self.of: list[tuple[int, ...]] = []
+        number_of_hash: dict[FigureHash, int] = {}
+        number_of_path: dict[str, int] = {}
+        self.numbers: list[tuple[int, ...]] = []
         self.paths: list[str] = []
         with tqdm(desc="figures", unit="", disable=None) as progress:
             for (images,) in bank.batches("images"):
-                for path in (path for paths in images for path in paths if path not in of_path):
-                    of_path[path] = numbers.setdefault(hash_image(path), len(numbers))
-                    self.paths += [path] * (len(numbers) - len(self.paths))
+                for path in (path for paths in images for path in paths if path not in number_of_path):
+                    number_of_path[path] = number_of_hash.setdefault(hash_image(path), len(number_of_hash))
+                    self.paths += [path] * (len(number_of_hash) - len(self.paths))
                     progress.update()
-                self.of += [tuple(of_path[path] for path in paths) for paths in images]
-        self.hashes = list(numbers)
+                self.numbers += [tuple(number_of_path[path] for path in paths) for paths in images]
+        self.hashes = list(number_of_hash)
 
-    def near(self, asked: Iterable[int], held: Iterable[int]) -> dict[int, list[int]]:
-        """For each figure of the questions ``asked``, the near ones of the questions ``held``."""
-        queries, corpus = (sorted({f for row in rows for f in self.of[row]}) for rows in (asked, held))
-        found: dict[int, list[int]] = {figure: [] for figure in queries}
-        pairs = near_figures([self.hashes[f] for f in queries], [self.hashes[f] for f in corpus])
-        for query, other in pairs.T.tolist():
-            found[queries[query]].append(corpus[other])
-        return found
+    def near(self, queries: Iterable[int], corpus: Iterable[int]) -> dict[int, list[int]]:
+        """Return, for each figure of the questions ``queries``, the near ones of the questions ``corpus``."""
+        query_figures, corpus_figures = (
+            sorted({f for row in rows for f in self.numbers[row]}) for rows in (queries, corpus)
+        )
+        near: dict[int, list[int]] = {figure: [] for figure in query_figures}
+        hashes = ([self.hashes[f] for f in figures] for figures in (query_figures, corpus_figures))
+        for query, other in near_figures(*hashes).T.tolist():
+            near[query_figures[query]].append(corpus_figures[other])
+        return near

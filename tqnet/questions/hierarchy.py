@@ -1,12 +1,14 @@
-"""The hierarchy of knowledge concepts that the paths of a bank span."""
+"""The hierarchy of knowledge concepts: declared in a `knowledge.jsonl` or spanned by the paths of a bank.
+
+`KnowledgeDistance` are distances in it (QuesCo, Eq. 1).
+"""
 
 from __future__ import annotations
 
-import json
 import os
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -17,38 +19,40 @@ import numpy.typing as npt
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.question import BankError, Fault, FieldError, KnowledgePath
+from tqnet.questions.reading import jsonl_records
 
-# Concepts with unique names: which is under which, and what contradicts that.
+IntArray = npt.NDArray[np.integer]
 
 
 @dataclass
 class ConceptTree:
-    """A forest of named concepts that grows link by link.
+    """A forest of concepts with unique names that grows link by link.
 
     Attributes:
-        parents: The parents of each concept in the order they were named, with the line that did; None is
-            the parent of a root. More than one is a fault, but later links are checked against all.
+        parents: The parents of each concept in order of appearance, with their line; None is the parent of a root.
+            More than one is a fault, but later links are checked against all.
     """
 
     parents: dict[str, dict[str | None, int]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, file: Path) -> tuple[ConceptTree, list[Fault]]:
-        """The tree of a ``knowledge.jsonl`` (an object with ``concept`` and ``parent`` or null a line)."""
+        """Read a ``knowledge.jsonl`` (an object with ``concept`` and ``parent`` or null per line)."""
         tree, faults = cls(), []
-        for line, text in enumerate(file.read_bytes().split(b"\n"), 1):
-            if not text.strip():
-                continue
+        for line, record in jsonl_records(file):
             try:
-                concept, parent = _read_link(text)
+                concept, parent = _read_link(record)
                 tree.add(concept, parent, line)
             except FieldError as error:
                 faults.append(Fault(str(file), line, error.field, error.message))
-        faults += [Fault(str(file), line, "parent", message) for line, message in tree._unknown_parents()]
+        for known in tree.parents.values():
+            for parent, line in known.items():
+                if parent is not None and parent not in tree.parents:
+                    faults.append(Fault(str(file), line, "parent", f"unknown concept {parent!r}"))
         return tree, sorted(faults, key=lambda fault: fault.line)
 
     def add(self, concept: str, parent: str | None, line: int) -> None:
-        """Puts ``concept`` under ``parent`` (None: at the root); a link that is known already changes nothing.
+        """Put ``concept`` under ``parent`` (None: at the root); a known link changes nothing.
 
         Raises:
             FieldError: The concept has another parent already, or the link closes a cycle.
@@ -65,7 +69,7 @@ class ConceptTree:
             raise FieldError("parent", f"{concept!r} has two parents: {_show(first)} (line {at}) and {_show(parent)}")
 
     def contradictions(self, path: KnowledgePath) -> Iterator[tuple[int, str]]:
-        """(position in ``path``, what is wrong there) for each concept that is unknown or elsewhere."""
+        """Yield (position in ``path``, message) for each concept that is unknown or elsewhere."""
         above: str | None = None
         for j, name in enumerate(path):
             known = self.parents.get(name)
@@ -77,7 +81,7 @@ class ConceptTree:
             above = name
 
     def _way_up(self, start: str, goal: str) -> list[str] | None:
-        """The concepts from ``start`` up to ``goal``, or None; a loop, as trees may be of any depth."""
+        """Return the concepts from ``start`` up to ``goal``, or None; iterative, as trees may be of any depth."""
         came_from: dict[str, str | None] = {start: None}
         waiting = [start]
         while waiting:
@@ -95,22 +99,14 @@ class ConceptTree:
                     waiting.append(parent)
         return None
 
-    def _unknown_parents(self) -> Iterator[tuple[int, str]]:
-        for known in self.parents.values():
-            for parent, line in known.items():
-                if parent is not None and parent not in self.parents:
-                    yield line, f"unknown concept {parent!r}"
-
 
 def _show(parent: str | None) -> str:
     return "no parent" if parent is None else repr(parent)
 
 
-def _read_link(text: bytes) -> tuple[str, str | None]:
-    try:
-        record: Any = json.loads(text)
-    except (ValueError, RecursionError):
-        raise FieldError("record", "not valid JSON") from None
+def _read_link(record: Any) -> tuple[str, str | None]:
+    if isinstance(record, FieldError):
+        raise record
     if not isinstance(record, dict):
         raise FieldError("record", "expected an object with concept and parent")
     for name in ("concept", "parent"):
@@ -124,31 +120,27 @@ def _read_link(text: bytes) -> tuple[str, str | None]:
     return concept, parent
 
 
+def prefixes(paths: Iterable[KnowledgePath]) -> set[KnowledgePath]:
+    """Return every path and every prefix of one."""
+    return {path[:level] for path in paths for level in range(1, len(path) + 1)}
+
+
 class KnowledgeHierarchy:
     """The concepts of a bank, each identified by its whole path, since names recur under many parents.
 
     Attributes:
-        concepts: Every path and every prefix of one, sorted; a concept is referred to by its place here.
+        concepts: Every path and every prefix of one, sorted; a concept is referred to by its index here.
         questions: For each question, the concepts its paths end in (indices into `concepts`), ascending.
     """
 
     def __init__(self, knowledge: list[tuple[KnowledgePath, ...]]):
-        self.concepts: list[KnowledgePath] = sorted(
-            {path[:level] for paths in knowledge for path in paths for level in range(1, len(path) + 1)}
-        )
+        self.concepts: list[KnowledgePath] = sorted(prefixes(path for paths in knowledge for path in paths))
         index = {concept: i for i, concept in enumerate(self.concepts)}
         self.questions = [tuple(sorted({index[path] for path in paths})) for paths in knowledge]
 
     @classmethod
     def from_bank(cls, bank: QuestionBank, unique_names: bool = False) -> KnowledgeHierarchy:
-        """The hierarchy of ``bank``, checked against its ``knowledge.jsonl`` if it has one.
-
-        Args:
-            unique_names: Without such a file, take a name under two parents for a fault.
-
-        Raises:
-            BankError: See `hierarchy_faults`.
-        """
+        """Return the hierarchy of ``bank``, or raise BankError with its `hierarchy_faults`."""
         if faults := hierarchy_faults(bank, unique_names):
             raise BankError(faults)
         return cls(bank.column("knowledge"))
@@ -160,27 +152,20 @@ class KnowledgeHierarchy:
 
     @property
     def class_counts(self) -> list[int]:
-        """How many concepts there are at each level, coarsest first."""
-        counts = [0] * self.depth
-        for concept in self.concepts:
-            counts[len(concept) - 1] += 1
-        return counts
+        """The number of concepts at each level, coarsest first."""
+        counts = Counter(map(len, self.concepts))
+        return [counts[level] for level in range(1, self.depth + 1)]
 
     @property
     def ambiguous_names(self) -> list[str]:
-        """Names that stand for several concepts, i.e. recur under different parents, sorted."""
-        concepts_of = Counter(concept[-1] for concept in self.concepts)
-        return sorted(name for name, count in concepts_of.items() if count > 1)
+        """Names of several concepts, i.e. under different parents, sorted."""
+        counts = Counter(concept[-1] for concept in self.concepts)
+        return sorted(name for name, count in counts.items() if count > 1)
 
     def labels(self, level: int) -> tuple[list[str], list[tuple[int, ...]]]:
-        """What a probe of one level predicts: class names, and the classes of each question.
+        """Return the class names of one level (1 is the coarsest), and the classes of each question, ascending.
 
-        Args:
-            level: 1 is the coarsest.
-
-        Returns:
-            The class names (see `class_name`) and for each question the indices of its classes,
-            ascending; empty if all of its paths are shorter than ``level``.
+        A question whose paths are all shorter has none.
 
         Raises:
             ValueError: The hierarchy has no such level.
@@ -189,8 +174,7 @@ class KnowledgeHierarchy:
             raise ValueError(f"level: expected 1 to {self.depth}, got {level}")
         classes = [concept for concept in self.concepts if len(concept) == level]
         index = {concept: i for i, concept in enumerate(classes)}
-        # The class of each concept is looked up once, not once per question.
-        class_of = [index[c[:level]] if len(c) >= level else None for c in self.concepts]
+        class_of = [index.get(concept[:level]) for concept in self.concepts]
         labels = [
             tuple(sorted({k for concept in concepts if (k := class_of[concept]) is not None}))
             for concepts in self.questions
@@ -199,12 +183,12 @@ class KnowledgeHierarchy:
 
 
 def class_name(concept: KnowledgePath) -> str:
-    """What a probe calls a concept: its path, joined by " > "."""
+    """Name a concept by its path, joined by " > "."""
     return " > ".join(concept)
 
 
 def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fault]:
-    """What is wrong with the paths of ``bank`` (none of it, unless names are unique).
+    """Return the faults of the paths of ``bank``; there are none unless names are unique.
 
     Names are unique if ``knowledge.jsonl`` lies beside the bank: then its own faults (two parents, a cycle,
     an unknown parent) and the paths that contradict it are returned. Without the file, ``unique_names``
@@ -214,21 +198,24 @@ def hierarchy_faults(bank: QuestionBank, unique_names: bool = False) -> list[Fau
     declaration = bank.path.parent / "knowledge.jsonl" if bank.path else None
     if declaration and declaration.is_file():
         tree, faults = ConceptTree.read(declaration)
-        return faults + _contradictions(bank, tree)
+        for line, field, path in _paths(bank):
+            for j, problem in tree.contradictions(path):
+                faults.append(Fault(str(bank.path), line, f"{field}[{j}]", problem))
+        return faults
     return _path_faults(bank) if unique_names else []
 
 
 def load_bank(
     path: str | os.PathLike[str], on_error: Literal["stop", "skip"] = "stop", verify_images: bool = False
 ) -> QuestionBank:
-    """The bank at ``path`` as `QuestionBank.load` reads it, its paths checked against its ``knowledge.jsonl`` too.
+    """Load the bank at ``path`` as `QuestionBank.load` does, and check its paths against its ``knowledge.jsonl``.
 
     Args:
         on_error: ``skip`` also leaves out the questions that contradict the declared hierarchy, with a warning.
 
     Raises:
         FileNotFoundError: No such bank.
-        BankError: Faults; with ``skip`` only if no record is left, or the declaration itself is to blame.
+        BankError: Faults; with ``skip`` only if no record is left, or the declaration itself is faulty.
     """
     bank = QuestionBank.load(path, on_error, verify_images)
     faults = hierarchy_faults(bank)
@@ -244,49 +231,35 @@ def load_bank(
     return kept
 
 
-def _contradictions(bank: QuestionBank, tree: ConceptTree) -> list[Fault]:
-    faults = []
+def _paths(bank: QuestionBank) -> Iterator[tuple[int, str, KnowledgePath]]:
+    """Yield (line, field, path) of every path."""
     for lines, knowledge in bank.batches("line", "knowledge"):
         for line, paths in zip(lines, knowledge, strict=True):
             for i, path in enumerate(paths):
-                for j, problem in tree.contradictions(path):
-                    faults.append(Fault(str(bank.path), line, f"knowledge[{i}][{j}]", problem))
-    return faults
+                yield line, f"knowledge[{i}]", path
 
 
 def _path_faults(bank: QuestionBank) -> list[Fault]:
-    """Names under two parents and cycles across all paths, each parent and each cycle once."""
-    file = str(bank.path or "questions")
-    tree = ConceptTree()
-    faults = []
-    for lines, knowledge in bank.batches("line", "knowledge"):
-        for line, paths in zip(lines, knowledge, strict=True):
-            for i, path in enumerate(paths):
-                for j, name in enumerate(path[1:], 1):
-                    try:
-                        tree.add(name, path[j - 1], line)
-                    except FieldError as error:
-                        faults.append(Fault(file, line, f"knowledge[{i}][{j}]", error.message))
+    """Return names under two parents and cycles across all paths, each parent and each cycle once."""
+    tree, faults = ConceptTree(), []
+    for line, place, path in _paths(bank):
+        for j, name in enumerate(path[1:], 1):
+            try:
+                tree.add(name, path[j - 1], line)
+            except FieldError as error:
+                faults.append(Fault(str(bank.path or "questions"), line, f"{place}[{j}]", error.message))
     return faults
-
-
-# How far questions are from one another in the knowledge hierarchy (QuesCo, Eq. 1).
-
-
-IntArray = npt.NDArray[np.integer]
 
 
 class KnowledgeDistance:
     """KH-distances between the questions of a bank: L - u + 1, u the level of the deepest concept that they share.
 
-    Of a question with several paths, any of them may share it; a level that a path does not reach is shared by none.
-    L + 1: they share nothing; L + 2: one of them has no concept, so that nothing is known.
-
-    Questions of the same concepts are alike here: distances are computed between sets of concepts, and looked up.
+    Any of several paths may share it; a level that a path does not reach is shared by none. L + 1: they share nothing;
+    L + 2: one of them has no concept, so that nothing is known. Distances are computed between sets of concepts.
 
     Attributes:
         depth: L, the length of the longest path.
-        set_of: int [n], number of each question's set of concepts; 0 is that of none.
+        set_of: int [n], number of each question's set of concepts; 0 is the empty set.
     """
 
     def __init__(self, knowledge: Sequence[tuple[KnowledgePath, ...]]):
@@ -294,7 +267,8 @@ class KnowledgeDistance:
         self.depth = hierarchy.depth
         numbers: dict[tuple[int, ...], int] = {(): 0}
         self.set_of = np.array([numbers.setdefault(concepts, len(numbers)) for concepts in hierarchy.questions], int)
-        self._above = [self._prefixes(hierarchy, concepts) for concepts in numbers]
+        of_sets = ([hierarchy.concepts[concept] for concept in concepts] for concepts in numbers)
+        self._above = [sorted(prefixes(paths), key=len) for paths in of_sets]
         under: dict[KnowledgePath, list[int]] = defaultdict(list)
         for number, concepts in enumerate(self._above):
             for concept in concepts:
@@ -303,11 +277,11 @@ class KnowledgeDistance:
         self._row = lru_cache(maxsize=1024)(self._compute_row)
 
     def __call__(self, first: IntArray, second: IntArray) -> npt.NDArray[np.int16]:
-        """[b, k], from each of the questions ``first`` [b] to each of the questions ``second`` [k]."""
+        """Return the distances [b, k] from the questions ``first`` [b] to the questions ``second`` [k]."""
         return self.rows(first)[:, self.set_of[second]]
 
     def rows(self, questions: IntArray) -> npt.NDArray[np.int16]:
-        """[b, sets], from each of these questions to every set of concepts."""
+        """Return the distances [b, sets] from these questions to every set of concepts."""
         rows = [self._row(number) for number in self.set_of[questions].tolist()]
         return np.stack(rows) if rows else np.empty((0, len(self._above)), dtype=np.int16)
 
@@ -317,8 +291,3 @@ class KnowledgeDistance:
         for concept in self._above[number]:  # coarse before fine
             row[self._under[concept]] = self.depth - len(concept) + 1
         return row
-
-    @staticmethod
-    def _prefixes(hierarchy: KnowledgeHierarchy, concepts: tuple[int, ...]) -> list[KnowledgePath]:
-        paths = (hierarchy.concepts[concept] for concept in concepts)
-        return sorted({path[:level] for path in paths for level in range(1, len(path) + 1)}, key=len)

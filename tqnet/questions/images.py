@@ -1,4 +1,4 @@
-"""Whether the figures of a bank can be used: a cheap look at the file system, or full decoding."""
+"""Checks of figures: a cheap look at the file system, or full decoding."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from PIL import Image
+import numpy as np
+from PIL import Image, ImageOps
 
 MAX_PIXELS = 50_000_000
 
-#: Takes a path; returns what is wrong with the image there, or None.
+#: Takes a path; returns the problem of the image there, or None.
 Inspect = Callable[[str], str | None]
 
 
 def stat_image(path: str) -> str | None:
-    """Whether the file is there and may be read."""
+    """Check that the file exists and may be read."""
     if not os.path.isfile(path):
         return "missing file"
     return None if os.access(path, os.R_OK) else "no permission to read"
 
 
 def decode_image(path: str) -> str | None:
-    """Whether the file is there, has at most `MAX_PIXELS`, and decodes to the last row."""
+    """Check that the file exists, has at most `MAX_PIXELS`, and decodes to the last row."""
     if problem := stat_image(path):
         return problem
     stat = os.stat(path)
@@ -33,17 +34,13 @@ def decode_image(path: str) -> str | None:
 
 @lru_cache(maxsize=1_000_000)
 def _decode(path: str, size: int, mtime_ns: int) -> str | None:
-    """Remembered while the file stays as it is, since a run opens its bank more than once."""
+    """Cached while the file stays the same, since a run opens its bank more than once."""
     image = open_image(path)
     return image if isinstance(image, str) else None
 
 
 def open_image(path: str) -> Image.Image | str:
-    """The decoded image, or what is wrong with it.
-
-    Raises:
-        OSError: The file cannot be read now, which says nothing of the image.
-    """
+    """Return the decoded image, or its problem; raise OSError if the file cannot be read now."""
     if problem := stat_image(path):
         return problem
     with open(path, "rb") as file:
@@ -51,9 +48,9 @@ def open_image(path: str) -> Image.Image | str:
 
 
 def read_image(content: bytes, max_pixels: int = MAX_PIXELS) -> Image.Image | str:
-    """The decoded image of a file's bytes, or what is wrong with it."""
+    """Return the decoded image of a file's bytes, or its problem."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Pillow warns of sizes that are reported here anyway
+        warnings.simplefilter("ignore")  # of sizes, which are reported here
         try:
             image = Image.open(io.BytesIO(content))
             if image.width * image.height > max_pixels:
@@ -75,10 +72,9 @@ def _gigantic(max_pixels: int) -> str:
 def image_problems(
     rows: Iterable[tuple[int, Sequence[str]]], folder: str, inspect: Inspect
 ) -> Iterator[tuple[int, str, str]]:
-    """The unusable images of ``rows`` (line, paths), each distinct path being inspected once.
+    """Yield (line, field, message) for the unusable images of ``rows`` (line, paths); each path is inspected once.
 
-    Yields:
-        (line, field, message), the path in the message as the bank has it.
+    Messages have the path as the bank has it.
     """
     known: dict[str, str | None] = {}
     for line, images in rows:
@@ -87,3 +83,43 @@ def image_problems(
                 known[image] = inspect(os.path.join(folder, image))
             if problem := known[image]:
                 yield line, f"images[{i}]", f"{problem}: {image!r:.200}"
+
+
+def open_figure(path: str) -> np.ndarray:
+    """The figure in a file as uint8 [H, W, 3] (:func:`figure_array`).
+
+    Raises:
+        OSError: No image that can be used; the message has the path and the reason.
+    """
+    image = open_image(path)
+    if isinstance(image, str):
+        raise OSError(f"{path}: {image}")
+    return figure_array(image)
+
+
+def figure_array(image: Image.Image) -> np.ndarray:
+    """An opened figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
+    image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
+    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
+        image = image.convert("RGBA")
+        paper = Image.new("RGBA", image.size, "white")
+        return np.array(Image.alpha_composite(paper, image).convert("RGB"))
+    if image.mode.startswith("I"):
+        return _from_16_bits(np.array(image))
+    return np.array(image.convert("RGB"))
+
+
+def _from_16_bits(grey: np.ndarray) -> np.ndarray:
+    """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
+    return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
+
+
+def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
+    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
+    height, width = figure.shape[:2]
+    scale = size / max(height, width)
+    shape = (max(1, round(width * scale)), max(1, round(height * scale)))
+    scaled = Image.fromarray(figure).resize(shape, Image.Resampling.BILINEAR, reducing_gap=2.0)
+    square = Image.new("RGB", (size, size), "white")
+    square.paste(scaled, ((size - shape[0]) // 2, (size - shape[1]) // 2))
+    return np.array(square)

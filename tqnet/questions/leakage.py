@@ -1,7 +1,7 @@
-"""Which questions of ``valid`` and ``test`` have a double in ``train``, so that tables can do without them.
+"""Train-test leakage: questions of ``valid`` and ``test`` with a double in ``train``, or among labelled paraphrases.
 
-A text alone makes no double where the figures differ: "Find x." stands below a thousand drawings. But a figure does,
-whatever is asked about it, since the figure is the larger part of what a model reads.
+A text alone makes no double if the figures differ: "Find x." stands below a thousand drawings. But a figure does,
+whatever the question about it, since it is the larger part of a model's input.
 """
 
 from __future__ import annotations
@@ -20,17 +20,16 @@ from tqnet.questions.bank import QuestionBank
 from tqnet.questions.figures import BankFigures, FigureHash, hash_figure_file
 from tqnet.questions.near_duplicates import MOST, ShingleSets, alike, band_keys, normal_text, same_key, shingle_sets
 from tqnet.questions.paraphrase_pairs import read_pairs
-from tqnet.questions.question import Question
 from tqnet.questions.table import hash64
 
-#: From the surest to the least: what a question has in common with its twin in ``train``.
+#: What a question shares with its twin in ``train``, the surest first.
 #:
 #: - ``exact``: text and figures.
-#: - ``near``: all but few words or any of the numbers; figures are near, one by one, or there are none.
+#: - ``near``: all but a few words or any numbers; figures are near, one by one, or there are none.
 #: - ``figure``: a figure, with another text.
 KINDS = ("exact", "near", "figure")
 
-#: Splits that are measured on.
+#: Splits for evaluation.
 MEASURED = ("valid", "test")
 
 #: Least Jaccard similarity of the shingles of near doubles. From 0.9 on, pairs of a public bank were mostly one
@@ -43,7 +42,7 @@ _CHUNK = 10_000
 
 @dataclass(frozen=True)
 class Double:
-    """A question of ``split`` at ``row`` of the bank, and the question of ``train`` that it doubles."""
+    """A question of ``split`` at ``row`` of the bank, and its twin in ``train``."""
 
     row: int
     split: str
@@ -54,19 +53,15 @@ class Double:
 
 @dataclass(frozen=True)
 class Contamination:
-    """The doubles of a bank, in its order; of a question with several twins, the surest counts.
-
-    Attributes:
-        questions: Size of the bank.
-    """
+    """The doubles of a bank of ``questions`` questions, in its order; of several twins, the surest counts."""
 
     questions: int
     doubles: tuple[Double, ...]
 
     def counts(self, split: str) -> dict[str, int]:
-        """Doubles of each kind in ``valid`` or ``test``."""
-        found = Counter(double.kind for double in self.doubles if double.split == split)
-        return {kind: found[kind] for kind in KINDS}
+        """Count the doubles of each kind in ``valid`` or ``test``."""
+        counts = Counter(double.kind for double in self.doubles if double.split == split)
+        return {kind: counts[kind] for kind in KINDS}
 
     @property
     def clean(self) -> np.ndarray:
@@ -77,23 +72,23 @@ class Contamination:
 def find_contamination(
     bank: QuestionBank, threshold: float = THRESHOLD, hash_image: Callable[[str], FigureHash] = hash_figure_file
 ) -> Contamination:
-    """Look up each question of ``valid`` and ``test`` in ``train``; questions without a split take no part.
+    """Look up each question of ``valid`` and ``test`` in ``train``; questions without a split are ignored.
 
     The candidates of near texts come from MinHash and are then compared by their whole sets of shingles, so
-    that chance can hide a double (see `tqnet.questions.near_duplicates`) and not make one.
+    that chance can hide a double (see `tqnet.questions.near_duplicates`) but not make one.
 
     Args:
         threshold: Least Jaccard similarity of near texts; below 0.8, MinHash misses more than a few.
-        hash_image: Hashes the figure at a path; `check_bank` has done it already.
+        hash_image: Hashes the figure at a path.
     """
     splits = np.array([split or "" for split in bank.column("split")], dtype="U5")
-    asked, train = np.flatnonzero(np.isin(splits, MEASURED)), np.flatnonzero(splits == "train")
-    if not len(asked) or not len(train):
+    queries, train = np.flatnonzero(np.isin(splits, MEASURED)), np.flatnonzero(splits == "train")
+    if not len(queries) or not len(train):
         return Contamination(len(bank), ())
-    rows = np.sort(np.concatenate((asked, train)))
+    rows = np.sort(np.concatenate((queries, train)))
     figures = BankFigures(bank.select(rows), hash_image)
     texts, sets = _read_texts(bank.select(rows))
-    search = _Search(figures, texts, sets, np.searchsorted(rows, asked), np.searchsorted(rows, train), threshold)
+    search = _Search(figures, texts, sets, np.searchsorted(rows, queries), np.searchsorted(rows, train), threshold)
     ids = bank.ids
     return Contamination(
         len(bank),
@@ -105,82 +100,81 @@ def find_contamination(
 
 
 def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
-    """A hash of each question's text, uint64 ``[questions]``, and its shingles."""
+    """Return a hash of each question's text, uint64 ``[questions]``, and its shingles."""
     hashes = array("Q")
 
     def texts() -> Iterator[str]:
-        for stems, options in bank.batches("stem", "options"):
-            for stem, choices in zip(stems, options, strict=True):
-                text = Question(id="", stem=stem, options=choices).content
-                hashes.append(hash64(normal_text(text)))
-                yield text
+        for question in bank.partial("stem", "options"):
+            hashes.append(hash64(normal_text(question.content)))
+            yield question.content
 
     sets = shingle_sets(tqdm(texts(), desc="doubles", unit="", total=len(bank), disable=None))
     return np.frombuffer(hashes, dtype=np.uint64), sets
 
 
-_Found = dict[int, tuple[str, int]]
+#: Row of a question -> kind and row of its twin.
+_Doubles = dict[int, tuple[str, int]]
 
 
 @dataclass(frozen=True)
 class _Search:
-    """Doubles of the questions ``asked`` among ``train``, both rows of what the other fields hold."""
+    """Search of the questions ``queries`` among ``train``, both rows of the other fields."""
 
     figures: BankFigures
     texts: np.ndarray
     sets: ShingleSets
-    asked: np.ndarray
+    queries: np.ndarray
     train: np.ndarray
     threshold: float
 
-    def doubles(self) -> _Found:
-        """Kind and twin of each question that has one."""
-        found = self._exact()
-        rest = [row for row in self.asked.tolist() if row not in found]
-        pictured = [row for row in rest if self.figures.of[row]]
-        plain = [row for row in rest if not self.figures.of[row]]
-        return found | self._pictured(pictured) | self._plain(np.array(plain, dtype=np.int64))
+    def doubles(self) -> _Doubles:
+        """Return kind and twin of each question that has one."""
+        exact = self._exact()
+        rest = [row for row in self.queries.tolist() if row not in exact]
+        pictured = [row for row in rest if self.figures.numbers[row]]
+        plain = [row for row in rest if not self.figures.numbers[row]]
+        return exact | self._pictured(pictured) | self._plain(np.array(plain, dtype=np.int64))
 
-    def _exact(self) -> _Found:
-        whole = [hash64(repr(pair)) for pair in zip(self.texts.tolist(), self.figures.of, strict=True)]
+    def _exact(self) -> _Doubles:
+        whole = [hash64(repr(pair)) for pair in zip(self.texts.tolist(), self.figures.numbers, strict=True)]
         keys = np.array(whole, dtype=np.uint64)
-        pairs = same_key(keys[self.asked], keys[self.train], most=1)
-        return {int(self.asked[a]): ("exact", int(self.train[b])) for a, b in pairs.T}
+        pairs = same_key(keys[self.queries], keys[self.train], most=1)
+        return {int(self.queries[a]): ("exact", int(self.train[b])) for a, b in pairs.T}
 
-    def _pictured(self, rows: list[int]) -> _Found:
-        """By their figures; of the questions that share one, the first `MOST` are compared by text."""
+    def _pictured(self, rows: list[int]) -> _Doubles:
+        """Search by figures; of the questions that share one, the first `MOST` are compared by text."""
         holders: dict[int, list[int]] = {}
         for row in self.train.tolist():
-            for figure in set(self.figures.of[row]):
+            for figure in set(self.figures.numbers[row]):
                 holders.setdefault(figure, []).append(row)
         near = self.figures.near(rows, self.train.tolist())
-        found: _Found = {}
+        doubles: _Doubles = {}
         for row in rows:
-            sharing = (twin for f in self.figures.of[row] for other in near[f] for twin in holders[other])
+            sharing = (twin for f in self.figures.numbers[row] for other in near[f] for twin in holders[other])
             for twin in islice(sharing, MOST):
                 if self._same_figures(row, twin, near) and self.sets.jaccard(row, twin) >= self.threshold:
-                    found[row] = ("near", twin)
+                    doubles[row] = ("near", twin)
                     break
-                found.setdefault(row, ("figure", twin))
-        return found
+                doubles.setdefault(row, ("figure", twin))
+        return doubles
 
     def _same_figures(self, row: int, twin: int, near: dict[int, list[int]]) -> bool:
-        own, others = self.figures.of[row], self.figures.of[twin]
-        return len(own) == len(others) and all(b in near[a] for a, b in zip(own, others, strict=True))
+        first, second = self.figures.numbers[row], self.figures.numbers[twin]
+        return len(first) == len(second) and all(b in near[a] for a, b in zip(first, second, strict=True))
 
-    def _plain(self, rows: np.ndarray) -> _Found:
-        """By their words, among the questions without figures."""
-        corpus = np.array([row for row in self.train.tolist() if not self.figures.of[row]], dtype=np.int64)
+    def _plain(self, rows: np.ndarray) -> _Doubles:
+        """Search by words among the questions without figures."""
+        corpus = np.array([row for row in self.train.tolist() if not self.figures.numbers[row]], dtype=np.int64)
         queries, keys = band_keys(self.sets, rows), band_keys(self.sets, corpus)
-        found: _Found = {}
+        doubles: _Doubles = {}
         for begin in range(0, len(rows), _CHUNK):  # a chunk's candidates fit into memory
             chunk = slice(begin, begin + _CHUNK)
             first, second = alike(queries[:, chunk], keys)
-            found |= self._most_similar(rows[chunk][first], corpus[second])
-        return found
+            doubles |= self._most_similar(rows[chunk][first], corpus[second])
+        return doubles
 
-    def _most_similar(self, rows: np.ndarray, twins: np.ndarray) -> _Found:
-        """Of the pairs (row, twin), the most similar of each row, the first of equals, if near."""
+    def _most_similar(self, rows: np.ndarray, twins: np.ndarray) -> _Doubles:
+        """Return the most similar twin of each row in the pairs (row, twin), the first of equals, if near."""
         sizes = self.sets.sizes
         low, high = np.minimum(sizes[rows], sizes[twins]), np.maximum(sizes[rows], sizes[twins])
         possible = low >= self.threshold * high  # no similarity is above the ratio of the sizes
@@ -192,17 +186,16 @@ class _Search:
         return {row: ("near", twin) for row, (_, twin) in best.items()}
 
 
-# Which questions of a bank are all but those of labelled paraphrases, and have no part in a training.
-
-
 def rows_held_out(
     bank: QuestionBank, files: Sequence[str | os.PathLike[str]], threshold: float = THRESHOLD
 ) -> np.ndarray:
-    """Rows of ``bank`` whose stem is that of an original in ``files``, but for spacing, numbers and few words.
+    """Return the rows of ``bank`` whose stem is an original in ``files``, up to spacing, numbers and few words.
+
+    Training leaves them out, so that labelled paraphrases can be measured on.
 
     Args:
         files: Of questions and paraphrases (`tqnet.questions.paraphrase_pairs`).
-        threshold: Least Jaccard similarity of the shingles, as of `tqnet.questions.leakage`.
+        threshold: Least Jaccard similarity of the shingles.
 
     Returns:
         int64 ``[rows]``, ascending.
@@ -215,7 +208,7 @@ def rows_held_out(
     if not originals or not stems:
         return np.zeros(0, dtype=np.int64)
     sets = shingle_sets([*stems, *originals])
-    own, others = np.arange(len(stems)), np.arange(len(stems), len(sets))
-    pairs = alike(band_keys(sets, own), band_keys(sets, others)).T.tolist()
+    rows = np.arange(len(sets))
+    pairs = alike(band_keys(sets, rows[: len(stems)]), band_keys(sets, rows[len(stems) :])).T.tolist()
     near = {row for row, original in pairs if sets.jaccard(row, len(stems) + original) >= threshold}
     return np.array(sorted(near), dtype=np.int64)

@@ -1,32 +1,29 @@
-"""Question text and figures as HTML that is safe to open: all text escaped, nothing loaded from elsewhere."""
+"""Question text and figures as safe HTML: all text escaped, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
 import base64
 import html
 import io
-import re
 from xml.etree import ElementTree
 
 from tqnet.text.formulas import segments
 
-#: Presentation only. The converter also passes on \href, \style, \class and \id, which could run or load things.
-_MATH_ATTRIBUTES = frozenset(
-    re.findall(
-        r"\w+",
-        "accent accentunder align bevelled columnalign columnlines columnspacing depth display displaystyle fence form "
-        "frame height largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
-        "minsize movablelimits notation rowalign rowlines rowspacing rspace scriptlevel separator stretchy symmetric "
-        "voffset width xmlns",
-    )
-)
+#: Presentation only: \href, \style, \class and \id could run or load things.
+_MATH_ATTRIBUTE_NAMES = """
+    accent accentunder align bevelled columnalign columnlines columnspacing depth display displaystyle fence form frame
+    height largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize minsize
+    movablelimits notation rowalign rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset width
+    xmlns
+"""
+_MATH_ATTRIBUTES = frozenset(_MATH_ATTRIBUTE_NAMES.split())
 
-#: A longer formula is rather a lost delimiter, and takes the converter long.
+#: A longer formula has probably lost a delimiter, and is slow to convert.
 _LONGEST_FORMULA = 1500
 
 
 def text_html(text: str, limit: int | None = None) -> str:
-    """Escaped text with its formulas as MathML, cut after about ``limit`` characters, never inside a formula."""
+    """Escape a text, with its formulas as MathML, cut after about ``limit`` characters, never inside a formula."""
     room = len(text) if limit is None else limit
     pieces: list[str] = []
     for segment in segments(text):
@@ -41,11 +38,11 @@ def text_html(text: str, limit: int | None = None) -> str:
 
 
 def formula_html(formula: str, source: str | None = None, *, block: bool = False) -> str:
-    """MathML of a LaTeX formula, or its escaped source where the converter cannot read it.
+    """Return the MathML of a LaTeX formula, or its escaped source if it cannot be converted.
 
-    ``latex2mathml.convert`` ends by unescaping the whole string, so that ``\\text{<script>}`` would become a
-    script. Here its tree is taken instead: texts are unescaped one by one (it writes symbols as ``&#x..;``) and
-    escaped again by the serialiser, and of attributes only the harmless are kept.
+    ``latex2mathml.convert`` unescapes the whole result, so that ``\\text{<script>}`` would become a script. Here its
+    tree is used instead: texts are unescaped one by one (it writes symbols as ``&#x..;``) and escaped again by the
+    serialiser, and only harmless attributes are kept.
     """
     from latex2mathml.converter import convert_to_element
 
@@ -66,12 +63,12 @@ def formula_html(formula: str, source: str | None = None, *, block: bool = False
 
 
 def data_uri(content: bytes, kind: str) -> str:
-    """``data:image/..;base64,..``; ``kind`` is ``png`` or ``svg+xml``."""
+    """Return ``data:image/..;base64,..``; ``kind`` is ``png`` or ``svg+xml``."""
     return f"data:image/{kind};base64,{base64.b64encode(content).decode('ascii')}"
 
 
 def figure_html(path: str, largest: int) -> str:
-    """An ``<img>`` of a figure file on white, scaled down to ``largest`` pixels; a note if it cannot be read."""
+    """Return an ``<img>`` of a figure on white, scaled down to ``largest`` pixels, or a note if it is unreadable."""
     try:
         picture = figure_png(path, largest)
     except ValueError:
@@ -80,10 +77,10 @@ def figure_html(path: str, largest: int) -> str:
 
 
 def figure_png(path: str, largest: int, colours: int = 64) -> bytes:
-    """A figure file on white, scaled down to ``largest`` pixels, as PNG: its pixels, and nothing else of the file.
+    """Return a figure on white, scaled down to ``largest`` pixels, as PNG: its pixels and nothing else of the file.
 
     Raises:
-        ValueError: It cannot be read; the message does not say where it lies.
+        ValueError: It cannot be read; the message does not give its path.
     """
     from PIL import Image
 

@@ -1,8 +1,8 @@
-"""The words of a question as a set of shingles, in which numbers do not count unless they are asked to.
+r"""Near-duplicate texts: sets of shingles, and candidates by MinHash without comparing all with all.
 
-A shingle is a run of three tokens: ``Find $x + 2$`` has ``^ find x``, ``find x +``, ``x + 0`` and ``+ 0 $``. Formulas
-are read as they are spelt for the model (`tqnet.text.vocabulary`), so that ``\dfrac12`` and ``\frac{1}{2}`` differ in
-braces alone, ``\displaystyle`` says nothing, and ``AB`` is two points rather than a word.
+A shingle is a run of three tokens, numbers folded to 0: ``Find $x + 2$`` has ``^ find x``, ``find x +``, ``x + 0`` and
+``+ 0 $``. Formulas are read as spelt for the model (`tqnet.text.vocabulary`), so that ``\dfrac12`` and ``\frac{1}{2}``
+differ only in braces, ``\displaystyle`` is dropped, and ``AB`` is two points rather than a word.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _MIX = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9], dt
 
 
 def normal_text(text: str) -> str:
-    """``text`` without what typing and encoding add: compatibility characters and the kind of white space."""
+    """Drop what typing and encoding add: compatibility characters and the kind of white space."""
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
 def folded_tokens(text: str, *, fold_numbers: bool = True) -> list[str]:
-    """Words in lower case, Chinese characters, signs and LaTeX commands of ``text``; a number is ``0``, or stays."""
+    """Return lower-case words, Chinese characters, signs and LaTeX commands of ``text``; numbers are ``0``, or stay."""
     tokens = _TOKEN.findall(spell(normal_text(text)))
     return [
         "0" if fold_numbers and token[0].isdigit() else token if token[0] == "\\" else token.lower() for token in tokens
@@ -39,7 +39,7 @@ def folded_tokens(text: str, *, fold_numbers: bool = True) -> list[str]:
 
 @dataclass(frozen=True)
 class ShingleSets:
-    """One set of shingles per text, each shingle as 32 bits, side by side in one array.
+    """A set of shingles per text, each shingle as 32 bits, side by side in one array.
 
     Attributes:
         shingles: uint32 ``[all shingles]``, ascending within a set.
@@ -61,14 +61,14 @@ class ShingleSets:
         return np.diff(self.starts)
 
     def jaccard(self, first: int, second: int) -> float:
-        """Shared shingles over all shingles of two sets."""
+        """Return the Jaccard similarity of two sets."""
         a, b = self[first], self[second]
         shared = len(np.intersect1d(a, b, assume_unique=True))
         return shared / (len(a) + len(b) - shared)
 
 
 def shingle_sets(texts: Iterable[str], *, fold_numbers: bool = True) -> ShingleSets:
-    """The shingles of each text; a text of few tokens, or of none, still has one."""
+    """Return the shingles of each text; even an empty text has one."""
     known: dict[str, int] = {}
     shingles, starts = array("I"), array("q", [0])
     for text in texts:
@@ -80,29 +80,26 @@ def shingle_sets(texts: Iterable[str], *, fold_numbers: bool = True) -> ShingleS
     return ShingleSets(np.frombuffer(shingles, dtype=np.uint32), np.frombuffer(starts, dtype=np.int64))
 
 
-# Which sets of shingles may be alike, without comparing all with all: MinHash and its bands.
-#
-# NOTE: numpy rather than `datasketch`, which keeps one Python object per set and per band: at a million questions
-# that is gigabytes of dictionaries, where the keys of all bands are one array here.
+# NOTE: MinHash in numpy rather than `datasketch`, which keeps a Python object per set and band: gigabytes of
+# dictionaries for a million questions, where the keys of all bands are one array here.
 
 
 #: Sets that agree in all ``ROWS`` minima of one of ``BANDS`` bands are compared: with Jaccard 0.8 all but 6 in
 #: 100,000 pairs, with 0.9 all but 5 in 10^12, with 0.5 four in ten and with 0.3 two in a hundred.
 BANDS, ROWS = 32, 6
 
-#: A set is compared with no more than this many that share a key, however many do: the time stays linear where
-#: thousands are instances of one template, of which any is a good witness.
+#: Most sets of one key that a set is compared with: the time stays linear if thousands are instances of one template,
+#: of which any is a good witness.
 MOST = 100
 
-#: As `MOST`, where a corpus is compared with itself.
+#: As `MOST`, for a corpus compared with itself.
 WINDOW = 10
 
 _CHUNK = 20_000
-_MINHASH_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 def band_keys(sets: ShingleSets, rows: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Keys of the sets ``rows``, uint64 ``[BANDS, rows]``; alike sets share some of them."""
+    """Return keys of the sets ``rows``, uint64 ``[BANDS, rows]``; similar sets share some of them."""
     drawn = np.random.default_rng(seed).integers(2**64, size=(2, BANDS, ROWS), dtype=np.uint64)
     factors, shifts = drawn[0] | np.uint64(1), drawn[1]
     keys = np.zeros((BANDS, len(rows)), dtype=np.uint64)
@@ -111,12 +108,12 @@ def band_keys(sets: ShingleSets, rows: np.ndarray, seed: int = 0) -> np.ndarray:
         shingles, starts = _side_by_side(sets, rows[chunk])
         for band, row in np.ndindex(BANDS, ROWS):
             minima = np.minimum.reduceat(shingles * factors[band, row] + shifts[band, row], starts)
-            keys[band, chunk] = keys[band, chunk] * _MINHASH_MIX + minima
+            keys[band, chunk] = keys[band, chunk] * _MIX[0] + minima
     return keys
 
 
 def _side_by_side(sets: ShingleSets, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The shingles of ``rows`` in one array, and where each row's begin."""
+    """Return the shingles of ``rows`` in one array, and the start of each row."""
     sizes = sets.sizes[rows]
     starts = np.cumsum(sizes) - sizes
     places = np.arange(sizes.sum()) + np.repeat(sets.starts[rows] - starts, sizes)
@@ -124,19 +121,19 @@ def _side_by_side(sets: ShingleSets, rows: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def alike(queries: np.ndarray, corpus: np.ndarray, most: int = MOST) -> np.ndarray:
-    """Pairs (query, member of the corpus) that share a key in some band: int64 ``[2, pairs]``, each pair once.
+    """Return pairs (query, member of the corpus) that share a key in some band: int64 ``[2, pairs]``, each pair once.
 
     Args:
         queries, corpus: Keys as from `band_keys`, ``[bands, queries]`` and ``[bands, corpus]``.
     """
     size = max(1, corpus.shape[1])
-    found = [same_key(*bands, most) for bands in zip(queries, corpus, strict=True)]
-    numbers = np.unique(np.concatenate([asked * size + held for asked, held in found]))
+    pairs = np.concatenate([same_key(*keys, most) for keys in zip(queries, corpus, strict=True)], axis=1)
+    numbers = np.unique(pairs[0] * size + pairs[1])
     return np.stack(np.divmod(numbers, size))
 
 
 def same_key(queries: np.ndarray, corpus: np.ndarray, most: int = MOST) -> np.ndarray:
-    """Pairs of equal keys, int64 ``[2, pairs]``: for each query the first ``most`` members of the corpus."""
+    """Return pairs of equal keys, int64 ``[2, pairs]``: for each query the first ``most`` members of the corpus."""
     order = np.argsort(corpus, kind="stable")
     first = np.searchsorted(corpus, queries, "left", sorter=order)
     counts = np.minimum(np.searchsorted(corpus, queries, "right", sorter=order) - first, most)
@@ -145,23 +142,23 @@ def same_key(queries: np.ndarray, corpus: np.ndarray, most: int = MOST) -> np.nd
 
 
 def alike_within(keys: np.ndarray, window: int = WINDOW) -> Iterator[np.ndarray]:
-    """Pairs that share a key in some band, band by band and each pair once: int64 ``[2, pairs]``, the smaller first.
+    """Yield pairs that share a key in some band, band by band, each once and the smaller first: int64 ``[2, pairs]``.
 
-    Of many with one key, each comes with ``window`` others, so that all are linked and the time stays linear.
+    Each of many with one key is paired with ``window`` others, so that all are linked and the time stays linear.
 
     Args:
         keys: ``[bands, members]``.
     """
-    for band, own in enumerate(keys):
-        order = np.argsort(own, kind="stable")
-        found = [np.empty((2, 0), dtype=np.int64)]
+    for band, band_key in enumerate(keys):
+        order = np.argsort(band_key, kind="stable")
+        batches = [np.empty((2, 0), dtype=np.int64)]
         for apart in range(1, window + 1):
-            equal = own[order[apart:]] == own[order[:-apart]]
+            equal = band_key[order[apart:]] == band_key[order[:-apart]]
             if not equal.any():
                 break
             pairs = np.stack([order[:-apart][equal], order[apart:][equal]])  # a stable sort keeps the smaller first
             new = np.ones(pairs.shape[1], dtype=bool)
             for earlier in keys[:band]:
                 new &= earlier[pairs[0]] != earlier[pairs[1]]
-            found.append(pairs[:, new])
-        yield np.concatenate(found, axis=1)
+            batches.append(pairs[:, new])
+        yield np.concatenate(batches, axis=1)

@@ -1,14 +1,14 @@
-"""Pairs of questions that somebody has judged, from a file."""
+"""Labelled pairs of questions from a file: scored as similar or not, or by their relation."""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import os
 import warnings
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,15 +17,14 @@ import numpy as np
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.question import BankError, Fault, FieldError, Question
-from tqnet.questions.reading import read_question
+from tqnet.questions.reading import read_question, records
 
-#: What two questions are to each other (FSE, "Duplicate Exercise Detection", "Variant Exercise re-rank"), the nearest
-#: first.
+#: Relations of two questions (FSE, "Duplicate Exercise Detection", "Variant Exercise re-rank"), the nearest first.
 #:
-#: - ``duplicate``: they ask the same; only the surface differs, or what does not matter was added.
+#: - ``duplicate``: they ask the same; only the surface or irrelevant details differ.
 #: - ``similar``: other numbers.
-#: - ``variant``: another condition, quantity that is asked for, or degree.
-#: - ``unrelated``: all else.
+#: - ``variant``: another condition, target quantity or degree.
+#: - ``unrelated``: everything else.
 RELATIONS = ("duplicate", "similar", "variant", "unrelated")
 
 #: A question and n others -> the probability of each of RELATIONS, float32 ``[n, 4]``.
@@ -38,7 +37,7 @@ class ScoredPairs:
 
     Attributes:
         first, second: Places in the bank, the smaller first, int64 ``[p]``.
-        score: How similar they were found, float64 ``[p]``.
+        score: Their similarity, float64 ``[p]``.
     """
 
     first: np.ndarray
@@ -49,17 +48,17 @@ class ScoredPairs:
         return len(self.score)
 
     def select(self, indices: Sequence[int] | np.ndarray) -> ScoredPairs:
-        """The pairs among the questions at ``indices``, as `QuestionBank.select` numbers them."""
+        """Return the pairs among the questions at ``indices``, as `QuestionBank.select` numbers them."""
         place = {index: i for i, index in enumerate(np.asarray(indices, dtype=np.int64).tolist())}
-        ends = [np.array([place.get(end, -1) for end in own.tolist()], dtype=int) for own in (self.first, self.second)]
-        kept = (ends[0] >= 0) & (ends[1] >= 0)
-        first, second = (own[kept] for own in ends)
+        first, second = (np.array([place.get(i, -1) for i in ends.tolist()], int) for ends in (self.first, self.second))
+        kept = (first >= 0) & (second >= 0)
+        first, second = first[kept], second[kept]
         return ScoredPairs(np.minimum(first, second), np.maximum(first, second), self.score[kept])
 
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """Two questions and what they are to each other, one of RELATIONS."""
+    """Two questions and their relation, one of RELATIONS."""
 
     a: Question
     b: Question
@@ -69,31 +68,30 @@ class LabelledPair:
 def read_labelled_pairs(
     path: str | os.PathLike[str], bank: QuestionBank | None = None, on_error: Literal["stop", "skip"] = "stop"
 ) -> list[LabelledPair]:
-    """Pairs with ``a``, ``b`` and ``label``, in the order of the file; other fields are left alone.
+    """Read pairs with ``a``, ``b`` and ``label`` in the order of the file; other fields are ignored.
 
     Args:
         path: A ``.jsonl`` file, or a ``.csv`` file with a header. In JSON, ``a`` and ``b`` may be questions (objects
             with at least a ``stem``, figures relative to the file) in place of ids.
-        bank: Whose questions ids name.
+        bank: The questions that ids refer to.
         on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty pairs out with a warning.
 
     Raises:
         BankError: Unknown ids, labels or fields, a pair with two labels, no pair at all; with file and line.
         ValueError: Neither .jsonl nor .csv.
     """
-    _check_policy(on_error)
     path = Path(path)
     index_of = {} if bank is None else {name: i for i, name in enumerate(bank.ids)}
     pairs, faults = [], []
     first_line: dict[frozenset[str], tuple[int, str]] = {}
-    for line, record in _records(path):
+    for line, record in records(path):
         try:
             pair = _read_labelled(record, index_of, bank, path, line)
             key = frozenset(json.dumps(record[end], sort_keys=True) for end in "ab")
             earlier, relation = first_line.setdefault(key, (line, pair.relation))
             if relation != pair.relation:
                 raise FieldError("label", f"contradicts line {earlier}, which has the same pair")
-            if earlier == line:  # else it is there already
+            if earlier == line:  # else it is a repetition
                 pairs.append(pair)
         except FieldError as error:
             faults.append(Fault(str(path), line, error.field, error.message))
@@ -120,7 +118,7 @@ def _read_labelled(
 def _read_question(
     record: dict[str, Any], end: str, index_of: dict[str, int], bank: QuestionBank | None, path: Path, line: int
 ) -> Question:
-    """A question that is given, or named by its id."""
+    """Read a question that is given, or named by its id."""
     if isinstance(given := record.get(end), dict):
         try:
             return read_question({"id": f"{line}{end}"} | given, path.absolute().parent)
@@ -131,13 +129,10 @@ def _read_question(
     return bank[_read_end(record, end, index_of)]
 
 
-def _check_policy(on_error: str) -> None:
+def _report(path: Path, faults: list[Fault], count: int, on_error: str) -> None:
+    """Raise faults as an error or, if pairs are left and ``on_error`` is ``skip``, as a warning."""
     if on_error not in ("stop", "skip"):
         raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
-
-
-def _report(path: Path, faults: list[Fault], count: int, on_error: str) -> None:
-    """Faults as an error or, where pairs are left and ``on_error`` is ``skip``, as a warning."""
     if faults and (on_error == "stop" or not count):
         raise BankError(faults)
     if faults:
@@ -151,7 +146,7 @@ def read_pairs(
     threshold: float | None = None,
     on_error: Literal["stop", "skip"] = "stop",
 ) -> ScoredPairs:
-    """Pairs with ``a`` and ``b`` (ids) and ``similar`` (0/1 or a graded score), in no order.
+    """Read pairs with ``a`` and ``b`` (ids) and ``similar`` (0/1 or a graded score), in no order.
 
     Args:
         path: A ``.jsonl`` file, or a ``.csv`` file with a header.
@@ -164,20 +159,24 @@ def read_pairs(
             if no pair is left.
         ValueError: Neither .jsonl nor .csv.
     """
-    _check_policy(on_error)
     pairs, faults = _read(Path(path), bank, threshold)
     _report(Path(path), faults, len(pairs), on_error)
     return pairs
 
 
 def _read(path: Path, bank: QuestionBank, threshold: float | None) -> tuple[ScoredPairs, list[Fault]]:
-    """The distinct pairs of a file, and its faults."""
+    """Return the distinct pairs of a file, and its faults."""
     index_of = {name: i for i, name in enumerate(bank.ids)}
     lines, first, second, scores = array("q"), array("q"), array("q"), array("d")
     faults = []
-    for line, record in _records(path):
+    for line, record in records(path):
         try:
-            a, b, score = _read_pair(record, index_of)
+            if not isinstance(record, dict):
+                raise FieldError("record", "expected a JSON object with a, b and similar")
+            a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
+            if a == b:
+                raise FieldError("b", "the same question as a")
+            score = _read_score(record.get("similar"), path.suffix == ".csv")
         except FieldError as error:
             faults.append(Fault(str(path), line, error.field, error.message))
             continue
@@ -199,46 +198,6 @@ def _read(path: Path, bank: QuestionBank, threshold: float | None) -> tuple[Scor
     return pairs, sorted(faults, key=lambda fault: fault.line)
 
 
-def _records(path: Path) -> Iterator[tuple[int, Any]]:
-    """(line, record or None if it is no JSON) of a pairs file."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.DictReader(stream)
-            for row in reader:
-                yield reader.line_num, row | {"similar": _number(row.get("similar"))}
-    elif path.suffix == ".jsonl":
-        with path.open(encoding="utf-8-sig") as stream:
-            for line, text in enumerate(stream, 1):
-                if text.strip():
-                    yield line, _decode(text)
-    else:
-        raise ValueError(f"{path}: pairs are read from .jsonl or .csv")
-
-
-def _number(text: str | None) -> float | str | None:
-    """What a CSV cell would be in JSON; text that is no number stays text, for the message."""
-    try:
-        return float(text) if text else None
-    except ValueError:
-        return text
-
-
-def _decode(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _read_pair(record: Any, index_of: dict[str, int]) -> tuple[int, int, float]:
-    if not isinstance(record, dict):
-        raise FieldError("record", "expected a JSON object with a, b and similar")
-    a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
-    if a == b:
-        raise FieldError("b", "the same question as a")
-    return a, b, _read_score(record.get("similar"))
-
-
 def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> int:
     value = record.get(field)
     if value is None:
@@ -250,7 +209,11 @@ def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> i
     return index_of[str(value)]
 
 
-def _read_score(value: Any) -> float:
+def _read_score(value: Any, is_cell: bool) -> float:
+    """Read 0, 1 or a graded score; cells of a CSV file are text."""
+    if is_cell:
+        with suppress(ValueError):
+            value = float(value) if value else None
     if value is None:
         raise FieldError("similar", "missing")
     if not isinstance(value, (int, float)) or not abs(value) < math.inf:  # nor NaN

@@ -1,4 +1,4 @@
-"""The record that everything in the framework reads: one test question."""
+"""A test question, and the faults of banks."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tqnet.errors import FaultyDataError
+
 #: One path of the knowledge hierarchy, from coarse to fine: ``("Algebra", "Equations", "Linear")``.
 KnowledgePath = tuple[str, ...]
 
 SPLITS = ("train", "valid", "test")
 
-#: An answer that names options: "B", "(B)", "A, C", "ACD".
+#: An answer by letters of options: "B", "(B)", "A, C", "ACD".
 _NAMES_OPTIONS = re.compile(r"[\s(（]*(?:[A-Z][\s,，、;；.．()（）]*)+")
 
 
@@ -31,19 +33,18 @@ class Question:
 
     Attributes:
         id: Unique within its bank.
-        stem: The question itself, plain text with LaTeX formulas (``$..$``, ``$$..$$``, ``\\(..\\)``,
-            ``\\[..\\]``).
+        stem: Plain text with LaTeX formulas (``$..$``, ``$$..$$``, ``\\(..\\)``, ``\\[..\\]``).
         options: Choices of a multiple-choice question, in order, without their letters.
         answer, analysis: The solution; never part of the vector.
         images: Paths of the figures in reading order.
-        knowledge: Concepts the question exercises, each a path from coarse to fine. A concept is
-            identified by its whole path, since names such as "Applications" recur under many parents.
+        knowledge: Concepts, each a path from coarse to fine. A concept is identified by its whole path, since names
+            such as "Applications" recur under many parents.
         difficulty: In the bank's own unit; larger is harder.
         type, language: Free labels; ``language`` is an ISO 639-1 code.
         group: Questions of one group are similar to one another.
         split: ``train``, ``valid`` or ``test``.
-        source: Where the question was taken from.
-        extras: Whatever else the bank says about the question.
+        source: Origin of the question.
+        extras: Other fields of the bank.
     """
 
     id: str
@@ -63,7 +64,7 @@ class Question:
 
     @property
     def content(self) -> str:
-        """What the text encoder reads: the stem and the lettered options, nothing that tells the answer."""
+        """The input of the text encoder: the stem and the lettered options, nothing that gives away the answer."""
         if not self.options:
             return self.stem
         lettered = (f"({chr(ord('A') + i % 26)}) {option}" for i, option in enumerate(self.options))
@@ -71,38 +72,27 @@ class Question:
 
     @property
     def solution(self) -> str:
-        """The answer and the analysis; empty where there is neither.
-
-        Of an answer that names options, as "B" does, their texts: a letter says nothing.
-        """
-        return "\n".join(text for text in (self._answer_in_words, self.analysis) if text)
-
-    @property
-    def _answer_in_words(self) -> str | None:
-        if self.answer is None or not _NAMES_OPTIONS.fullmatch(self.answer):
-            return self.answer
-        named = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", self.answer)]
-        if max(named) >= len(self.options):
-            return self.answer
-        return "\n".join(self.options[number] for number in named)
+        """The answer, with the texts of the options that its letters name, and the analysis; may be empty."""
+        answer = self.answer
+        if answer and _NAMES_OPTIONS.fullmatch(answer):
+            places = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", answer)]
+            if max(places) < len(self.options):
+                answer = "\n".join(self.options[place] for place in places)
+        return "\n".join(text for text in (answer, self.analysis) if text)
 
 
-# What can be wrong with a bank, and the error that says it.
-
-
-#: A broken bank can hold millions of faults; a reader needs the first few and the count.
+#: Faults in a message: a broken bank can hold millions.
 SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong in a bank; prints as ``file:line: field: message``.
+    """A fault of a bank; prints as ``file:line: field: message``.
 
     Attributes:
         file: The file as the user named it.
-        line: 1-based line (JSONL, CSV) or row (Parquet); 0 where the file as a whole is meant.
+        line: 1-based line (JSONL, CSV) or row (Parquet); 0 for the file as a whole.
         field: The place within the record, e.g. ``knowledge[1][0]``; ``record`` for the whole of it.
-        message: What is wrong, in words.
     """
 
     file: str
@@ -115,8 +105,8 @@ class Fault:
         return f"{place}: {self.field}: {self.message}"
 
 
-class BankError(ValueError):
-    """A bank (or a file beside it) that cannot be used as it stands; ``faults`` holds every fault."""
+class BankError(FaultyDataError):
+    """A bank (or a file beside it) that cannot be used as it is; ``faults`` holds every fault."""
 
     def __init__(self, faults: Sequence[Fault]):
         self.faults = tuple(faults)

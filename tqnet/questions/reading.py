@@ -1,14 +1,17 @@
-"""The fields of a record, one reader each: ``reader(value, field)`` returns the value or raises `FieldError`.
+"""Records to questions and back: `read_question`, `write_question`, the records of files, and the readers of fields.
 
-``field`` is the name that an error gives; null stands for a value that is not there.
+A field reader, ``reader(value, field)``, returns the value or raises `FieldError`; ``field`` is the name in the error,
+and null stands for a missing value.
 """
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
@@ -18,7 +21,7 @@ _JSON_NAMES = {dict: "an object", list: "a list", str: "a string", bool: "a bool
 
 
 def kind(value: Any) -> str:
-    """What JSON calls ``value``, for messages."""
+    """Return the JSON name of the type of ``value``, for messages."""
     return _JSON_NAMES.get(type(value), "a number")
 
 
@@ -49,7 +52,7 @@ def label(value: Any, field: str) -> str | None:
 
 
 def identifier(value: Any, field: str) -> str:
-    """A non-empty string; an integer is taken for its digits."""
+    """Read a non-empty string; an integer is taken for its digits."""
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return filled_text(value, field)
@@ -64,7 +67,7 @@ def filled_texts(value: Any, field: str) -> tuple[str, ...]:
 
 
 def knowledge(value: Any, field: str) -> tuple[KnowledgePath, ...]:
-    """Paths of non-empty names; no path is empty."""
+    """Read paths of non-empty names; no path is empty."""
     paths = []
     for i, names in enumerate(_list(value, field)):
         if not isinstance(names, list | tuple):
@@ -104,9 +107,6 @@ def _list(value: Any, field: str) -> list[Any] | tuple[Any, ...]:
     return value
 
 
-# From a JSON object to a `Question` and back; whatever a question cannot hold is refused by name.
-
-
 _READERS: dict[str, Callable[[Any, str], Any]] = {
     "id": identifier,
     "stem": text,
@@ -125,11 +125,49 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 _FIELDS = frozenset((*_READERS, "extras"))
 
 
+def jsonl_records(file: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line, record) of a JSONL file; an unreadable line yields a `FieldError` in place of its record."""
+    with file.open("rb") as stream:
+        for line, raw in enumerate(stream, 1):
+            try:
+                text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
+                if text:
+                    yield line, json.loads(text)
+            except UnicodeDecodeError:
+                yield line, FieldError("record", "not UTF-8")
+            except json.JSONDecodeError as error:
+                yield line, FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")
+            except (ValueError, RecursionError):
+                yield line, FieldError("record", "not valid JSON: a number or a nesting beyond all measure")
+
+
+def records(file: Path) -> Iterator[tuple[int, Any]]:
+    """Yield (line, record) of a .jsonl file, or of a .csv file with a header; a `FieldError` for an unreadable record.
+
+    Raises:
+        ValueError: The file is neither.
+    """
+    if file.suffix == ".jsonl":
+        yield from jsonl_records(file)
+        return
+    if file.suffix != ".csv":
+        raise ValueError(f"{file}: pairs are read from .csv or .jsonl")
+    with file.open(encoding="utf-8-sig", newline="") as stream:
+        reader = csv.DictReader(stream)
+        try:
+            for row in reader:
+                yield reader.line_num, row
+        except csv.Error as error:
+            yield reader.line_num, FieldError("record", f"not valid CSV: {error}")
+        except UnicodeDecodeError:  # in a block of many lines
+            yield 0, FieldError("record", "not UTF-8")
+
+
 def read_question(record: Any, folder: str | os.PathLike[str] = "") -> Question:
-    """The question that ``record`` (a decoded JSON object) describes.
+    """Return the question that ``record`` (a decoded JSON object) describes.
 
     HTML in the stem, options, answer or analysis becomes plain text; images in the stem and options come
-    first, then those listed in ``images``, each once. Keys that a question does not have go to ``extras``.
+    first, then those listed in ``images``, each once. Unknown keys go to ``extras``.
 
     Args:
         record: A JSON object with at least ``id`` and ``stem``.
@@ -145,10 +183,12 @@ def read_question(record: Any, folder: str | os.PathLike[str] = "") -> Question:
 
 
 def read_fields(record: Any) -> tuple[dict[str, Any], list[FieldError]]:
-    """The values of a `Question` by name, images as the record has them, and one error for each bad field.
+    """Return the fields of a `Question` by name, images as the record has them, and an error for each bad field.
 
-    With errors, the values are not to be used.
+    With errors, the values are not to be used. A `FieldError` in place of a record is returned as its error.
     """
+    if isinstance(record, FieldError):
+        return {}, [record]
     if not isinstance(record, dict):
         return {}, [FieldError("record", f"expected an object, got {kind(record)}")]
     values: dict[str, Any] = {}
@@ -185,7 +225,7 @@ def _read_extras(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_plain(values: dict[str, Any]) -> None:
-    """Turns HTML into plain text, in place.
+    """Turn HTML into plain text, in place.
 
     One text in HTML makes the whole record HTML: an option ``x &lt; 3`` has no tag that would show it.
     """
@@ -193,19 +233,19 @@ def _make_plain(values: dict[str, Any]) -> None:
     solution = {name: values[name] for name in ("answer", "analysis") if values[name] is not None}
     if not any(map(html.is_html, (*content, *solution.values()))):
         return
-    texts, found = zip(*map(html.to_plain, content), strict=True)
+    texts, images = zip(*map(html.to_plain, content), strict=True)
     values["stem"], *options = texts
     values["options"] = tuple(options)
     for name, text in solution.items():
         values[name], _ = html.to_plain(text)  # a figure of the analysis would give the answer away
     first: dict[str, str] = {}
-    for image in (*(source for sources in found for source in sources), *values["images"]):
+    for image in (*(source for sources in images for source in sources), *values["images"]):
         first.setdefault(os.path.normpath(image), image)
     values["images"] = tuple(first.values())
 
 
 def write_question(question: Question, folder: str | os.PathLike[str] = "") -> dict[str, Any]:
-    """The JSON object from which `read_question` gives ``question`` again; extras lie at the top level.
+    """Return the JSON object that `read_question` turns into ``question`` again; extras lie at the top level.
 
     Images inside ``folder`` are written relative to it, so that bank and images can move together.
 
@@ -228,12 +268,7 @@ def write_question(question: Question, folder: str | os.PathLike[str] = "") -> d
         "analysis": None if question.analysis is None else next(texts),
         "images": [_relative(image, folder) for image in question.images],
         "knowledge": [list(path) for path in question.knowledge],
-        "difficulty": question.difficulty,
-        "type": question.type,
-        "language": question.language,
-        "group": question.group,
-        "split": question.split,
-        "source": question.source,
+        **{name: getattr(question, name) for name in ("difficulty", "type", "language", "group", "split", "source")},
         **question.extras,
     }
 

@@ -1,4 +1,4 @@
-"""Which questions of a bank are similar to which, for a million questions and more."""
+"""The similarity relation of a bank, for a million questions and more."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import itertools
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from tqnet.questions.bank import QuestionBank
 from tqnet.questions.hierarchy import KnowledgeHierarchy
 from tqnet.questions.pairs import read_pairs
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Indices = Sequence[int] | np.ndarray
 
@@ -24,10 +25,10 @@ class Similarity(ABC):
     """A symmetric relation over the questions ``0 .. n-1`` of a bank; no question is similar to itself.
 
     Attributes:
-        groups: int64 ``[n]``; questions of different groups are never linked, directly or over others, so
-            groups are what a bootstrap may draw independently. A question without relatives is a group.
-        has_similar: bool ``[n]``; whether a question has any neighbour.
-        labelled: bool ``[n]``; whether anybody has said what a question is similar to, if only that it is to none.
+        groups: int64 ``[n]``; questions of different groups are not linked, directly or through others, so that
+            groups can be drawn independently by a bootstrap. A question without relatives is a group.
+        has_similar: bool ``[n]``; True if a question has any neighbour.
+        labelled: bool ``[n]``; True if the question is labelled, even as similar to none.
     """
 
     groups: np.ndarray
@@ -36,7 +37,7 @@ class Similarity(ABC):
 
     @staticmethod
     def from_groups(bank: QuestionBank) -> Similarity:
-        """Questions with the same ``group`` are similar; one without a group has none, and is not labelled."""
+        """Questions with the same ``group`` are similar; those without are unlabelled and similar to none."""
         column = pa.chunked_array([pa.array(names, pa.string()) for (names,) in bank.batches("group")], pa.string())
         groups = column.combine_chunks().dictionary_encode().indices.fill_null(-1).to_numpy().astype(np.int64)
         lonely = groups < 0
@@ -46,23 +47,21 @@ class Similarity(ABC):
 
     @staticmethod
     def from_concepts(bank: QuestionBank, level: int) -> Similarity:
-        """Questions that share a knowledge concept of ``level`` (1 is the coarsest) are similar.
-
-        Raises:
-            ValueError: The hierarchy is not that deep.
-        """
+        """Questions that share a knowledge concept of ``level`` are similar (1 is the coarsest; or ValueError)."""
         names, labels = KnowledgeHierarchy.from_bank(bank).labels(level)
-        labelled = np.array([bool(own) for own in labels], dtype=bool)
-        if all(len(own) <= 1 for own in labels):
+        counts = np.array([len(classes) for classes in labels], dtype=np.int64)
+        if counts.max(initial=0) <= 1:
             alone = itertools.count(len(names))
-            return _Groups(np.array([own[0] if own else next(alone) for own in labels], dtype=np.int64), labelled)
-        question = np.repeat(np.arange(len(labels)), [len(own) for own in labels])
+            groups = [classes[0] if classes else next(alone) for classes in labels]
+            return _Groups(np.array(groups, dtype=np.int64), counts > 0)
+        question = np.repeat(np.arange(len(labels)), counts)
         concept = np.fromiter(itertools.chain.from_iterable(labels), dtype=np.int64)
+        from scipy.sparse import csr_array
+
         has = csr_array((np.ones(len(concept), dtype=np.float32), (question, concept)), shape=(len(bank), len(names)))
         shared = (has @ has.T).tocoo()
         apart = shared.row != shared.col
-        links = (np.ones(int(apart.sum()), dtype=bool), (shared.row[apart], shared.col[apart]))
-        return _Pairs(csr_array(coo_array(links, shape=(len(bank), len(bank)))), labelled)
+        return _Pairs(_links(shared.row[apart], shared.col[apart], len(bank)), counts > 0)
 
     @staticmethod
     def from_pairs(
@@ -71,50 +70,40 @@ class Similarity(ABC):
         threshold: float = 0.5,
         on_error: Literal["stop", "skip"] = "stop",
     ) -> Similarity:
-        """Questions that were judged similar: ``a`` and ``b`` (ids), ``similar`` (0/1 or a graded score).
+        """Questions with a score of at least ``threshold`` in a file of pairs are similar; this is not transitive.
 
-        Similar means a score of at least ``threshold``. Similarity is not taken to be transitive.
-
-        Args:
-            path: A ``.jsonl`` file, or a ``.csv`` file with a header.
-            on_error: ``stop`` raises on any fault; ``skip`` leaves the faulty pairs out with a warning. Of two
-                verdicts on a pair, the first counts.
-
-        Raises:
-            BankError: Unknown ids, wrong types, a pair with two verdicts; with file and line. With ``skip`` only
-                if no pair is left.
-            ValueError: Neither .jsonl nor .csv.
+        Args and errors as for `tqnet.questions.pairs.read_pairs`.
         """
         judged = read_pairs(path, bank, threshold, on_error)
         labelled = np.zeros(len(bank), dtype=bool)
         labelled[judged.first] = labelled[judged.second] = True
         similar = judged.score.astype(bool)
         first, second = judged.first[similar], judged.second[similar]
-        ones = np.ones(2 * len(first), dtype=bool)
-        ends = (np.concatenate((first, second)), np.concatenate((second, first)))
-        links = csr_array(coo_array((ones, ends), shape=(len(bank), len(bank))))
-        return _Pairs(links, labelled)
+        return _Pairs(_links(np.append(first, second), np.append(second, first), len(bank)), labelled)
 
     def __len__(self) -> int:
         return len(self.groups)
 
     @abstractmethod
     def select(self, indices: Indices) -> Similarity:
-        """The relation among the questions at ``indices``, as `QuestionBank.select` numbers them.
+        """Return the relation among the questions at ``indices``, as `QuestionBank.select` numbers them.
 
         So a pairs file over a whole bank serves one of its splits. No question may be named twice.
         """
 
     @abstractmethod
     def neighbours(self, index: int) -> np.ndarray:
-        """The questions similar to ``index``, ascending, without itself: int64 ``[k]``."""
+        """Return the questions similar to ``index``, ascending, without itself: int64 ``[k]``."""
 
     @abstractmethod
     def matrix(self, indices: Indices) -> np.ndarray:
-        """Which of ``indices`` are similar to which: bool ``[b, b]``.
+        """Return which of ``indices`` are similar to each other: bool ``[b, b]``; no question to itself."""
 
-        The diagonal is False, and so is every entry between two places of the same question.
-        """
+
+def _links(first: np.ndarray, second: np.ndarray, size: int) -> csr_array:
+    from scipy.sparse import coo_array, csr_array
+
+    return csr_array(coo_array((np.ones(len(first), dtype=bool), (first, second)), shape=(size, size)))
 
 
 class _Groups(Similarity):
@@ -149,6 +138,8 @@ class _Pairs(Similarity):
     def __init__(self, links: csr_array, labelled: np.ndarray):
         self._links, self.labelled = links, labelled
         self._links.sum_duplicates()  # a pair may be given twice; this also sorts the columns
+        from scipy.sparse.csgraph import connected_components
+
         self.groups = connected_components(self._links, directed=False)[1].astype(np.int64)
         self.has_similar = np.diff(self._links.indptr) > 0
 

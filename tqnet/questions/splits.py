@@ -1,9 +1,10 @@
-"""The splits of a bank: whether there are any, by other names, or drawn anew."""
+"""Banks made of banks: splits renamed or drawn, banks merged, and questions without text or figures."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -12,24 +13,24 @@ from tqnet.questions.question import Question
 
 
 def has_splits(bank: QuestionBank) -> bool:
-    """Whether the bank has ``train`` and ``test``, so that a probe need not draw them."""
+    """Return True if the bank has ``train`` and ``test``, so that a probe need not draw them."""
     return {"train", "test"} <= set(bank.column("split"))
 
 
 def question_units(bank: QuestionBank) -> list[str]:
-    """What may be drawn independently: groups, and questions without one."""
+    """Name the unit of each question that may be drawn independently: its group, or itself."""
     return [f"group {group}" if group else f"question {i}" for i, group in enumerate(bank.column("group"))]
 
 
 def rename_splits(bank: QuestionBank, names: Mapping[str, str]) -> QuestionBank:
-    """Splits by other names, all at once; one that is not named stays as it is."""
+    """Rename splits, all at once; others keep their names."""
     return QuestionBank.from_questions(
         replace(question, split=names.get(question.split or "", question.split)) for question in bank
     )
 
 
 def draw_fold(bank: QuestionBank, fold: int, folds: int, seed: int = 0) -> QuestionBank:
-    """Every question in ``train``, or in ``test`` if it is in this fold of ``folds``, the first being 1.
+    """Put every question in ``train``, or in ``test`` if it is in this fold of ``folds``, the first being 1.
 
     Folds are drawn by group; with one seed, every question is in the ``test`` of one of them.
 
@@ -41,17 +42,17 @@ def draw_fold(bank: QuestionBank, fold: int, folds: int, seed: int = 0) -> Quest
     units, count = _numbered_units(bank)
     if count < folds:
         raise ValueError(f"{count} groups are too few for {folds} folds")
-    of = np.random.default_rng(seed).permutation(count) % folds
-    tests = of[units] == fold - 1
+    fold_of_unit = np.random.default_rng(seed).permutation(count) % folds
+    tests = fold_of_unit[units] == fold - 1
     return QuestionBank.from_questions(
         replace(question, split="test" if test else "train") for question, test in zip(bank, tests, strict=True)
     )
 
 
 def draw_share(bank: QuestionBank, share: float, seed: int = 0) -> np.ndarray:
-    """Rows of a ``share`` of the groups and questions without one, at least one of them, in order.
+    """Return the rows of a ``share`` of the groups and single questions, at least one of them, in order.
 
-    A larger share has those of a smaller one.
+    A larger share includes the smaller ones.
     """
     units, count = _numbered_units(bank)
     drawn = np.random.default_rng(seed).permutation(count)[: max(1, round(share * count))]
@@ -63,11 +64,8 @@ def _numbered_units(bank: QuestionBank) -> tuple[np.ndarray, int]:
     return units, len(names)
 
 
-# One bank of several, or of a part of one.
-
-
 def merge(banks: Sequence[QuestionBank], keep: Callable[[Question], bool] = lambda _: True) -> QuestionBank:
-    """The questions of all banks in order, without those that are not kept.
+    """Merge the questions of all banks in order, without those that are not kept.
 
     Questions of several banks are called BANK/ID, and their groups likewise: ``1`` of one bank is not ``1`` of another.
 
@@ -86,10 +84,10 @@ def merge(banks: Sequence[QuestionBank], keep: Callable[[Question], bool] = lamb
 
 
 def kept(splits: Iterable[str] = (), languages: Iterable[str] = ()) -> Callable[[Question], bool]:
-    """Whether a question is of one of these splits and in one of these languages; none named means any."""
-    of_splits, of_languages = set(splits), set(languages)
+    """Return a filter of questions by split and language; none named means any."""
+    splits, languages = set(splits), set(languages)
     return lambda question: (
-        (not of_splits or question.split in of_splits) and (not of_languages or question.language in of_languages)
+        (not splits or question.split in splits) and (not languages or question.language in languages)
     )
 
 
@@ -99,44 +97,35 @@ def _named(question: Question, bank: str) -> Question:
     return replace(question, id=f"{bank}/{question.id}", group=f"{bank}/{question.group}" if question.group else None)
 
 
-# A bank of which a model is shown only a part: what is a modality worth?
-
-
-#: What a model is shown of a question. ``shuffled``: figures of another question of the same split, so that text
-#: and figure are as they always are but for belonging together.
-SHOWN = ("all", "text", "figures", "shuffled")
+#: Parts of questions that a model is shown, to measure a modality. ``shuffled``: figures of another question of the
+#: same split, so that text and figure only do not belong together.
+Shown = Literal["all", "text", "figures", "shuffled"]
+SHOWN: tuple[str, ...] = get_args(Shown)
 
 
 def show(bank: QuestionBank, what: str, seed: int = 0) -> QuestionBank:
-    """The bank with its text or figures taken away, or its figures shuffled; in memory unless ``all``.
-
-    Raises:
-        ValueError: ``what`` is none of SHOWN.
-    """
+    """Return the bank without its text or figures, or with its figures shuffled; in memory unless ``all``."""
     if what not in SHOWN:
         raise ValueError(f"{what!r} is none of {', '.join(SHOWN)}")
     if what == "all":
         return bank
-    source = exchanged_figures(bank, seed) if what == "shuffled" else np.arange(len(bank))
-    return QuestionBank.from_questions(_shown(bank, what, source))
-
-
-def _shown(bank: QuestionBank, what: str, source: np.ndarray) -> Iterator[Question]:
+    if what == "figures":
+        return QuestionBank.from_questions(replace(question, stem="", options=()) for question in bank)
     images = bank.column("images")
-    for question, other in zip(bank, source, strict=True):
-        if what == "figures":
-            yield replace(question, stem="", options=())
-        else:
-            yield replace(question, images=() if what == "text" else images[other])
+    source = exchanged_figures(bank, seed) if what == "shuffled" else range(len(bank))
+    return QuestionBank.from_questions(
+        replace(question, images=() if what == "text" else images[other])
+        for question, other in zip(bank, source, strict=True)
+    )
 
 
 def exchanged_figures(bank: QuestionBank, seed: int) -> np.ndarray:
-    """[n], the question whose figures each one gets: another with figures of its split where there is one."""
+    """Return [n], the question whose figures each one gets: another with figures of its split if there is one."""
     rng = np.random.default_rng(seed)
     source = np.arange(len(bank))
     splits = np.asarray([split or "" for split in bank.column("split")])
     has_figure = np.array([bool(images) for images in bank.column("images")])
     for split in np.unique(splits):
         ring = rng.permutation(np.flatnonzero(has_figure & (splits == split)))
-        source[ring] = np.roll(ring, 1)  # a ring leaves nobody its own
+        source[ring] = np.roll(ring, 1)  # in a ring nobody keeps its own
     return source

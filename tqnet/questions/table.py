@@ -1,23 +1,23 @@
-"""The Arrow table behind a bank: built once per state of the file, memory-mapped ever after."""
+"""The Arrow table behind a bank: built once per state of the file, then memory-mapped."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import os
 import tempfile
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from datasets import Dataset
 
 from tqnet.questions.question import BankError, Fault, FieldError, Question
-from tqnet.questions.reading import read_fields
+from tqnet.questions.reading import jsonl_records, read_fields
 
 #: Part of the cache key; raise it whenever the table or the reading of records changes.
 FORMAT = 1
@@ -26,37 +26,70 @@ FIELDS = tuple(Question.__dataclass_fields__)
 
 #: ``line`` is where the record came from, ``digest`` 64 bits of its content.
 SCHEMA = pa.schema(
-    [
-        ("id", pa.string()),
-        ("stem", pa.string()),
-        ("options", pa.list_(pa.string())),
-        ("answer", pa.string()),
-        ("analysis", pa.string()),
-        ("images", pa.list_(pa.string())),
-        ("knowledge", pa.list_(pa.list_(pa.string()))),
-        ("difficulty", pa.float64()),
-        ("type", pa.string()),
-        ("language", pa.string()),
-        ("group", pa.string()),
-        ("split", pa.string()),
-        ("source", pa.string()),
-        ("extras", pa.string()),
-        ("line", pa.int64()),
-        ("digest", pa.uint64()),
-    ]
+    {
+        **dict.fromkeys(FIELDS, pa.string()),
+        "options": pa.list_(pa.string()),
+        "images": pa.list_(pa.string()),
+        "knowledge": pa.list_(pa.list_(pa.string())),
+        "difficulty": pa.float64(),
+        "line": pa.int64(),
+        "digest": pa.uint64(),
+    }
 )
 
-#: What a record reads as: its line (0: the file as a whole) and either a row of the table or why it is none.
+#: The line of a record (0: the file as a whole), and its row of the table or its errors.
 Reading = tuple[int, dict[str, Any] | list[FieldError]]
 
 
+class Rows:
+    """Rows of a table, all of them or a selection, which leave the disk only when they are read.
+
+    Pickled as the path of the table and the selection.
+
+    Args:
+        source: A file with the table, which is memory-mapped, or the table's bytes.
+        rows: The selection, int64 ``[n]``; None for all rows.
+    """
+
+    def __init__(self, source: Path | pa.Buffer, rows: np.ndarray | None = None):
+        self._source, self._rows = source, rows
+        stream = pa.memory_map(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
+        self._batches = list(pa.ipc.open_stream(stream))  # of BATCH rows but for the last
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rows, (self._source, self._rows)
+
+    def __len__(self) -> int:
+        return sum(map(len, self._batches)) if self._rows is None else len(self._rows)
+
+    def select(self, indices: np.ndarray) -> Rows:
+        """Return the rows at ``indices``, in that order."""
+        if len(indices) and not 0 <= indices.min() <= indices.max() < len(self):
+            raise IndexError(f"rows {indices.min()} to {indices.max()} of a table of {len(self)}")
+        selection = copy.copy(self)
+        selection._rows = indices if self._rows is None else self._rows[indices]
+        return selection
+
+    def read(self, start: int, stop: int, names: Sequence[str]) -> pa.Table:
+        """Return the columns ``names`` of the rows from ``start`` to ``stop``."""
+        stop = min(stop, len(self))
+        rows = np.arange(start, stop) if self._rows is None else self._rows[start:stop]
+        runs = np.split(rows, np.flatnonzero(np.diff(rows // BATCH)) + 1)
+        pieces = [_taken(self._batches[run[0] // BATCH].select(names), run % BATCH) for run in runs if len(run)]
+        return pa.Table.from_batches(pieces, pa.schema([SCHEMA.field(name) for name in names]))
+
+
+def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
+    return batch.slice(rows[0], len(rows)) if (np.diff(rows) == 1).all() else batch.take(pa.array(rows))
+
+
 def cache_folder() -> Path:
-    """Where tables are kept; safe to delete while no program uses a bank."""
+    """Return the folder of tables; safe to delete while no program uses a bank."""
     return Path(os.environ.get("TQNET_CACHE") or "~/.cache/tqnet").expanduser()
 
 
 def bank_file(path: str | os.PathLike[str]) -> Path:
-    """The file that holds the records of the bank at ``path`` (a file, or a folder with ``questions.*``).
+    """Return the file of the bank at ``path`` (a file, or a folder with ``questions.*``).
 
     Raises:
         FileNotFoundError: There is none.
@@ -75,8 +108,8 @@ def bank_file(path: str | os.PathLike[str]) -> Path:
     return path
 
 
-def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
-    """The readable records of ``file`` as a memory-mapped table, and the faults of the others.
+def open_table(file: Path) -> tuple[Rows, list[Fault]]:
+    """Return the readable records of ``file`` as a memory-mapped table, and the faults of the others.
 
     The table comes from the cache if it was built from this very state of the file. Two processes may
     build it at once: each writes a folder of its own, and the first to rename it wins.
@@ -100,36 +133,36 @@ def open_table(file: Path) -> tuple[Dataset, list[Fault]]:
                 if not entry.is_dir():
                     raise
     report = json.loads((entry / "report.json").read_text())
-    data = Dataset.from_file(str(entry / "table.arrow"))
+    data = Rows(entry / "table.arrow")
     if report["repeated"]:
         data = data.select(np.setdiff1d(np.arange(len(data)), report["repeated"]))
     return data, [Fault(str(file), **fault) for fault in report["faults"]]
 
 
-def table_in_memory(questions: Iterable[Question]) -> tuple[Dataset, list[Fault]]:
+def table_in_memory(questions: Iterable[Question]) -> tuple[Rows, list[Fault]]:
     """Like `open_table`, for questions at hand; a fault's line is the question's 1-based position."""
     sink = pa.BufferOutputStream()
     rows = ((line, _row({name: getattr(q, name) for name in FIELDS})) for line, q in enumerate(questions, 1))
     report = _write(rows, sink)
-    data = Dataset.from_buffer(sink.getvalue())
+    data = Rows(sink.getvalue())
     return data, [Fault("questions", **fault) for fault in report["faults"]]
 
 
 def _state(file: Path) -> str:
-    """Changes whenever the file does; ctime sees a replacement that was given the old mtime."""
+    """Identify the state of the file; ctime sees a replacement that was given the old mtime."""
     stat = file.stat()
     return f"{FORMAT}:{file.resolve()}:{stat.st_size}:{stat.st_mtime_ns}:{stat.st_ctime_ns}"
 
 
 def _build(file: Path, folder: Path) -> None:
-    readings = _read_jsonl(file) if file.suffix == ".jsonl" else _read_parquet(file)
+    records = jsonl_records(file) if file.suffix == ".jsonl" else _parquet_records(file)
     with pa.OSFile(str(folder / "table.arrow"), "wb") as sink:
-        report = _write(readings, sink)
+        report = _write((_read(line, record) for line, record in records), sink)
     (folder / "report.json").write_text(json.dumps(report))
 
 
 def _write(readings: Iterable[Reading], sink: Any) -> dict[str, Any]:
-    """Writes the rows to ``sink``; returns the faults and the rows that repeat the id of another."""
+    """Write the rows to ``sink``; return the faults and the rows that repeat the id of another."""
     faults: list[dict[str, Any]] = []
     hashes, lines, rows = array("Q"), array("q"), []
     with pa.ipc.new_stream(sink, SCHEMA) as writer:
@@ -155,21 +188,21 @@ def _write(readings: Iterable[Reading], sink: Any) -> dict[str, Any]:
 
 
 def repeats(hashes: np.ndarray) -> list[tuple[int, int]]:
-    """(row, first row with the same hash) of every row that is not the first, in order."""
+    """Return (row, first row with the same hash) of every row that is not the first, in order."""
     _, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
     origin = first[inverse]
     return [(int(row), int(origin[row])) for row in np.flatnonzero(origin != np.arange(len(hashes)))]
 
 
 def _row(values: dict[str, Any]) -> dict[str, Any]:
-    """The table's row for the fields of a question, but for the line."""
+    """Return the table's row for the fields of a question, without the line."""
     extras = values["extras"]
     row = values | {"extras": json.dumps(extras, sort_keys=True) if extras else None}
     return row | {"digest": hash64(json.dumps(row, sort_keys=True))}
 
 
 def hash64(content: str | bytes) -> int:
-    """64 bits of ``content``, the same in every process (unlike ``hash``)."""
+    """Hash ``content`` to 64 bits, the same in every process (unlike ``hash``)."""
     data = content.encode() if isinstance(content, str) else content
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
@@ -179,35 +212,20 @@ def _read(line: int, record: Any) -> Reading:
     return line, errors or _row(values)
 
 
-def _read_jsonl(file: Path) -> Iterator[Reading]:
-    with file.open("rb") as stream:
-        for line, raw in enumerate(stream, 1):
-            try:
-                text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
-                if text:
-                    yield _read(line, json.loads(text))
-            except UnicodeDecodeError:
-                yield line, [FieldError("record", "not UTF-8")]
-            except json.JSONDecodeError as error:
-                yield line, [FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")]
-            except (ValueError, RecursionError):
-                yield line, [FieldError("record", "not valid JSON: a number or a nesting beyond all measure")]
-
-
-def _read_parquet(file: Path) -> Iterator[Reading]:
+def _parquet_records(file: Path) -> Iterator[tuple[int, Any]]:
     try:
         with pq.ParquetFile(file) as table:
             records = (record for batch in table.iter_batches(batch_size=BATCH) for record in batch.to_pylist())
             for row, record in enumerate(records, 1):
-                yield _read_parquet_row(row, record)
+                yield row, _with_extras(record)
     except (pa.ArrowException, OSError) as error:
-        yield 0, [FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")]
+        yield 0, FieldError("record", f"not a readable Parquet file: {str(error).splitlines()[0]}")
 
 
-def _read_parquet_row(row: int, record: dict[str, Any]) -> Reading:
-    if isinstance(record.get("extras"), str):
-        try:
-            record["extras"] = json.loads(record["extras"])
-        except (ValueError, RecursionError):
-            return row, [FieldError("extras", "not valid JSON")]
-    return _read(row, record)
+def _with_extras(record: dict[str, Any]) -> dict[str, Any] | FieldError:
+    if not isinstance(record.get("extras"), str):
+        return record
+    try:
+        return record | {"extras": json.loads(record["extras"])}
+    except (ValueError, RecursionError):
+        return FieldError("extras", "not valid JSON")

@@ -1,10 +1,10 @@
-"""What tells two questions apart that vectors do not hold: their numbers, formulas and degrees, what they ask."""
+"""Traits that vectors do not hold: numbers, formulas, degrees and targets, compared as features of question pairs."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Callable, Hashable, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,7 +21,7 @@ from tqnet.text.sentences import search_words
 
 _MONTH = "|".join(f"{month}|{month[:3]}\\.?" for month in MONTHS)
 _YEAR = r"(?:19|20)\d\d(?!\d)"
-#: Numbers that are no quantities: dates and years, the question's own number and what it is worth.
+#: Numbers that are no quantities: dates and years, the question's number and its points.
 _ASIDE = re.compile(
     rf"(?:\b\d{{1,2}}\s+)?\b(?:{_MONTH})\s+(?:\d{{1,2}},?\s+)?(?<!\d){_YEAR}|\b(?:in|since|of|from|by)\s+{_YEAR}"
     rf"|(?<!\d){_YEAR}\s*年(?:\s*\d{{1,2}}\s*月)?(?:\s*\d{{1,2}}\s*日)?|\d{{1,2}}\s*月\s*\d{{1,2}}\s*日"
@@ -37,23 +37,23 @@ _NAME = re.compile(
 #: White space but between two words or numbers.
 _NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
 _HALF_WIDTH = str.maketrans("，；：？！（）．。", ",;:?!()..")
-#: Signs that say no more than the numbers and names around them; of + and -, the sign of a number is part of it.
+#: Signs that add nothing to the numbers and names around them; the sign of a number is part of it.
 _MUTE = frozenset("{}()[].,;:'\"^_+-") | {r"\{", r"\}", r"\\", r"\cdot", r"\times"}
 
 
 @dataclass(frozen=True)
 class Traits:
-    """One question, taken apart.
+    """The parts of one question.
 
     Attributes:
-        text: As `one_form` has it.
-        numbers: With their signs; dates, points and exponents left out.
+        text: As `one_form` returns it.
+        numbers: With their signs; without dates, points and exponents.
         formulas: In one form (`tqnet.text.normal`).
-        shapes: The same with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one.
-        degrees: Exponents, and roots.
+        shapes: Formulas with every number 0 and every name by its place: $x+2y$ and $a+3b$ have one shape.
+        degrees: Exponents and roots.
         signs: Functions and relations of the formulas.
-        words: Of prose and formulas (`tqnet.text.sentences`), numbers left out.
-        asked: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
+        words: Of prose and formulas (`tqnet.text.sentences`), without numbers.
+        targets: Phrases of `tqnet.text.replacements.OTHERS`: what is asked and stated.
         runs: Shingles of three tokens, formulas in one form, numbers folded.
         options: In one form.
         figures: Their paths.
@@ -66,14 +66,14 @@ class Traits:
     degrees: Counter[str]
     signs: Counter[str]
     words: frozenset[str]
-    asked: frozenset[tuple[int, int]]
+    targets: frozenset[tuple[int, int]]
     runs: frozenset[int]
     options: frozenset[str]
     figures: tuple[str, ...]
 
 
 def traits(question: Question) -> Traits:
-    """Take a question apart."""
+    """Return the traits of a question."""
     return _traits(question.stem, question.options, question.images)
 
 
@@ -89,10 +89,12 @@ def _traits(stem: str, options: tuple[str, ...], images: tuple[str, ...]) -> Tra
         shapes=Counter(map(_shape, formulas)),
         degrees=Counter(_shape(power[1]) for formula in formulas for power in _EXPONENT.finditer(formula))
         + Counter(token for token in tokens if token == r"\sqrt"),
-        signs=Counter(token for token in tokens if not _is_mute(token)),
+        signs=Counter(
+            token for token in tokens if not (token in _MUTE or token[0].isdigit() or _NAME.fullmatch(token))
+        ),
         words=frozenset(word for word in search_words(content) if not word[0].isdigit() and word[0] != "$"),
-        asked=frozenset((phrase.line, phrase.sense) for text in (stem, *options) for phrase in OTHERS.find(text)),
-        runs=frozenset(shingle_sets(["\n".join(map(_respelt, (stem, *options)))])[0].tolist()),
+        targets=frozenset((phrase.line, phrase.sense) for text in (stem, *options) for phrase in OTHERS.find(text)),
+        runs=frozenset(shingle_sets(["\n".join(map(_with_normal_formulas, (stem, *options)))])[0].tolist()),
         options=frozenset(map(one_form, options)),
         figures=images,
     )
@@ -120,64 +122,61 @@ FEATURES = (
 )
 
 
-def compare(one: Traits, other: Traits) -> np.ndarray:
-    """`FEATURES` of two questions, float32."""
-    figures = same_figures(one.figures, other.figures)
-    has_figures = bool(one.figures or other.figures)
+def compare(first: Traits, second: Traits) -> np.ndarray:
+    """Return the `FEATURES` of two questions, float32."""
+    figures = same_figures(first.figures, second.figures)
+    has_figures = bool(first.figures or second.figures)
     values = (
-        one.text == other.text,
-        one.numbers == other.numbers,
-        *_overlap(one.numbers, other.numbers),
-        one.formulas == other.formulas,
-        one.shapes == other.shapes,
-        one.degrees == other.degrees,
-        one.signs == other.signs,
-        *_overlap(one.words, other.words),
-        one.asked == other.asked,
-        _overlap(one.asked, other.asked)[0],
-        *_overlap(one.runs, other.runs),
-        one.options == other.options,
+        first.text == second.text,
+        first.numbers == second.numbers,
+        *_overlap(first.numbers, second.numbers),
+        first.formulas == second.formulas,
+        first.shapes == second.shapes,
+        first.degrees == second.degrees,
+        first.signs == second.signs,
+        *_overlap(first.words, second.words),
+        first.targets == second.targets,
+        _overlap(first.targets, second.targets)[0],
+        *_overlap(first.runs, second.runs),
+        first.options == second.options,
         has_figures and figures,
         has_figures and not figures,
     )
     return np.array(values, dtype=np.float32)
 
 
-def says_the_same(one: Traits, other: Traits) -> bool:
-    """Whether two questions of nearly one text differ in nothing that matters: numbers, formulas, what is asked."""
-    return (one.numbers, one.formulas, one.asked) == (other.numbers, other.formulas, other.asked)
+def says_the_same(first: Traits, second: Traits) -> bool:
+    """Return True if two questions of nearly one text have the same numbers, formulas and targets."""
+    return (first.numbers, first.formulas, first.targets) == (second.numbers, second.formulas, second.targets)
 
 
-def same_figures(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether figures, by their paths, are the same drawings, one by one; none are as none."""
-    return len(one) == len(other) and all(same_drawing(a, b) for a, b in zip(one, other, strict=True))
+def same_figures(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Return True if figures, by their paths, are the same drawings one by one; no figures are the same."""
+    return len(first) == len(second) and all(same_drawing(a, b) for a, b in zip(first, second, strict=True))
 
 
 def one_form(text: str) -> str:
-    """``text`` without what spelling and typing add; digits stay."""
-    prose_lowered = "".join(
-        f"${normal_formula(part.body)}$" if part.is_formula else part.body.lower() for part in segments(text)
-    )
-    return _NEEDLESS_SPACE.sub("", " ".join(prose_lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
+    """Return ``text`` without differences of spelling and typing; digits stay."""
+    lowered = _with_normal_formulas(text, str.lower)
+    return _NEEDLESS_SPACE.sub("", " ".join(lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
 
 
-def _respelt(text: str) -> str:
-    """``text`` with its formulas in one form."""
-    return "".join(f"${normal_formula(part.body)}$" if part.is_formula else part.body for part in segments(text))
+def _with_normal_formulas(text: str, prose: Callable[[str], str] = str) -> str:
+    return "".join(f"${normal_formula(part.body)}$" if part.is_formula else prose(part.body) for part in segments(text))
 
 
 def _numbers(text: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    numbers: Counter[str] = Counter()
     for part in segments(text):
         if not part.is_formula:
             prose = _ASIDE.sub(" ", part.body)
-            found.update(match[0].replace(",", "") for match in _NUMBER.finditer(prose))
+            numbers.update(match[0].replace(",", "") for match in _NUMBER.finditer(prose))
             continue
         for formula in parse_formulas(f"${normal_formula(part.body)}$"):
             for at, token in enumerate(formula):
                 if token.role is Role.NUMBER and token.script != "^":  # an exponent is a degree
-                    found["-" * (text_at(formula, at - 1) == "-") + token.text.replace(",", "")] += 1
-    return found
+                    numbers["-" * (text_at(formula, at - 1) == "-") + token.text.replace(",", "")] += 1
+    return numbers
 
 
 def _shape(formula: str) -> str:
@@ -189,16 +188,12 @@ def _shape(formula: str) -> str:
     )
 
 
-def _is_mute(token: str) -> bool:
-    return token in _MUTE or token[0].isdigit() or _NAME.fullmatch(token) is not None
-
-
-def _overlap(one: Set[Hashable] | Counter[str], other: Set[Hashable] | Counter[str]) -> tuple[float, float]:
-    """Shared elements over all, and over those of the smaller; of nothing and nothing, all is shared."""
-    shared, sizes = _size(one & other), (_size(one), _size(other))  # type: ignore[operator]
+def _overlap(first: Set[Hashable] | Counter[str], second: Set[Hashable] | Counter[str]) -> tuple[float, float]:
+    """Return shared elements over all, and over those of the smaller; two empty collections share everything."""
+    shared, *sizes = map(_size, (first & second, first, second))  # type: ignore[operator]
     union = sum(sizes) - shared
     return shared / union if union else 1.0, shared / min(sizes) if min(sizes) else float(not max(sizes))
 
 
-def _size(of: Set[Hashable] | Counter[str]) -> int:
-    return of.total() if isinstance(of, Counter) else len(of)
+def _size(items: Set[Hashable] | Counter[str]) -> int:
+    return items.total() if isinstance(items, Counter) else len(items)

@@ -204,7 +204,8 @@ def _figure_keys(bank: QuestionBank, hash_image: Callable[[str], FigureHash]) ->
     pairs = pairs[:, np.array(same, dtype=bool)]
     links = coo_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(count, count))
     kinds = connected_components(links, directed=False)[1].tolist() if count else []
-    return np.array([hash64(repr([kinds[number] for number in numbers])) for numbers in figures.of], dtype=np.uint64)
+    drawings = ([kinds[number] for number in numbers] for numbers in figures.numbers)
+    return np.array([hash64(repr(shown)) for shown in drawings], dtype=np.uint64)
 
 
 def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:

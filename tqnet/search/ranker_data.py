@@ -15,8 +15,8 @@ import torch
 from tqnet.evaluation.ranking import Bm25Ranker, VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.visual import fit_square, open_figure
 from tqnet.questions import Question, QuestionBank, Similarity
+from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
 from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, in_common, search_text
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
@@ -132,7 +132,7 @@ class ExercisePairs:
     Attributes:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
-        kind: Origin of each pair: ``similar``, ``recalled``, ``concept``, ``random``, ``judged``.
+        kind: Origin of each pair: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
         features: float32 ``[p, 3]`` (`tqnet.search.ranking.FEATURES`).
     """
 
@@ -206,7 +206,7 @@ def made_pairs(
 
     Args:
         sources: Retrieve candidates.
-        counts: Kind -> candidates of a query: the first ``recalled`` ones; ``similar`` ones beside them; dissimilar
+        counts: Kind -> candidates of a query: the first ``retrieved`` ones; ``similar`` ones beside them; dissimilar
             ones of the same finest ``concept``, and at ``random``. A candidate counts once, and not if the reverse pair
             is there already, so that no fold has seen what it is to judge.
     """
@@ -218,7 +218,7 @@ def made_pairs(
         neighbours = similarity.neighbours(query)
         others = [number for path in bank[query].knowledge for number in by_concept[path]]
         candidates_by_kind = {
-            "recalled": sources.candidates(query, counts["recalled"]),
+            "retrieved": sources.candidates(query, counts["retrieved"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": dissimilar(others, query, neighbours, counts["concept"], rng),
             "random": dissimilar(everyone, query, neighbours, counts["random"], rng),

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from tqnet.config import ConfigError
 from tqnet.questions import Question, QuestionBank
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.evaluation import same_equation
@@ -16,7 +17,6 @@ from tqnet.solver.model import WordProblemSolver
 from tqnet.solver.problems import EQUATION, Alphabet, WordProblem, equation_of, read_problem, told_equations
 from tqnet.solver.triples import Triple, Triples
 from tqnet.text.equations import EquationError, same_value
-from tqnet.training.config import ConfigError
 from tqnet.training.data import Batch, Item, QuestionViews
 
 log = logging.getLogger(__name__)

@@ -22,8 +22,9 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import QuestionLike, as_question
 from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch, TreeDecoder
-from tqnet.solver.problems import NUMBER_TOKENS, Alphabet, named, quantities, value_of
+from tqnet.solver.problems import Alphabet, named, value_of
 from tqnet.text.equations import EquationError, Prefix, evaluate, number
+from tqnet.text.numbers.tokens import NUMBER_TOKENS, quantities
 from tqnet.text.vocabulary import add_tokens, start_embeddings
 
 _WEIGHTS, _SHAPE = "solver.safetensors", "solver.json"

@@ -9,38 +9,8 @@ from fractions import Fraction
 
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, evaluate, number, parse_equation, prototype
-from tqnet.text.numbers import Kind, Number, find_numbers
-
-# Numbers as tokens: a solver is told where they are and of what kind, not which.
-#
-# "买5个，用去(1/4)，剩25%" becomes "买[NUM]个，用去([FRACTION])，剩[PERCENT]"; a number in words keeps them, "two
-# [NUM]".
-
-
-NUMBER, FRACTION, PERCENT = "[NUM]", "[FRACTION]", "[PERCENT]"
-NUMBER_TOKENS = (NUMBER, FRACTION, PERCENT)
-
-#: Spelt out, these count nothing: "the third day".
-_NO_QUANTITY = (Kind.ORDINAL, Kind.DATE, Kind.CLOCK)
-
-
-def quantities(text: str) -> list[Number]:
-    """Numbers of a text that an equation may use, in their order: digits, and words that count or measure."""
-    return [number for number in find_numbers(text) if not (number.spelled and number.kind in _NO_QUANTITY)]
-
-
-def with_number_tokens(text: str) -> str:
-    """``text`` with a token for each of its `quantities`."""
-    parts, behind = [], 0
-    for quantity in quantities(text):
-        token = PERCENT if quantity.sign == "%" else FRACTION if quantity.kind is Kind.FRACTION else NUMBER
-        if quantity.spelled:
-            parts += [text[behind : quantity.end], f" {token} "]
-        else:
-            parts += [text[behind : quantity.start], token]
-        behind = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
-    return "".join([*parts, text[behind:]])
-
+from tqnet.text.numbers import Number
+from tqnet.text.numbers.tokens import quantities
 
 #: A number of the equations is a constant of the alphabet that stands in so many of them, and not in their texts.
 MIN_COUNT = 5

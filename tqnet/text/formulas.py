@@ -1,8 +1,7 @@
-"""Where the formulas of a text are, and what they are made of.
+"""The formulas of a text: where they are, and their tokens.
 
-NOTE: delimiters are found by one regular expression rather than by a LaTeX parser, since this runs for every
-question of a bank of millions (0.02 ms a question; pylatexenc takes some 30 times as long). A test holds it to
-what pylatexenc finds.
+NOTE: one regular expression finds the delimiters rather than a LaTeX parser, since this runs for every question of a
+bank of millions (0.02 ms a question; pylatexenc takes some 30 times as long). A test compares it with pylatexenc.
 """
 
 from __future__ import annotations
@@ -11,8 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What begins with a digit is a matter of money, not a formula, if it ends before a digit, as in "$5 and $6", or as one
-# of these ends; many authors do write "$2 \times 3 $".
+# A dollar before a digit is money and not a formula if the next dollar stands before a digit, "$5 and $6", or in one of
+# these cases; many authors do write "$2 \times 3 $".
 _OPENS = r"\$(?:[A-Za-z\\(+|\[{-]|\s[A-Za-z]\s?\$)"
 _MONEY = (
     r"(?:"
@@ -25,13 +24,13 @@ _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
     rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
-    # None holds another of its kind: else a text of openings alone would take a time by the square of its length.
+    # None holds another of its kind; a text of openings alone would otherwise take quadratic time.
     r"|(?<!\\)\\\((?P<round>(?:\\[^(]|[^\\])+?)\\\)"
     r"|(?<!\\)\\\[(?P<square>(?:\\[^\[]|[^\\])+?)\\\]",
     re.DOTALL,
 )
 
-# Mask tokens of BERT and RoBERTa: a masked formula is still to be read as masked.
+# Mask tokens of BERT and RoBERTa stay whole in a masked formula.
 _MASK = r"\[MASK\]|<mask>"
 # Commands whose argument is a word, not a product of variables.
 _WORD_ARGUMENT = r"\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mbox|hbox|begin|end|label|ref)\s*\{[^{}]*\}"
@@ -60,7 +59,7 @@ class Unit:
 
 
 def segments(text: str) -> Iterator[Segment]:
-    """Cut ``text`` into prose and formulas; joined by their positions they give the text back."""
+    """Cut ``text`` into prose and formulas; the segments cover the whole text."""
     position = 0
     for match in _FORMULA.finditer(text):
         if match.start() > position:
@@ -72,12 +71,12 @@ def segments(text: str) -> Iterator[Segment]:
 
 
 def formula_tokens(formula: str) -> list[str]:
-    r"""Commands, numbers, single letters and signs of a formula: ``2x+\frac12`` -> ``2 x + \frac 12``."""
+    r"""Split a formula into commands, numbers, single letters and signs: ``2x+\frac12`` -> ``2 x + \frac 12``."""
     return _TOKEN.findall(formula)
 
 
 def formula_spans(text: str) -> Iterator[list[tuple[str, int]]]:
-    """The tokens of each formula of ``text`` with their places in it."""
+    """Yield the tokens of each formula of ``text`` with their places in it."""
     for segment in segments(text):
         if segment.is_formula:
             offset = segment.start + (segment.end - segment.start - len(segment.body)) // 2
@@ -85,18 +84,18 @@ def formula_spans(text: str) -> Iterator[list[tuple[str, int]]]:
 
 
 def units(text: str) -> list[Unit]:
-    """The smallest parts of a text that an augmentation may mask or cut between."""
-    found: list[Unit] = []
+    """Split a text into the smallest parts that an augmentation may mask or cut between."""
+    parts: list[Unit] = []
     for number, segment in enumerate(segments(text)):
         pattern = _TOKEN if segment.is_formula else _WORD
         for match in pattern.finditer(segment.body):
             before = segment.body[match.start() - 1 : match.start()]
-            found.append(Unit(match[0], number if segment.is_formula else None, before.isspace()))
-    return found
+            parts.append(Unit(match[0], number if segment.is_formula else None, before.isspace()))
+    return parts
 
 
 def join_units(parts: list[Unit]) -> str:
-    """A text of the given units in order, each run of one formula's units in dollar signs of its own."""
+    """Join units into a text, each run of one formula's units in dollar signs."""
     pieces: list[str] = []
     current: int | None = None
     for unit in parts:
@@ -114,10 +113,7 @@ def join_units(parts: list[Unit]) -> str:
     return "".join(pieces).strip()
 
 
-# Places in a text, and where its formulas are.
-
-
-#: ``text[start:end]``, as (start, end).
+#: ``text[start:end]`` as (start, end).
 Span = tuple[int, int]
 
 _SPACED_MONEY = re.compile(r"\$(\s+)(\d[\d.,]*)")
@@ -125,13 +121,10 @@ _CENTS = re.compile(r"\$(?=\.\d)")
 
 
 def unspaced_money(text: str) -> str:
-    """``text`` with "$ 5 " as "$5 " and "$.5" as "0.5", so that no dollar sign is taken for a formula's.
-
-    Every place keeps its number.
-    """
+    """Write "$ 5 " as "$5 " and "$.5" as "0.5", so that no such dollar opens a formula; places stay the same."""
     return _CENTS.sub("0", _SPACED_MONEY.sub(r"$\2\1", text))
 
 
 def formula_character_spans(text: str) -> list[Span]:
-    """Where LaTeX formulas are; money is none."""
+    """Return where the LaTeX formulas are; money is none."""
     return [(part.start, part.end) for part in segments(unspaced_money(text)) if part.is_formula]

@@ -1,7 +1,7 @@
-"""Question text in HTML becomes plain text; formulas in it stay as they are.
+"""HTML to plain text, with formulas left as they are.
 
-Whether a text is HTML at all is decided by real tags outside of formulas: question banks are full of
-``a < b``, ``$a<b$ and c>d`` and ``a<b>c``, none of which is markup.
+Only real tags outside of formulas make a text HTML: question banks are full of ``a < b``, ``$a<b$ and c>d`` and
+``a<b>c``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _VERBATIM = "tq-formula"  # no HTML name, so that a bank's own tags never meet i
 
 
 def is_html(text: str) -> bool:
-    """Whether ``text`` has at least one tag, outside of formulas, that cannot be an inequality."""
+    """Return True if ``text`` has a tag, outside of formulas, that cannot be an inequality."""
     if "<" not in text:
         return False
     if re.match(r"\s*<p\s*>", text, re.IGNORECASE):
@@ -54,14 +54,15 @@ def is_html(text: str) -> bool:
 
 
 def to_plain(text: str) -> tuple[str, tuple[str, ...]]:
-    """Plain text of an HTML ``text``, and the sources of its images in reading order.
+    """Return the plain text of an HTML ``text``, and the sources of its images in reading order.
 
     Blocks and ``<br>`` become line breaks, table cells are separated by ``|``, ``<sup>2</sup>`` is written
-    ``^2`` (``^{10}`` if longer), ``<sub>`` likewise with ``_``; entities are decoded. In formulas nothing
-    changes but references such as ``&lt;``, without which HTML could not hold the formula.
+    ``^2`` (``^{10}`` if longer), ``<sub>`` likewise with ``_``; entities are decoded. In formulas only references such
+    as ``&lt;`` are decoded, without which HTML could not hold them.
     """
     # A text with inline tags only was typed as plain text: its line breaks mean something.
-    blocks = any(not f and _has_block(piece) for f, piece in _pieces(text))
+    tags = (tag for is_formula, piece in _pieces(text) if not is_formula for tag in _TAG.finditer(piece))
+    blocks = any(_name(tag) in _BLOCKS for tag in tags)
     reader = _PlainText(keep_newlines=not blocks)
     closed = {m["short"].lower() for m in _TAG.finditer(text) if m["close"] and m["short"]} | {"p"}
     for formula, piece in _pieces(text):
@@ -71,7 +72,7 @@ def to_plain(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def protect(texts: Sequence[str]) -> list[str]:
-    """``texts`` of one record, written so that reading them as a record gives exactly ``texts`` again.
+    """Encode the ``texts`` of a record so that reading them as a record gives exactly ``texts`` again.
 
     Only a record with a text that looks like HTML (once decoded from ``&lt;p&gt;``) needs a change.
     """
@@ -81,7 +82,7 @@ def protect(texts: Sequence[str]) -> list[str]:
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
-    """``text`` cut into (is it a formula, piece); joined, the pieces are ``text``."""
+    """Cut ``text`` into (is_formula, piece)."""
     start = position = 0
     while match := _FORMULA.search(text, position):
         if _has_certain_tag(match[0]):  # two prices with markup between them, not a formula
@@ -95,10 +96,6 @@ def _pieces(text: str) -> Iterator[tuple[bool, str]]:
 
 def _has_certain_tag(piece: str) -> bool:
     return any(_name(tag) in _TAGS and _is_certain(tag) for tag in _TAG.finditer(piece))
-
-
-def _has_block(piece: str) -> bool:
-    return any(_name(tag) in _BLOCKS for tag in _TAG.finditer(piece))
 
 
 def _name(tag: re.Match[str]) -> str:
@@ -116,7 +113,7 @@ def _verbatim(formula: str) -> str:
 
 
 def _escape_stray(piece: str, closed: set[str]) -> str:
-    """Every ``<`` that starts no tag becomes ``&lt;``, which keeps the parser from swallowing text."""
+    """Escape every ``<`` that starts no tag, so that the parser does not swallow text."""
     parts, start = [], 0
     for match in re.finditer(r"<", piece):
         if match.start() < start:  # within a tag or comment

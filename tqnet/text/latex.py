@@ -1,7 +1,7 @@
-r"""The tokens of a text's formulas with the parts they play.
+r"""The tokens of a text's formulas with their roles: variable, number, word or other.
 
-What is a variable, a number or a word is decided here once: ``\max`` is one token and holds no variable x; the ``2`` of
-``a_2`` is part of a name; ``5cm``, ``\text{if}`` and ``\hspace{1cm}`` hold words, not products.
+``\max`` is one token and holds no variable x; the ``2`` of ``a_2`` is part of a name; ``5cm``, ``\text{if}`` and
+``\hspace{1cm}`` hold words, not products.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from tqnet.text.formulas import formula_spans, segments
 
 
 class Role(Enum):
-    """What a token is."""
+    """Role of a token; a WORD is part of a word, a unit, a length or a set's name."""
 
     VARIABLE = auto()
     NUMBER = auto()
     WORD = auto()
-    """Part of a word, a unit, a length, a set's name: no variable."""
     OTHER = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token of a formula: ``text[start:end]`` of the text that it stands in.
+    """A token of a formula: ``text[start:end]`` of the text around it.
 
     Attributes:
-        script: ``^`` or ``_`` where it is part of an exponent or a subscript, of the outermost of several.
+        script: ``^`` or ``_`` if it is part of an exponent or a subscript (the outermost of several).
     """
 
     text: str
@@ -55,14 +54,14 @@ _CONSTANTS = frozenset("ei")
 _ACCENTS = r"""
     \vec \hat \bar \dot \ddot \tilde \overline \underline \widehat \widetilde \overrightarrow \boldsymbol \bm
 """
-#: Commands that make a name of their argument: \vec x, \overline{AB}.
+#: Commands whose argument is a name: \vec x, \overline{AB}.
 ACCENTS = frozenset(_ACCENTS.split())
 _FRACTIONS = (r"\frac", r"\dfrac", r"\tfrac", r"\cfrac", r"\binom", r"\dbinom")
 _WORDS = r"""
     \text \textbf \textit \textrm \textsf \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathfrak \mathscr \mbox
     \hbox \operatorname \color \hspace \vspace \label \ref \tag \begin \end \unit \si
 """
-#: Commands with arguments that hold no variables, and with how many.
+#: Commands -> how many arguments without variables they take.
 _OPAQUE = dict.fromkeys(_WORDS.split(), 1) | {r"\textcolor": 2, r"\rule": 2, r"\SI": 2}
 #: How many arguments a command takes.
 ARITY = _OPAQUE | dict.fromkeys((*_FRACTIONS, r"\stackrel", r"\overset", r"\underset"), 2)
@@ -79,32 +78,19 @@ _UNITS = """
     m cm mm dm km g kg mg t s ms h min L mL ml A V W J N K C Hz kW kJ Pa mol ft in lb oz rad mph kph mi yd
 """
 UNIT_NAMES = frozenset(_UNITS.split())
-#: Functions that many spell without a backslash; "sinx" is one of them and a variable.
+#: Functions often spelt without a backslash; "sinx" is one of them and a variable.
 SPELT_FUNCTIONS = (
-    "arcsin",
-    "arccos",
-    "arctan",
-    "sin",
-    "cos",
-    "tan",
-    "cot",
-    "sec",
-    "csc",
-    "log",
-    "ln",
-    "exp",
-    "max",
-    "min",
-    "lim",
+    *("arcsin", "arccos", "arctan", "sin", "cos", "tan", "cot", "sec", "csc"),
+    *("log", "ln", "exp", "max", "min", "lim"),
 )
 _PRODUCTS = ("abcd", "xyzw", "uvw", "pqr", "mnp", "rst")
 _NUMBER = re.compile(r"\d*\.?\d+")
 _SIZES = re.compile(r"\\(?:left|right|[bB]igg?[lr]?)")
 
 
-@lru_cache(maxsize=256)  # several strategies ask for the same text
+@lru_cache(maxsize=256)  # several strategies parse the same text
 def parse_formulas(text: str) -> tuple[Formula, ...]:
-    """The formulas of ``text`` in order, their tokens with roles and places."""
+    """Return the formulas of ``text`` in order, their tokens with roles and places."""
     if "$" not in text and "\\" not in text:
         return ()
     return tuple(_with_roles(spans) for spans in formula_spans(text))
@@ -112,17 +98,17 @@ def parse_formulas(text: str) -> tuple[Formula, ...]:
 
 @lru_cache(maxsize=256)
 def prose(text: str) -> tuple[tuple[int, int], ...]:
-    """Where ``text`` is no formula, as spans (start, end)."""
+    """Return the spans (start, end) of ``text`` outside of formulas."""
     return tuple((segment.start, segment.end) for segment in segments(text) if not segment.is_formula)
 
 
 def text_at(formula: Formula, at: int) -> str:
-    """The token at place ``at``, nothing outside of the formula."""
+    """Return the text of token ``at``, or nothing outside of the formula."""
     return formula[at].text if 0 <= at < len(formula) else ""
 
 
 def argument_end(formula: Formula, at: int) -> int:
-    """The place after the argument that begins at token ``at``: a group, a command with its own, or a token."""
+    """Return the place after the argument that begins at ``at``: a group, a command with its own, or a token."""
     if at >= len(formula):
         return at
     if formula[at].text == "{":
@@ -134,7 +120,7 @@ def argument_end(formula: Formula, at: int) -> int:
 
 
 def group_end(formula: Formula, at: int) -> int:
-    """The place after the bracket that closes the one at ``at``; of an open one, the end of the formula."""
+    """Return the place after the bracket that closes the one at ``at``, or the end of the formula."""
     opening = formula[at].text
     closing = {"{": "}", "(": ")", "[": "]"}[opening]
     depth = 0
@@ -146,20 +132,20 @@ def group_end(formula: Formula, at: int) -> int:
 
 
 def bare_arguments(formula: Formula) -> set[int]:
-    """Places of tokens that are an argument without braces: of a command, an exponent, a subscript."""
-    found: set[int] = set()
+    """Return the places of arguments without braces: of a command, an exponent, a subscript."""
+    places: set[int] = set()
     for at, token in enumerate(formula):
         end = at + 1
         for _ in range(1 if token.text in ("^", "_") else ARITY.get(token.text, 0)):
             end = _after_option(formula, end)
             if text_at(formula, end) not in ("", "{"):
-                found.add(end)
+                places.add(end)
             end = argument_end(formula, end)
-    return found
+    return places
 
 
 def call(formula: Formula, at: int) -> tuple[int, int] | None:
-    r"""The places of the arguments in parentheses behind the name at ``at``: of f(x), f''(x), f^{-1}\left(x\right)."""
+    r"""Return the span of the arguments in parentheses after the name at ``at``: f(x), f''(x), f^{-1}\left(x\right)."""
     opening = at + 1
     while text_at(formula, opening) in ("'", "^"):
         opening = argument_end(formula, opening + 1) if formula[opening].text == "^" else opening + 1
@@ -169,13 +155,13 @@ def call(formula: Formula, at: int) -> tuple[int, int] | None:
 
 
 def is_part_of_number(formula: Formula, at: int) -> bool:
-    r"""Whether the number at ``at`` belongs with another one, as in 1,000 or 10{,}000, or begins with zeros: 007."""
+    r"""Return True if the number at ``at`` belongs to another one, 1,000 or 10{,}000, or begins with zeros: 007."""
     digits = formula[at].text
     return _continues(formula, at) or _continued(formula, at) or (digits[0] == "0" and digits[1:2] not in ("", "."))
 
 
 def _continued(formula: Formula, at: int) -> bool:
-    """Whether three digits and no more follow, behind a mark of thousands or a space."""
+    """Return True if exactly three digits follow, behind a thousands separator or a space."""
     if not formula[at].text.isdecimal() or len(formula[at].text) > 3:
         return False
     place = at + 1
@@ -203,34 +189,29 @@ def _after_option(formula: Formula, at: int) -> int:
 
 def _with_roles(spans: list[tuple[str, int]]) -> Formula:
     tokens = tuple(Token(text, start, start + len(text)) for text, start in _split_numbers(spans))
-    scripts = _scripts(tokens)
-    words = _words(tokens)
-    return tuple(
-        Token(token.text, token.start, token.end, Role.WORD if at in words else _role(token), scripts.get(at, ""))
-        for at, token in enumerate(tokens)
-    )
+    scripts, words = _scripts(tokens), _words(tokens)
+    placed = []
+    for at, token in enumerate(tokens):
+        is_name = token.text in GREEK or (_is_letter(token) and token.text not in _CONSTANTS)
+        other = Role.NUMBER if _NUMBER.fullmatch(token.text) else Role.VARIABLE if is_name else Role.OTHER
+        role = Role.WORD if at in words else other
+        placed.append(Token(token.text, token.start, token.end, role, scripts.get(at, "")))
+    return tuple(placed)
 
 
 def _split_numbers(spans: list[tuple[str, int]]) -> list[tuple[str, int]]:
     r"""The tokens with .5 as one number, and the digits of \frac12 as two."""
-    found: list[tuple[str, int]] = []
+    tokens: list[tuple[str, int]] = []
     for text, start in spans:
         if not text[0].isdecimal():
-            found.append((text, start))
-        elif found and found[-1][0] in _FRACTIONS and text.isdecimal() and len(text) > 1:
-            found += [(text[0], start), (text[1], start + 1)] + ([(text[2:], start + 2)] if text[2:] else [])
-        elif len(found) > 1 and found[-1] == (".", start - 1) and not found[-2][0].isdecimal():
-            found[-1] = ("." + text, start - 1)
+            tokens.append((text, start))
+        elif tokens and tokens[-1][0] in _FRACTIONS and text.isdecimal() and len(text) > 1:
+            tokens += [(text[0], start), (text[1], start + 1)] + ([(text[2:], start + 2)] if text[2:] else [])
+        elif len(tokens) > 1 and tokens[-1] == (".", start - 1) and not tokens[-2][0].isdecimal():
+            tokens[-1] = ("." + text, start - 1)
         else:
-            found.append((text, start))
-    return found
-
-
-def _role(token: Token) -> Role:
-    if _NUMBER.fullmatch(token.text):
-        return Role.NUMBER
-    is_name = token.text in GREEK or (_is_letter(token) and token.text not in _CONSTANTS)
-    return Role.VARIABLE if is_name else Role.OTHER
+            tokens.append((text, start))
+    return tokens
 
 
 def _is_letter(token: Token) -> bool:
@@ -239,39 +220,40 @@ def _is_letter(token: Token) -> bool:
 
 def _scripts(tokens: Formula) -> dict[int, str]:
     """Place -> ``^`` or ``_``."""
-    found: dict[int, str] = {}
+    scripts: dict[int, str] = {}
     covered = 0
     for at, token in enumerate(tokens):
         if token.text in ("^", "_") and at >= covered:  # within another script, that one counts
             covered = argument_end(tokens, at + 1)
-            found.update(dict.fromkeys(range(at + 1, covered), token.text))
-    return found
+            scripts.update(dict.fromkeys(range(at + 1, covered), token.text))
+    return scripts
 
 
 def _words(tokens: Formula) -> set[int]:
-    """Places of what is no mathematics: words, units, lengths, the columns of a table, the d of differentials."""
-    found: set[int] = set()
+    """Return the places of words, units, lengths, column specifications and the d of differentials."""
+    places: set[int] = set()
     for at, token in enumerate(tokens):
         arguments = 1 if token.text.startswith((r"\begin{array", r"\begin{tabular")) else _OPAQUE.get(token.text, 0)
         end = at + 1
         for _ in range(arguments):
             end = argument_end(tokens, end)
-        found.update(range(at + 1, end))
+        places.update(range(at + 1, end))
     runs = _letter_runs(tokens)
-    measures = _is_measure(tokens)
+    # A mere quantity: 9.8 m/s^2.
+    measures = all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
     for start, end in runs:
         letters = "".join(token.text for token in tokens[start:end])
         if spelt := next((name for name in SPELT_FUNCTIONS if letters.startswith(name)), ""):
-            found.update(range(start, start + len(spelt)))
-        elif _is_unit(tokens, start, letters, measures, found) or _is_word(letters):
-            found.update(range(start, end))
+            places.update(range(start, start + len(spelt)))
+        elif _is_unit(tokens, start, letters, measures, places) or _is_word(letters):
+            places.update(range(start, end))
         elif _is_differential(tokens, start, letters):
-            found.add(start)
-    return found
+            places.add(start)
+    return places
 
 
 def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
-    """Stretches of letters that stand side by side without a space."""
+    """Return the spans of letters side by side without a space."""
     cuts = [0]
     for at, (before, after) in enumerate(pairwise(tokens), 1):
         if not (_is_letter(before) and _is_letter(after) and before.end == after.start):
@@ -279,13 +261,8 @@ def _letter_runs(tokens: Formula) -> list[tuple[int, int]]:
     return [(start, end) for start, end in pairwise([*cuts, len(tokens)]) if tokens and _is_letter(tokens[start])]
 
 
-def _is_measure(tokens: Formula) -> bool:
-    """Whether a formula says a quantity and nothing else: 9.8 m/s^2."""
-    return all(_is_letter(token) or _NUMBER.fullmatch(token.text) or token.text in "/^{}.,-" for token in tokens)
-
-
 def _is_unit(tokens: Formula, start: int, letters: str, measures: bool, words: set[int]) -> bool:
-    """Whether letters are a unit: after a number, 5cm, or per another, km/h; one letter in a mere quantity alone."""
+    """Return True for a unit: after a number, 5cm, or per another, km/h; one letter only in a mere quantity."""
     if not start or letters not in UNIT_NAMES:
         return False
     if text_at(tokens, start - 1) == "/" and start - 2 in words:
@@ -294,7 +271,7 @@ def _is_unit(tokens: Formula, start: int, letters: str, measures: bool, words: s
 
 
 def _is_word(letters: str) -> bool:
-    """Whether three letters and more are a word ("num", "Area") rather than a product ("xyz", "axy", "Bxy")."""
+    """Return True if three or more letters are a word ("num", "Area"), not a product ("xyz", "axy", "Bxy")."""
     if len(letters) < 3 or letters.isupper():
         return False
     if any(letters in product for product in _PRODUCTS):
@@ -305,7 +282,7 @@ def _is_word(letters: str) -> bool:
 
 
 def _is_differential(tokens: Formula, start: int, letters: str) -> bool:
-    r"""Whether these are the dx of an integral, or the dy or d of \frac{dy}{dx} or \frac{d}{dx}."""
+    r"""Return True for the dx of an integral, or the dy or d of \frac{dy}{dx} or \frac{d}{dx}."""
     if letters[0] != "d" or len(letters) > 2:
         return False
     in_quotient = text_at(tokens, start - 1) == "{" and text_at(tokens, start + len(letters)) == "}"

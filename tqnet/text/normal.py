@@ -1,7 +1,7 @@
-r"""One form of a formula's many, so that equal formulas are equal text.
+r"""A normal form of formulas, so that equal formulas are equal text.
 
 ``\dfrac12``, ``{1 \over 2}`` and ``1/2`` are ``\frac{1}{2}``; ``\left( x \right)`` is ``(x)``; ``x²`` and ``x^2`` are
-``x^{2}``. What changes the value is left alone: ``2x+1`` and ``1+2x`` differ, and so do ``0.5`` and ``\frac{1}{2}``.
+``x^{2}``. Only spelling is changed: ``2x+1`` and ``1+2x`` differ, and so do ``0.5`` and ``\frac{1}{2}``.
 
 NOTE: FSE normalises by an ANTLR grammar; a token parser of our own accepts what a bank holds, half-written formulas
 too, and takes a fraction of a millisecond.
@@ -27,7 +27,7 @@ _SYMBOLS = r"""
     σ=\sigma τ=\tau φ=\phi χ=\chi ψ=\psi ω=\omega Γ=\Gamma Θ=\Theta Λ=\Lambda Π=\Pi Σ=\Sigma Φ=\Phi Ψ=\Psi Ω=\Omega
     ½=\frac{1}{2} ⅓=\frac{1}{3} ¼=\frac{1}{4} ¾=\frac{3}{4} ⅔=\frac{2}{3}
 """
-#: Signs of Unicode -> what LaTeX calls them.
+#: Unicode signs -> LaTeX commands.
 _COMMAND_OF = {ord(sign): f"{command} " for sign, _, command in (pair.partition("=") for pair in _SYMBOLS.split())}
 
 _MEANING_THE_SAME = r"""
@@ -39,14 +39,14 @@ _MEANING_THE_SAME = r"""
 """
 _ONE_NAME = SYNONYMS | dict(pair.split("=", 1) for pair in _MEANING_THE_SAME.split())
 _LOOKS = r"\ ~ & \middle \scriptscriptstyle \mathstrut \strut \nonumber \hfill \cal"
-#: Beside what `tqnet.text.vocabulary` drops: sizes, spaces and fonts that take no argument.
+#: Sizes, spaces and fonts without arguments, beside those of `tqnet.text.vocabulary`.
 _NO_MEANING = TYPOGRAPHIC | frozenset(_LOOKS.split())
 
 _WORDS = re.compile(
     r"(?P<command>\\(?:text(?:bf|it|rm|sf)?|mathrm|mathbf|operatorname\*?|mbox|hbox))\s*\{(?P<words>[^{}]*)\}"
 )
 _ONE_ARGUMENT = r"\mathit \mathsf \boldsymbol \bm \displaylimits \boxed \mathop \mathord \mathrel"
-#: Commands of one argument that change how it looks.
+#: Commands that only change how their argument looks.
 _FONTS = frozenset(_ONE_ARGUMENT.split())
 _FUNCTIONS = ("sinh", "cosh", "tanh", *SPELT_FUNCTIONS)
 _DIGITS = re.compile(r"\d+")
@@ -56,15 +56,15 @@ _LETTER = re.compile(r"[A-Za-z]")
 
 
 def normal_formula(formula: str) -> str:
-    """The one form of a formula that is given without its delimiters; of one that is no LaTeX, some form."""
+    """Return the normal form of a formula without delimiters; of invalid LaTeX, some form."""
     try:
         return _joined(_Parser(_read_tokens(formula)).sequence())
-    except RecursionError:  # hundreds of braces, one within the other
+    except RecursionError:  # hundreds of nested braces
         return formula.strip()
 
 
 def _read_tokens(formula: str) -> list[str]:
-    """Tokens without looks, each by its one name; words as they are spelt."""
+    """Return tokens by their one name, without typography; words as they are spelt."""
     raised = re.sub("[⁰¹²³⁴-⁹⁻ⁿ]+", lambda run: f"^{{{unicodedata.normalize('NFKC', run[0])}}}", formula)
     lowered = re.sub("[₀-₉]+", lambda run: f"_{{{unicodedata.normalize('NFKC', run[0])}}}", raised)
     plain = unicodedata.normalize("NFKC", lowered.translate(_COMMAND_OF)).translate(_COMMAND_OF)
@@ -82,7 +82,7 @@ def _read_tokens(formula: str) -> list[str]:
 
 
 def _words(command: str, words: list[str]) -> list[str]:
-    r"""The words of a \text{}; of \mathbf{AB}, which are no words, the letters."""
+    r"""Return the words of a \text{}, or the letters of \mathbf{AB}."""
     if len(words) == 1 and words[0] in SPELT_FUNCTIONS:
         return [f"\\{words[0]}"]
     if command.startswith(r"\math") or (len(words) == 1 and words[0] in UNIT_NAMES):
@@ -91,24 +91,24 @@ def _words(command: str, words: list[str]) -> list[str]:
 
 
 def _spelt_functions(tokens: Sequence[str]) -> list[str]:
-    r"""``s i n x`` is \sin x, unless a letter stands before it."""
-    found: list[str] = []
+    r"""Read ``s i n x`` as \sin x, unless a letter stands before it."""
+    named: list[str] = []
     at = 0
     while at < len(tokens):
         run = "".join(token if len(token) == 1 else " " for token in tokens[at : at + 6])
         name = next((name for name in _FUNCTIONS if run.startswith(name)), "")
-        if name and not (found and _LETTER.fullmatch(found[-1])):
-            found.append(f"\\{name}")
+        if name and not (named and _LETTER.fullmatch(named[-1])):
+            named.append(f"\\{name}")
             at += len(name)
         else:
-            found.append(tokens[at])
+            named.append(tokens[at])
             at += 1
-    return found
+    return named
 
 
 @dataclass
 class _Atom:
-    """A symbol with its scripts, in the order in which they are written."""
+    """A symbol with its scripts, in writing order."""
 
     base: str
     subscript: str = ""
@@ -127,19 +127,24 @@ class _Atom:
 
 @dataclass
 class _Parser:
-    """Reads tokens once, from left to right; what is missing at the end is taken for nothing."""
+    """Reads tokens from left to right; missing arguments are empty."""
 
     tokens: list[str]
     at: int = 0
     brackets: int = field(default=0, init=False)
 
     def sequence(self, closing: str = "") -> list[_Atom]:
-        """Atoms up to the token ``closing``, which is taken too, or to the end."""
+        """Read atoms up to the token ``closing``, which is consumed, or to the end."""
         atoms: list[_Atom] = []
         while (token := self._next()) and token != closing:
             if token == "{":
                 inner = self.sequence("}")
-                if _is_comma(inner) and atoms and atoms[-1].is_number and _DIGITS.fullmatch(self._ahead):
+                if (
+                    [str(atom) for atom in inner] == [","]
+                    and atoms
+                    and atoms[-1].is_number
+                    and _DIGITS.fullmatch(self._ahead)
+                ):
                     atoms[-1].base += self._next()  # 10{,}000
                 else:
                     atoms += inner
@@ -178,7 +183,7 @@ class _Parser:
             atoms.append(_Atom(token + self._arguments(token)))
 
     def _is_mark_of_thousands(self, atoms: list[_Atom]) -> bool:
-        """Whether a comma stands in a number; in brackets it parts two: (1,000)."""
+        """Return True for a comma within a number; in brackets it separates two: (1,000)."""
         if not atoms or not atoms[-1].is_number or self.brackets:
             return False
         return len(self._ahead) == 3 and _DIGITS.fullmatch(self._ahead) is not None
@@ -191,7 +196,7 @@ class _Parser:
         return option + "".join(f"{{{self._argument()}}}" for _ in range(ARITY.get(command, 0)))
 
     def _argument(self) -> str:
-        """The group, the command with its own arguments, or the one sign that comes next."""
+        """Read the next group, command with its arguments, or sign."""
         token = self._next()
         if token == "{":
             return _joined(self.sequence("}"))
@@ -214,34 +219,24 @@ class _Parser:
         return token
 
 
-def _is_comma(atoms: Sequence[_Atom]) -> bool:
-    return len(atoms) == 1 and str(atoms[0]) == ","
-
-
 def _quotients(atoms: list[_Atom]) -> list[_Atom]:
-    """1/2 as a fraction; not the numbers of a date, 1/2/2020, nor what may belong to a product, 2x/3."""
-    found: list[_Atom] = []
+    """Write 1/2 as a fraction; not in a date, 1/2/2020, nor what may belong to a product, 2x/3."""
+    written: list[_Atom] = []
+    texts = ["", *map(str, atoms), "", "", ""]  # texts[at] stands before atoms[at]
     at = 0
     while at < len(atoms):
-        before = str(atoms[at - 1]) if at else ""
-        after = str(atoms[at + 3]) if at + 3 < len(atoms) else ""
-        if (
-            [str(atom) for atom in atoms[at + 1 : at + 2]] == ["/"]
-            and atoms[at].is_number
-            and at + 2 < len(atoms)
-            and atoms[at + 2].is_number
-            and "/" not in (before, after)
-        ):
-            found.append(_Atom(f"\\frac{{{atoms[at]}}}{{{atoms[at + 2]}}}"))
+        before, over, slash, under, after = texts[at : at + 5]
+        if slash == "/" and _NUMBER.fullmatch(over) and _NUMBER.fullmatch(under) and "/" not in (before, after):
+            written.append(_Atom(f"\\frac{{{over}}}{{{under}}}"))
             at += 3
         else:
-            found.append(atoms[at])
+            written.append(atoms[at])
             at += 1
-    return found
+    return written
 
 
 def _joined(atoms: Sequence[_Atom]) -> str:
-    """A space only where two names would become one."""
+    """Join atoms, with a space only where two names would become one."""
     text, after_word = "", False
     for atom in atoms:
         piece, is_word = str(atom), len(atom.base) > 1 and atom.base.isalpha()

@@ -1,4 +1,4 @@
-"""Where a text may be cut in two: between its sentences and clauses, in English and Chinese, never in a formula."""
+"""Views of a text in English or Chinese: its sentences and clauses, its search terms, a form for terminals."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _MARKS = " \t\r\n.,;。，；．"
 
 
 def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[tuple[int, int]]:
-    """Where ``ends`` matches in the prose of ``text[start:end]``, outside of brackets: (start, end) of each mark.
+    """Return (start, end) of each mark that ``ends`` matches in the prose of ``text[start:end]``, outside of brackets.
 
     A question mark belongs to what it ends, so its cut is behind it.
     """
-    depth, found = 0, []
+    depth, marks = 0, []
     pattern = re.compile(rf"(?P<open>[(（\[])|(?P<close>[)）\]])|{ends.pattern}")
     for first, last in prose(text):
         for match in pattern.finditer(text, max(first, start), min(last, end)):
@@ -36,33 +36,28 @@ def cuts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[tuple[i
             elif not depth and not (
                 match[0] == "." and _ABBREVIATED.search(text[max(0, match.start() - 8) : match.start()])
             ):
-                found.append((match.start() + (match[0] in "?？"), match.end()))
-    return found
+                marks.append((match.start() + (match[0] in "?？"), match.end()))
+    return marks
 
 
 def halves(text: str) -> list[tuple[str, str]]:
-    """Every way to cut a text into two consecutive segments: between sentences, or clauses where it has but one.
+    """Return every cut of a text into two segments: between sentences, or between clauses of a single sentence.
 
-    The marks at the ends of both segments are left out, but for question marks: a comma or a full stop would tell
-    which of the two is the first.
+    The marks at the ends of both segments are dropped, except question marks: a comma or a full stop would tell
+    which of the two comes first.
     """
-    return _halves(text, SENTENCE_ENDS) or _halves(text, CLAUSE_ENDS)
+    for ends in (SENTENCE_ENDS, CLAUSE_ENDS):
+        pairs = (
+            (text[:cut].strip(_MARKS), text[after:].strip(_MARKS)) for cut, after in cuts(text, 0, len(text), ends)
+        )
+        # A blank to be filled in or an empty bracket is no segment.
+        if kept := [pair for pair in pairs if all(any(map(str.isalnum, segment)) for segment in pair)]:
+            return kept
+    return []
 
 
-def _halves(text: str, ends: re.Pattern[str]) -> list[tuple[str, str]]:
-    pairs = ((text[:cut].strip(_MARKS), text[after:].strip(_MARKS)) for cut, after in cuts(text, 0, len(text), ends))
-    return [pair for pair in pairs if all(map(_says_something, pair))]
-
-
-def _says_something(segment: str) -> bool:
-    """A blank to be filled in or an empty bracket does not."""
-    return any(map(str.isalnum, segment))
-
-
-# The words by which a text is found again: exact text matching in FSE, "Recall Module".
-#
-# Engines of full text see these words and nothing else, separated by white space, so that all of them count the same.
-
+# Search terms: exact text matching in FSE, "Recall Module". Full-text engines see only these words, separated by white
+# space.
 
 _STOPS = """
     a an the of to in on at by for from with as and or but if then than that this these those there it its is are was
@@ -70,24 +65,24 @@ _STOPS = """
     whose what when where how we you your they their he his she her i our us let s t
     的 了 和 与 或 是 在 为 有 则 若 如 把 被 从 到 这 那 其 该 各 个 中 一个 我们 他们 下列 如图
 """
-#: Words that nearly every question has.
+#: Words of nearly every question.
 STOP_WORDS = frozenset(_STOPS.split())
 
 _CHINESE = r"\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PROSE = re.compile(
     rf"(?P<command>\\[A-Za-z]+)|(?P<number>\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d+(?:\.\d+)?)|(?P<chinese>[{_CHINESE}]+)|(?P<word>[^\W\d_{_CHINESE}]+)"
 )
-#: Signs that say nothing about what a formula is about.
+#: Signs that do not tell formulas apart.
 _SIGNS = frozenset("{}()[].,;:'\"|") | {r"\{", r"\}", r"\\", r"\|"}
-#: Shorter formulas are as well found by their tokens.
-_WHOLE = 4
+#: Shorter formulas are found by their tokens.
+_WHOLE_FORMULA = 4
 
 
 def search_words(text: str) -> list[str]:
-    """The words of a text in order, each once: how often a question says x or 2 tells little about it.
+    """Return the search terms of a text in order, each once: how often a question says x or 2 tells little about it.
 
     Prose: lower case, Chinese by words (rjieba), without stop words. Formulas: their tokens in one form
-    (`tqnet.text.normal`), and each formula of some length once more as a whole.
+    (`tqnet.text.normal`), and each longer formula once more as a whole.
     """
     words: list[str] = []
     for segment in segments(text):
@@ -108,32 +103,31 @@ def _of_prose(text: str) -> Iterator[str]:
 def _of_formula(body: str) -> list[str]:
     formula = normal_formula(body)
     tokens = [token for token in formula_tokens(formula) if token not in _SIGNS]
-    return [*tokens, "".join(("$", *formula.split(), "$"))] if len(tokens) >= _WHOLE else tokens
+    return [*tokens, "".join(("$", *formula.split(), "$"))] if len(tokens) >= _WHOLE_FORMULA else tokens
 
 
-# Formulas as a terminal can show them.
-
+# Formulas in Unicode.
 
 _GROUP = r"\{([^{}]*)\}"
-#: Commands whose groups hold no other group -> what they read as.
+#: Commands whose groups hold no other group -> their readable form.
 _INNERMOST: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
-    (re.compile(rf"\\frac{_GROUP}{_GROUP}"), lambda of: f"{_operand(of[1])}/{_operand(of[2])}"),
-    (re.compile(rf"\\binom{_GROUP}{_GROUP}"), lambda of: f"C({of[1]},{of[2]})"),
-    (re.compile(rf"\\sqrt\[([^\]{{}}]*)\]{_GROUP}"), lambda of: f"root[{of[1]}]({of[2]})"),
-    (re.compile(rf"\\sqrt{_GROUP}"), lambda of: f"√{_operand(of[1])}"),
-    (re.compile(r"\^\{(\\circ|\*)\}"), lambda of: "°" if of[1] == r"\circ" else "*"),
-    (re.compile(rf"([_^]){_GROUP}"), lambda of: f"{of[1]}{_operand(of[2])}"),
+    (re.compile(rf"\\frac{_GROUP}{_GROUP}"), lambda m: f"{_operand(m[1])}/{_operand(m[2])}"),
+    (re.compile(rf"\\binom{_GROUP}{_GROUP}"), lambda m: f"C({m[1]},{m[2]})"),
+    (re.compile(rf"\\sqrt\[([^\]{{}}]*)\]{_GROUP}"), lambda m: f"root[{m[1]}]({m[2]})"),
+    (re.compile(rf"\\sqrt{_GROUP}"), lambda m: f"√{_operand(m[1])}"),
+    (re.compile(r"\^\{(\\circ|\*)\}"), lambda m: "°" if m[1] == r"\circ" else "*"),
+    (re.compile(rf"([_^]){_GROUP}"), lambda m: f"{m[1]}{_operand(m[2])}"),
 )
 _SIMPLE = re.compile(r"\w+(?:\.\d+)?|\\[A-Za-z]+|")
 
 
 def readable(text: str) -> str:
-    r"""``text`` with its formulas in Unicode: ``$\frac{1}{2} \leq x^{n+1}$`` is ``1/2≤x^(n+1)``."""
+    r"""Return ``text`` with its formulas in Unicode: ``$\frac{1}{2} \leq x^{n+1}$`` is ``1/2≤x^(n+1)``."""
     return "".join(_formula(segment.body) if segment.is_formula else segment.body for segment in segments(text))
 
 
 def excerpt(text: str, most: int) -> str:
-    """The beginning of a readable text, in one line of at most ``most`` characters."""
+    """Return the beginning of a readable text in one line of at most ``most`` characters."""
     line = " ".join(readable(text).split())
     return line if len(line) <= most else line[: most - 1] + "…"
 
@@ -147,12 +141,12 @@ def _formula(body: str) -> str:
             plain = pattern.sub(replaced, plain)
     try:
         return _reader().latex_to_text(plain.replace("%", r"\%")).strip()
-    except Exception:  # of many kinds, for half a formula or a macro without its argument: it stays as it is
+    except Exception:  # of many kinds, for half a formula or a macro without its argument
         return body
 
 
 def _operand(text: str) -> str:
-    """In brackets, unless it is one number or name."""
+    """Put in brackets what is more than a number or name."""
     return text if _SIMPLE.fullmatch(text) else f"({text})"
 
 

@@ -1,4 +1,10 @@
-"""Tokens that a bank needs and a tokenizer lacks: LaTeX commands, capitals in formulas, characters."""
+r"""Formulas as a tokenizer reads them, and the tokens that it lacks: LaTeX commands, formula capitals, characters.
+
+``$\displaystyle 2x=\dfrac{AB}{3}$`` is spelt ``2 x = \frac { 𝐴 𝐵 } { 3 }``: one space between tokens, no typography,
+case kept. An English word piece tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lower-cases, lose
+that ``AB`` is not ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer folds and
+which the vocabulary holds as tokens of their own.
+"""
 
 from __future__ import annotations
 
@@ -7,27 +13,19 @@ import string
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
-
-import torch
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
-from torch import nn
-from transformers import AddedToken, BertTokenizer, PreTrainedTokenizerBase
+from typing import TYPE_CHECKING
 
 from tqnet.text.formulas import formula_tokens, segments
 
-# How a formula is spelt for a tokenizer: one space between tokens, typography dropped, case kept.
-#
-# ``$\displaystyle 2x=\dfrac{AB}{3}$`` becomes ``2 x = \frac { 𝐴 𝐵 } { 3 }``: an English word piece
-# tokenizer would otherwise read ``2x`` and ``AB`` as words and, if it lower-cases, lose that ``AB`` is not
-# ``ab``. Capitals become the mathematical italic letters of Unicode, which no normalizer folds and which
-# the vocabulary holds as tokens of their own (see :mod:`tqnet.text.vocabulary`).
-
+if TYPE_CHECKING:
+    from torch import nn
+    from transformers import BertTokenizer, PreTrainedTokenizerBase
 
 _LOOKS = r"""
     \displaystyle \textstyle \scriptstyle \limits \nolimits \left \right \rm \bf \it
     \big \Big \bigg \Bigg \bigl \bigr \Bigl \Bigr \, \; \: \> \! \quad \qquad
 """
-#: Commands that change how a formula looks and not what it says.
+#: Commands that only change how a formula looks.
 TYPOGRAPHIC = frozenset(_LOOKS.split()) | {"\\ "}
 
 #: Commands that mean the same as another one.
@@ -42,10 +40,7 @@ CAPITALS = {letter: chr(0x1D434 + i) for i, letter in enumerate(string.ascii_upp
 
 @lru_cache(maxsize=2**14)
 def spell_formula(formula: str) -> str:
-    """Tokens of one formula (without its delimiters), separated by single spaces.
-
-    The same formulas come again and again within a bank; each is parsed once.
-    """
+    """Spell one formula, without its delimiters, as tokens separated by single spaces (cached: formulas recur)."""
     spelt = []
     for token in formula_tokens(formula):
         if token in TYPOGRAPHIC:
@@ -58,14 +53,14 @@ def spell_formula(formula: str) -> str:
 
 
 def _spell_words(token: str, words: str) -> list[str]:
-    r"""Words as they are; but the capitals of ``\mathbf{A}`` and ``\mathrm{ABC}`` are letters of a formula."""
+    r"""Return words as they are, but the capitals of ``\mathbf{A}`` and ``\mathrm{ABC}`` as formula letters."""
     if token.startswith(r"\math") and set(words) <= CAPITALS.keys():
         return [CAPITALS[letter] for letter in words]
     return [words]
 
 
 def spell(text: str) -> str:
-    """``text`` with every formula spelt out and its delimiters dropped; prose is left as it is."""
+    """Spell every formula of ``text`` and drop its delimiters; prose stays as it is."""
     if "$" not in text and "\\" not in text:
         return text
     return "".join(
@@ -79,10 +74,10 @@ _COMMAND = re.compile(r"\\[A-Za-z]+")
 def learn_tokens(
     texts: Iterable[str], tokenizer: PreTrainedTokenizerBase, min_count: int = 20, max_tokens: int = 4000
 ) -> list[str]:
-    """Tokens that occur at least ``min_count`` times in ``texts`` and that ``tokenizer`` cannot hold whole.
+    """Return tokens that occur at least ``min_count`` times in ``texts`` and that ``tokenizer`` cannot hold whole.
 
-    LaTeX commands and characters that would become the unknown token, most frequent first, ties in
-    alphabetical order; before them, whatever their count, the capitals that formulas are spelt with.
+    First the capitals of formulas, whatever their count; then LaTeX commands and characters that would become the
+    unknown token, most frequent first, ties in alphabetical order.
     """
     commands: Counter[str] = Counter()
     characters: Counter[str] = Counter()
@@ -100,47 +95,55 @@ def learn_tokens(
 
 
 def add_tokens(tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> int:
-    r"""Add ``tokens`` so that case and word pieces cannot reach into them; returns how many were new.
+    r"""Add ``tokens`` so that case folding and word pieces cannot split them; return how many were new.
 
     ``normalized=False``: a lower-casing tokenizer would merge ``\Delta`` into ``\delta``.
     ``single_word``: ``\in`` must not match the head of ``\infty``.
     """
+    from transformers import AddedToken
+
     added = [AddedToken(t, normalized=False, single_word=t.startswith("\\")) for t in tokens]
     return tokenizer.add_tokens(added)
 
 
-@torch.no_grad()
 def start_embeddings(embedding: nn.Embedding, tokenizer: PreTrainedTokenizerBase, tokens: Iterable[str]) -> None:
-    r"""Start the rows of new ``tokens`` in ``embedding`` (already resized) from the mean of their pieces.
+    r"""Initialise the rows of new ``tokens`` in ``embedding`` (already resized) with the mean of their pieces.
 
     A command is read without its backslash and a formula capital as the plain letter, as the tokenizer
     splits them without the added tokens. A character with no known piece starts at the mean of the
     vocabulary plus noise of its spread, seeded by its row, so that two such characters differ.
     """
+    import torch
+    from tokenizers import Tokenizer
+
     backend = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())
     plain_letter = {italic: letter for letter, italic in CAPITALS.items()}
     tokens = list(tokens)
     known = tokenizer.get_vocab()
     rows = [known[token] for token in tokens]
-    old = embedding.weight[: min(rows)].float() if rows else embedding.weight
+    weight = embedding.weight.detach()  # shares memory with the parameter
+    old = weight[: min(rows)].float() if rows else weight
     mean, spread = old.mean(0), old.std(0)
     for token, row in zip(tokens, rows, strict=True):
         text = plain_letter.get(token, token.removeprefix("\\"))
         pieces = backend.encode(text, add_special_tokens=False).ids if text != token else []
         pieces = [piece for piece in pieces if piece != tokenizer.unk_token_id and piece != row]
         if pieces:
-            start = embedding.weight[pieces].float().mean(0)
+            start = weight[pieces].float().mean(0)
         else:
             noise = torch.randn(old.shape[1], generator=torch.Generator().manual_seed(row))
             start = mean + spread * noise
-        embedding.weight[row] = start.to(embedding.weight)
+        weight[row] = start.to(weight)
 
 
 def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int = 2) -> BertTokenizer:
-    """A cased WordPiece tokenizer learnt from ``texts``: Chinese by character, formulas as spelt.
+    """Learn a cased WordPiece tokenizer from ``texts``: Chinese by character, formulas as spelt.
 
-    For languages and subjects without an encoder at hand; the text encoder then starts from random weights.
+    For languages and subjects without a pretrained encoder; the text encoder then starts from random weights.
     """
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+    from transformers import BertTokenizer
+
     special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     backend = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     backend.normalizer = normalizers.BertNormalizer(lowercase=False)

@@ -14,8 +14,8 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
+from tqnet.config import ConfigError
 from tqnet.files import atomic
-from tqnet.training.config import ConfigError
 
 _NAME = "step-{:08d}.pt"
 _PATTERN = re.compile(r"step-(\d{8})\.pt")

@@ -10,13 +10,13 @@ from accelerate import Accelerator
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import statistics_kept
 from tqnet.questions import QuestionBank
 from tqnet.questions.hierarchy import KnowledgeDistance, class_name
 from tqnet.questions.question import KnowledgePath
-from tqnet.training.config import ConfigError
 from tqnet.training.data import Batch, split_questions
 from tqnet.training.labels import training_knowledge
 from tqnet.training.loop import TrainingLoop

@@ -16,8 +16,8 @@ from transformers import PreTrainedTokenizerBase
 from tqnet.augment.view import QuestionAugmentation
 from tqnet.modeling.encoder import Parts
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.visual import fit_square
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.images import fit_square
 
 #: (epoch, question number, view): what a sampler asks for.
 Item = tuple[int, int, int]

@@ -18,10 +18,11 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 from tqdm import tqdm
 
-from tqnet.hub.folder import CARD, write_card
+from tqnet.config import ConfigError
+from tqnet.files import CARD
 from tqnet.modeling.encoder import Parts
 from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
-from tqnet.training.config import ConfigError, RecipeConfig
+from tqnet.training.config import RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
 from tqnet.training.logging import MetricsLog, NoMetrics, Pace, peak_memory, pooled
 from tqnet.training.optim import build_optimizer, build_schedule
@@ -56,7 +57,7 @@ class TrainingLoop:
         for batch in loop:
             loss, logged = ...
             loop.step(loss, logged)
-        return loop.finish()
+        return loop.finish(write_card)
 
     Args:
         config: The recipe's; written to the run's folder with the questions of ``views``, and compared where a run
@@ -204,13 +205,17 @@ class TrainingLoop:
             self.metrics.close()
             raise Interrupted(self._signals.exit_code)
 
-    def finish(self) -> Path:
-        """Write the last state where no evaluation chose a best one, and the model's card; returns its folder."""
+    def finish(self, write_card: Callable[[Path], object]) -> Path:
+        """Write the last state unless an evaluation chose a best one, then the model card; return the model's folder.
+
+        Args:
+            write_card: Writes README.md into the model's folder; a failure is logged and costs nothing else.
+        """
         folder = self.out / "model"
         if self._evaluate is None:
             self._write_model(folder)
         if self.accelerator.is_main_process and (self.step_number > self._begun or not (folder / CARD).exists()):
-            self._write_card(folder)
+            self._write_card(folder, write_card)
         self.metrics.close()
         self.accelerator.wait_for_everyone()
         log.info("model: %s", folder)
@@ -286,7 +291,7 @@ class TrainingLoop:
             replace_folder(temporary, folder)
 
     @staticmethod
-    def _write_card(folder: Path) -> None:
+    def _write_card(folder: Path, write_card: Callable[[Path], object]) -> None:
         try:
             write_card(folder)
         except (OSError, ValueError) as error:  # the model is there all the same

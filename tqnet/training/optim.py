@@ -8,9 +8,10 @@ import torch
 from torch import nn
 from torch.optim.lr_scheduler import LambdaLR
 
+from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.visual import FrozenBatchNorm2d, convert_batchnorm, has_no_statistics
-from tqnet.training.config import ConfigError, OptimConfig
+from tqnet.training.config import OptimConfig
 
 
 def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:

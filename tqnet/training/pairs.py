@@ -13,8 +13,8 @@ from tqnet.augment.pairs import PairMaker
 from tqnet.evaluation.pairs import PairScores
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.visual import fit_square
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.images import fit_square
 from tqnet.questions.pairs import RELATIONS, LabelledPair
 from tqnet.questions.traits import compare, traits
 from tqnet.training.data import Batch, Item, QuestionViews

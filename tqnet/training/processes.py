@@ -15,7 +15,7 @@ from accelerate import Accelerator, PartialState
 from accelerate.commands.launch import launch_command_parser
 from torch import Tensor
 
-from tqnet.training.config import ConfigError
+from tqnet.config import ConfigError
 
 #: PR_SET_PDEATHSIG of linux/prctl.h.
 _SET_PARENT_DEATH_SIGNAL = 1

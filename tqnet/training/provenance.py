@@ -18,10 +18,10 @@ from accelerate import PartialState
 from huggingface_hub import metadata_load
 from yaml import YAMLError
 
+from tqnet.config import ConfigError, save_config
 from tqnet.files import content_digest
 from tqnet.libraries import machine, precision
 from tqnet.questions import QuestionBank
-from tqnet.training.config import ConfigError, save_config
 
 _LIBRARIES = (
     "tqnet",

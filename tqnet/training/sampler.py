@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
+from tqnet.config import ConfigError
 from tqnet.questions import Similarity
-from tqnet.training.config import ConfigError
 
 #: Batches whose questions are sorted by length together: less padding, still a random batch.
 BUCKET = 32

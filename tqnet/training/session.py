@@ -6,7 +6,7 @@ import hashlib
 import logging
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -19,17 +19,19 @@ from torch import Tensor
 
 from tqnet import errors
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
+from tqnet.config import ConfigError
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
+from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import has_no_statistics
-from tqnet.questions import BankError, Question, QuestionBank
+from tqnet.questions import Question, QuestionBank
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.splits import draw_share
 from tqnet.questions.table import hash64
-from tqnet.training.config import ConfigError, DataConfig, RecipeConfig, RunConfig
+from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.optim import freeze_streams
 from tqnet.training.processes import follow_launcher, start_missing_processes
@@ -86,8 +88,7 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
 def _without_held_out(bank: QuestionBank, data: DataConfig) -> QuestionBank:
     if not data.held_out:
         return bank
-    with settings_at_fault():
-        held_out = rows_held_out(bank, data.held_out)
+    held_out = rows_held_out(bank, data.held_out)
     log.info("%d of %d questions are left out: data.held_out has them, or all but them", len(held_out), len(bank))
     if len(held_out) == len(bank):
         raise ConfigError(f"data.held_out: leaves no question of {data.bank} to train on")
@@ -95,8 +96,7 @@ def _without_held_out(bank: QuestionBank, data: DataConfig) -> QuestionBank:
 
 
 def _training_split(data: DataConfig, pretraining: bool) -> QuestionBank:
-    with settings_at_fault():
-        bank = data.load()
+    bank = data.load()
     splits = np.asarray(bank.column("split"), dtype=object)
     if not any(splits):
         if not pretraining:
@@ -145,8 +145,8 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
         ConfigError: Settings that make no model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
-    with settings_at_fault():
-        model, processor = build_model(config.model, contents(bank))
+    model, processor = build_model(config.model, contents(bank))
+    log.info("model: %s", _origin(config.model))
     fitted = config.model.visual_projection == "fitted"
     if fitted and isinstance(model, TQNetModel) and _projects_at_random(config, model):
         questions = _some_with_figures(bank, config.run.seed)
@@ -159,6 +159,17 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
     freeze_streams(model, config.optim)
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
     return model, processor
+
+
+def _origin(model: ModelConfig) -> str:
+    """Say what the weights start from."""
+    if model.start:
+        origin = f"started from {model.start}"
+    elif model.text in ("scratch", "gru") or not model.text_pretrained:
+        origin = f"new, text encoder {model.text} with random weights"
+    else:
+        origin = f"new, off-the-shelf text encoder {model.text}"
+    return origin + (f", visual stream from {model.visual_start}" if model.visual_start else "")
 
 
 def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
@@ -238,20 +249,8 @@ def _figure_digest(path: str) -> str:
 
 
 def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for rows in bank.batches("stem", "options", "images"):
-        for stem, options, images in zip(*rows, strict=True):
-            yield Question(id="", stem=stem, options=options).content, images
-
-
-@contextmanager
-def settings_at_fault() -> Iterator[None]:
-    """Rooms below this one know no ConfigError: what they refuse as ValueError is a setting here."""
-    try:
-        yield
-    except (BankError, ConfigError):
-        raise
-    except ValueError as error:
-        raise ConfigError(str(error)) from error
+    for question in bank.partial("stem", "options", "images"):
+        yield question.content, question.images
 
 
 def clear_errors() -> AbstractContextManager[None]:

@@ -11,7 +11,6 @@ from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.training.config import DataConfig, RunConfig
-from tqnet.training.session import settings_at_fault
 
 log = logging.getLogger(__name__)
 
@@ -27,15 +26,13 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
             no such level.
     """
     if data.similar_level is not None:
-        with settings_at_fault():
-            return Similarity.from_concepts(bank, data.similar_level)
+        return Similarity.from_concepts(bank, data.similar_level)
     if not data.pairs:
         return Similarity.from_groups(bank)
-    with settings_at_fault():
-        whole = data.load()
-        row = {name: i for i, name in enumerate(whole.ids)}
-        pairs = Similarity.from_pairs(data.pairs, whole, on_error=data.error_policy)
-        return pairs.select([row[name] for name in bank.ids])
+    whole = data.load()
+    row = {name: i for i, name in enumerate(whole.ids)}
+    pairs = Similarity.from_pairs(data.pairs, whole, on_error=data.on_error)
+    return pairs.select([row[name] for name in bank.ids])
 
 
 class ValidationPrecision:

@@ -14,7 +14,7 @@ _MYRIADS = {"万": 10**4, "亿": 10**8}
 
 _DIGIT = "[零〇一二两三四五六七八九]"
 _RUN = "[零〇一二两三四五六七八九十百千万亿]+"
-#: What is counted or measured behind a single character; 一 is an article more often than a number.
+#: Counted or measured after a single character; 一 is an article more often than a number.
 _COUNTED = (
     "(?:个|只|条|本|张|支|枝|件|人|名|位|辆|台|头|匹|棵|朵|盒|箱|袋|包|瓶|杯|块|片|把|双|对|套|排|行|列|组|队|班|次|遍|倍|"
     "天|年(?!级)|月|周|小时|分钟|秒|点|元|角(?!形|星)|分(?!之)|米|千米|厘米|分米|毫米|公里|吨|千克|克|斤|公斤|升|毫升|平方|立方|"
@@ -29,38 +29,38 @@ _NUMBER = re.compile(
     rf"|(?<![数第])(?P<run>[一二两三四五六七八九十]{_RUN})"
     rf"|(?<![数第十百千万几])(?P<single>[二两三四五六七八九十])(?={_COUNTED})"
 )
-#: Two of these are one unit: 五千克 is five kilograms.
+#: 千 begins a unit: 五千克 is five kilograms.
 _KILO = re.compile("千(?=[克米瓦])|百(?=分)")
 
 
 def find_chinese(text: str) -> Iterator[Number]:
-    """Numbers in Chinese characters, in their order."""
+    """Yield numbers in Chinese characters in order."""
     for match in _NUMBER.finditer(text):
         if len(match[0]) <= LONGEST and (number := _read(text, match)) is not None:
             yield number
 
 
 def _read(text: str, match: re.Match[str]) -> Number | None:
-    found, (start, end) = match.groupdict(), match.span()
-    if found["percent"]:
-        whole, _, decimals = found["percent"].partition("点")
+    groups, (start, end) = match.groupdict(), match.span()
+    if groups["percent"]:
+        whole, _, decimals = groups["percent"].partition("点")
         value = _decimal(whole, decimals)
         return None if value is None else Number(start, end, value, Kind.DECIMAL, True, sign="%")
-    if found["under"]:
-        under, over, whole_part = (_cardinal(found[name] or "零") for name in ("under", "over", "whole"))
+    if groups["under"]:
+        under, over, whole_part = (_cardinal(groups[name] or "零") for name in ("under", "over", "whole"))
         if not under or over is None or whole_part is None:
             return None
         return Number(start, end, whole_part + Fraction(over, under), Kind.FRACTION, True)
-    if found["decimals"]:
-        value = _decimal(found["point"], found["decimals"])
+    if groups["decimals"]:
+        value = _decimal(groups["point"], groups["decimals"])
         return None if value is None else Number(start, end, value, Kind.DECIMAL, True)
-    if found["half"]:
+    if groups["half"]:
         return Number(start, end, Fraction(1, 2), Kind.FRACTION, True)
-    kind = Kind.ORDINAL if found["ordinal"] else Kind.WHOLE
-    digits = found["ordinal"] or found["run"] or found["single"]
+    kind = Kind.ORDINAL if groups["ordinal"] else Kind.WHOLE
+    digits = groups["ordinal"] or groups["run"] or groups["single"]
     if digits[1:] and _KILO.match(text, end - 1):
         digits, end = digits[:-1], end - 1
-        if len(digits) == 1 and digits == "一":
+        if digits == "一":
             return None
     cardinal = _cardinal(digits)
     return None if cardinal is None else Number(start, end, Fraction(cardinal), kind, True)
@@ -75,7 +75,10 @@ def _decimal(whole: str, decimals: str) -> Fraction | None:
 
 
 def _cardinal(characters: str) -> int | None:
-    """三百零五 as 305, 一九九八 as 1998; None for what means no number, 三三两."""
+    """Read 三百零五 as 305 and 一九九八 as 1998; None for 三三两, which means no number.
+
+    NOTE: `cn2an` reads 三三两 as 332 and refuses 百; its checks would still have to be written here.
+    """
     if all(character in _DIGITS for character in characters):
         if len(characters) == 2 or "两" in characters[1:]:  # 三五 (个): some, three to five
             return None

@@ -1,4 +1,4 @@
-"""What a number in a text is."""
+"""The number of a text, and numbers that count nothing: dates and times of day."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fractions import Fraction
 from tqnet.text.formulas import Span
 from tqnet.text.replacements import MONTHS
 
-#: Characters of a number; what is longer means none, and Python refuses to read one of some thousands.
+#: Most characters of a number; Python refuses to read one of some thousands.
 LONGEST = 300
 
 
@@ -29,13 +29,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """``text[start:end]``, a number.
+    """A number at ``text[start:end]``.
 
     Attributes:
-        value: Of "25%" 25, of "$2 million" 2,000,000, of "3:30 pm" 15.5.
-        spelled: Whether it is written in words.
-        sign: "%" for percent, the sign of a currency ("$", "£", "€", "¥", "¢", "₹", which Rs. is too), or nothing.
-        before, after: The span of its sign, on one side of it; empty where there is none.
+        value: 25 for "25%", 2,000,000 for "$2 million", 15.5 for "3:30 pm".
+        spelled: It is written in words.
+        sign: "%", the sign of a currency ("$", "£", "€", "¥", "¢", or "₹", also for Rs.), or nothing.
+        before, after: How many characters of the sign, with a space, stand before and behind the number.
     """
 
     start: int
@@ -45,22 +45,17 @@ class Number:
     spelled: bool = False
     sign: str = ""
     before: int = 0
-    """How many characters of the sign, with a space, stand before it."""
     after: int = 0
-    """How many stand behind it."""
 
     @property
     def span(self) -> Span:
-        """Where the number is, without its sign."""
+        """The number without its sign."""
         return self.start, self.end
 
     @property
     def outer(self) -> Span:
-        """Where it is with its sign: "$5", "25 %", "five percent", "five dollars and ten cents"."""
+        """The number with its sign: "$5", "25 %", "five percent", "five dollars and ten cents"."""
         return self.start - self.before, self.end + self.after
-
-
-# Dates and times of day: numbers that do not count anything.
 
 
 #: "may" and "march" are words too.
@@ -91,14 +86,14 @@ _CLOCK = re.compile(
 
 
 def find_dates(text: str) -> Iterator[Number]:
-    """The days, months and years of dates, one by one, where they are digits."""
+    """Yield the days, months and years of dates, one by one, where they are digits."""
     for date in _DATE.finditer(text):
         for part in re.finditer(r"\d+", date[0]):
             yield Number(date.start() + part.start(), date.start() + part.end(), Fraction(int(part[0])), Kind.DATE)
 
 
 def find_clock_times(text: str) -> Iterator[Number]:
-    """Times of day, "3:30 pm" or "at 10:15", in hours."""
+    """Yield times of day, "3:30 pm" or "at 10:15", in hours."""
     for match in _CLOCK.finditer(text):
         group = next(name for name in ("hour", "sharp", "at") if match[name])
         start, hour = match.start(group), int(match[group])

@@ -14,24 +14,12 @@ _ONES = """
 """
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 #: Words that multiply the number before them.
-SCALES = {
-    "dozen": 12,
-    "hundred": 100,
-    "thousand": 10**3,
-    "lakh": 10**5,
-    "million": 10**6,
-    "crore": 10**7,
-    "billion": 10**9,
-    "trillion": 10**12,
-}
+SCALES = {"dozen": 12, "hundred": 100, "thousand": 10**3, "lakh": 10**5, "million": 10**6, "crore": 10**7}
+SCALES |= {"billion": 10**9, "trillion": 10**12}
 #: "zero", "one" to "nineteen", "twenty", "thirty" to "ninety".
 CARDINALS = (*_ONES.split(), *_TENS)
-_VALUES = (
-    {word: value for value, word in enumerate(_ONES.split())}
-    | {word: value for value, word in zip(range(20, 100, 10), _TENS, strict=True)}
-    | {"fourty": 40}
-    | SCALES
-)
+_VALUES = {word: value for value, word in enumerate(_ONES.split())} | {"fourty": 40} | SCALES
+_VALUES |= dict(zip(_TENS, range(20, 100, 10), strict=True))
 _FIRST_ORDINALS = """
     first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth
     sixteenth seventeenth eighteenth nineteenth
@@ -41,7 +29,7 @@ _ORDINALS = (
     | {f"{tens[:-1]}ieth": _VALUES[tens] for tens in _TENS}
     | {"hundredth": 100, "thousandth": 1000, "millionth": 10**6}
 )
-#: Of fractions: "three quarters", "twenty-five thirty-sixths".
+#: In fractions: "three quarters", "twenty-five thirty-sixths".
 _DENOMINATORS = {word: value for word, value in _ORDINALS.items() if value > 2} | {"half": 2, "quarter": 4}
 _MULTIPLES = {"twice": 2, "double": 2, "thrice": 3, "triple": 3, "quadruple": 4}
 
@@ -63,7 +51,7 @@ _ORDINAL = (
     rf"|(?:(?:{_WORD}[\s-]+)*(?:hundred|thousand)\s+(?:and\s+)?)?(?:(?:{_any_of(_TENS)})-)?(?:{_any_of(_ORDINALS)}))"
 )
 _DETERMINER = r"(?:the|his|her|its|their|our|your|my|this|that|every|each|[a-z]+['’]s)\s+(?:(?:very|next)\s+)?"
-#: Behind a part of something: "a third of it", "a third as many", "three quarters full".
+#: Follows a part of something: "a third of it", "a third as many", "three quarters full".
 _IS_PART = (
     r"\s+(?:of|as\s+(?:much|many|long|old|large|big|far|fast|tall|heavy|high|wide)"
     r"|full|filled|empty|done|complete|finished)\b"
@@ -96,14 +84,14 @@ _PRONOUN_BEFORE = re.compile(
 _PRONOUN_AFTER = re.compile(
     r"\s+(?:another|day,|must|can|could|should|would|may|has|picks|draws|who|that|which|is)\b", re.IGNORECASE
 )
-#: Quarters are parts only of something, or of a mixed number; else they are coins.
+#: Quarters are parts only of something, or in a mixed number; otherwise they are coins.
 _OF = re.compile(_IS_PART)
 _HYPHEN = re.compile(r"\s?[-–]")
 _NUMBER_AND = re.compile(rf"(?:\d|\b{_WORD})\s+and\s+$", re.IGNORECASE)
 
 
 def find_spelled(text: str) -> Iterator[Number]:
-    """Numbers in words, in their order; "second" only where it counts, "one" only where it is no pronoun."""
+    """Yield numbers in words in order; "second" only where it counts, "one" only where it is no pronoun."""
     position = 0
     while match := _SPELLED.search(text, position):
         position = match.end()
@@ -114,27 +102,27 @@ def find_spelled(text: str) -> Iterator[Number]:
 
 
 def _read(text: str, match: re.Match[str]) -> Iterator[Number]:
-    found = match.groupdict()
-    if found["half_dozen"]:
+    groups = match.groupdict()
+    if groups["half_dozen"]:
         yield _spelled(match, "half_dozen", Fraction(6), Kind.WHOLE)
-    elif found["part"]:
-        yield _spelled(match, "part", Fraction(1, _denominator(re.split(r"[\s-]+", found["part"])[-1])), Kind.FRACTION)
-    elif found["under"]:
+    elif groups["part"]:
+        yield _spelled(match, "part", Fraction(1, _denominator(re.split(r"[\s-]+", groups["part"])[-1])), Kind.FRACTION)
+    elif groups["under"]:
         yield from _fraction(text, match)
-    elif found["dividend"]:
+    elif groups["dividend"]:
         above, below = _cardinals(text, *match.span("dividend")), _cardinals(text, *match.span("divisor"))
         if len(above) == len(below) == 1 and below[0].value:
             yield Number(match.start(), match.end(), above[0].value / below[0].value, Kind.FRACTION, True)
         else:
             yield from above
-    elif found["decimals"]:
+    elif groups["decimals"]:
         yield from _decimal(text, match)
-    elif found["ordinal"] or found["later"]:
-        yield from _ordinal(text, match, "ordinal" if found["ordinal"] else "later")
-    elif found["half"]:
+    elif groups["ordinal"] or groups["later"]:
+        yield from _ordinal(text, match, "ordinal" if groups["ordinal"] else "later")
+    elif groups["half"]:
         yield _spelled(match, "half", Fraction(1, 2), Kind.FRACTION)
-    elif found["multiple"]:
-        yield _spelled(match, "multiple", Fraction(_MULTIPLES[found["multiple"].casefold()]), Kind.MULTIPLE)
+    elif groups["multiple"]:
+        yield _spelled(match, "multiple", Fraction(_MULTIPLES[groups["multiple"].casefold()]), Kind.MULTIPLE)
     else:
         yield from _cardinals(text, *match.span("cardinals"))
 
@@ -144,7 +132,7 @@ def _spelled(match: re.Match[str], group: str, value: Fraction, kind: Kind) -> N
 
 
 def _fraction(text: str, match: re.Match[str]) -> Iterator[Number]:
-    """What "three quarters" is: 3/4, or three where it may be coins; numbers before the numerator stay apart."""
+    """Read "three quarters" as 3/4, or as three where it may be coins; numbers before the numerator stay apart."""
     *before, over = _cardinals(text, *match.span("over"))
     under, word = _denominator(match["under"]), match["under"].casefold()
     if before and 20 <= over.value < 100 and under < 10 and _HYPHEN.match(text, over.end):  # twenty-five thirty-sixths
@@ -191,17 +179,16 @@ def _value_of(words: list[str]) -> int:
 
 
 def _cardinals(text: str, start: int, end: int) -> list[Number]:
-    """The whole numbers that a run of number words is: "one hundred and five", "two three" as two of them."""
-    begin, found = start, list[Number]()
-    if article := re.compile(r"an?\s+", re.IGNORECASE).match(text, start, end):
-        begin = article.end()
+    """Read a run of number words: "one hundred and five" is one number, "two three" are two."""
+    numbers = list[Number]()
+    article = re.compile(r"an?\s+", re.IGNORECASE).match(text, start, end)
     total = current = 0
-    smallest, place = 10**15, begin
+    smallest, place = 10**15, article.end() if article else start
     last: str | None = None
 
     def close() -> None:
         if last is not None:
-            found.append(Number(start, place, Fraction(total + current), Kind.WHOLE, True))
+            numbers.append(Number(start, place, Fraction(total + current), Kind.WHOLE, True))
 
     of_several = _OF_BEFORE.search(text, max(0, start - 12), start) is not None
     while match := _NEXT_WORD.match(text, place, end):
@@ -218,24 +205,24 @@ def _cardinals(text: str, start: int, end: int) -> list[Number]:
             total, current, smallest = total + max(current, 1) * value, 0, value
         last, place = word, match.end()
     close()
-    return [_negated(text, number) for number in found]
+    return [_negated(text, number) for number in numbers]
 
 
 def _goes_on(last: str | None, word: str, joint: str, current: int, smallest: int) -> bool:
-    """Whether a word is part of the number that ends in ``last``."""
+    """Return True if a word continues the number that ends in ``last``."""
     if last is None:
         return True
-    value, after_scale = _VALUES[word], last in SCALES and last != "dozen"
+    value = _VALUES[word]
     if word in SCALES:
         multiplies = 0 < current < 100 and last != "hundred" if value == 100 else value < smallest and current > 0
         return "and" not in joint and multiplies
-    if after_scale:
+    if last in SCALES and last != "dozen":
         return value > 0
     return "and" not in joint and last in _TENS and 0 < value < 10
 
 
 def _negated(text: str, number: Number) -> Number:
-    """With the "minus" before it, where that does not subtract: "is minus five", not "ten minus five"."""
+    """Include the "minus" before a number where it does not subtract: "is minus five", not "ten minus five"."""
     minus = _MINUS.search(text, max(0, number.start - 24), number.start)
     return Number(minus.start("minus"), number.end, -number.value, number.kind, True) if minus else number
 

@@ -1,0 +1,222 @@
+"""``tqnet import`` and ``tqnet convert``: what they print, their exit codes, and the commands of docs/import.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lxml")
+pytest.importorskip("openpyxl")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from openpyxl import Workbook
+
+from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
+from tqnet.cli import main
+from tqnet.cli.bank import FORMATS
+from tqnet.importers import formats, writing
+from tqnet.questions import QuestionBank
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    path = tmp_path / "in" / "table.csv"
+    path.parent.mkdir()
+    path.write_text("id,stem,difficulty\na,one,1\nb,two,hard\n,,\nc,,\n", encoding="utf-8")
+    return path
+
+
+def test_the_formats_of_the_help_are_those_there_are() -> None:
+    assert ("auto", *formats.FORMATS) == FORMATS
+    assert all(callable(formats.reader(name)) for name in formats.FORMATS)
+
+
+def test_a_report_line_by_line(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "bank"
+    assert main(["import", str(table), "--out", str(out), "--set", "language=en", "--set", "knowledge=A > B; C"]) == 0
+    said = capsys.readouterr()
+    assert said.err == f"{table}:3: difficulty: no number: 'hard'\n{table}:5: stem: missing\n"
+    assert said.out == f"{out}: 2 questions of {table} (csv), 1 left out (2 faults)\n"
+    bank = QuestionBank.load(out)
+    assert (bank.ids, bank[0].difficulty, bank[1].language) == (["a", "b"], 1, "en")
+    assert bank[0].knowledge == (("A", "B"), ("C",))
+    assert main(["check", str(out)]) == 0
+
+
+def test_stop_writes_nothing(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["import", str(table), "--out", str(tmp_path / "bank"), "--on-error", "stop"]) == 1
+    assert f"{table}:3: difficulty: no number: 'hard'" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_what_is_there_is_replaced_only_when_asked_for(
+    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "bank"
+    command = ["import", str(table), "--out", str(out)]
+    out.mkdir()
+    assert main(command) == 0
+    (out / "images").mkdir()
+    (out / "images" / "old.png").write_bytes(picture())
+    assert main(command) == 2
+    assert "is there already; --replace it" in capsys.readouterr().err
+    assert main([*command, "--replace"]) == 0
+    assert [path.name for path in out.iterdir()] == ["questions.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "in"]
+    assert main(["import", str(table), "--out", str(table.parent), "--replace"]) == 2
+    assert "is no bank, and is not replaced" in capsys.readouterr().err
+    assert table.exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_nothing_is_half_written(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """Ctrl-C and a full disk after the first question: the bank that was there stays as it was."""
+    out = tmp_path / "bank"
+    assert main(["import", str(table), "--out", str(out)]) == 0
+    before = (out / "questions.jsonl").read_bytes()
+    real = writing.write_question
+    calls = []
+
+    def fail(question: object) -> object:
+        calls.append(question)
+        if len(calls) == 2:
+            raise error
+        return real(question)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(writing, "write_question", fail)
+    code = main(["import", str(table), "--out", str(out), "--replace"])
+    assert code == (130 if isinstance(error, KeyboardInterrupt) else 1)
+    assert (out / "questions.jsonl").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "in"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["gone.csv", "--out", "x"], "gone.csv: no such file or folder"),
+        (["table.csv", "--out", "table.csv"], "table.csv is a file; a bank is a folder"),
+        (["table.csv", "--out", "x", "--map", "stem=Task"], "no column 'Task'; the columns are 'id', 'stem'"),
+        (["table.csv", "--out", "x", "--map", "title=id"], "--map: 'title' is not one of id, stem"),
+        (["table.csv", "--out", "x", "--map", "stem"], "expected FIELD=COLUMN"),
+        (["table.csv", "--out", "x", "--set", "id=1"], "id differs from question to question"),
+        (["table.csv", "--out", "x", "--set", "difficulty=hard"], "--set: difficulty: not a number: 'hard'"),
+        (["table.csv", "--out", "x", "--set", "split=dev"], "--set: split: 'dev' is not one of train, valid, test"),
+        (["table.csv", "--out", "x", "--separate", "stem=;"], "--separate: 'stem' is not one of options"),
+        (["table.csv", "--out", "x", "--encoding", "utf-9"], "--encoding: unknown encoding 'utf-9'"),
+        (["table.csv", "--out", "x", "--format", "gsm8k", "--map", "stem=id"], "--map and --separate are for tables"),
+        (["table.csv", "--out", "x", "--format", "xlsx"], "table.csv: not a workbook that can be read"),
+        (["table.csv", "--out", "x", "--format", "moodle"], "no question in this source (moodle)"),
+        (["table.csv", "--out", "x", "--format", "word"], "invalid choice: 'word'"),
+        ([".", "--out", "x", "--format", "qti"], "no question in this source (qti)"),
+    ],
+)
+def test_errors_are_one_line(
+    table: Path,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(table.parent)
+    try:
+        code = main(["import", *arguments])
+    except SystemExit as usage:
+        code = usage.code  # type: ignore[assignment]
+    assert code in (1, 2)
+    said = capsys.readouterr().err
+    assert message in said
+    assert "Traceback" not in said
+    assert [path.name for path in Path().iterdir()] == ["table.csv"]
+
+
+def test_convert_says_what_it_leaves_out(table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bank, out = tmp_path / "bank", tmp_path / "back.xml"
+    main(["import", str(table), "--out", str(bank), "--set", "teacher=Kim"])
+    capsys.readouterr()
+    assert main(["convert", str(bank), "--to", "moodle", "--out", str(out)]) == 0
+    said = capsys.readouterr()
+    assert said.out == f"{out}: 2 questions in Moodle XML\n"
+    assert said.err == f"{out}: extras.teacher: no place in Moodle: 2 questions\n"
+    assert main(["convert", str(tmp_path / "gone"), "--to", "moodle", "--out", str(out)]) == 2
+
+
+@pytest.mark.parametrize(("package", "format"), [("lxml", "moodle"), ("openpyxl", "xlsx")])
+def test_a_missing_package_is_named(
+    table: Path,
+    tmp_path: Path,
+    package: str,
+    format: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in [name for name in sys.modules if name.startswith((f"{package}.", "tqnet.importers."))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    assert main(["import", str(table), "--out", str(tmp_path / "bank"), "--format", format]) == 2
+    assert f"{package} is missing: pip install 'tqnet[import]'" in capsys.readouterr().err
+
+
+def commands() -> list[str]:
+    text = (ROOT / "docs" / "import.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("tqnet ")]
+
+
+def test_the_commands_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They run one after another, as a reader would type them."""
+    monkeypatch.chdir(tmp_path)
+    _write_sources()
+    for command in commands():
+        assert main(shlex.split(command)[1:]) == 0, command
+    made = {path.name: len(QuestionBank.load(path, verify_images=True)) for path in Path("banks").iterdir()}
+    assert set(made) == set(re.findall(r"--out banks/(\w+)", "\n".join(commands())))
+    assert all(made.values())
+    for path in Path("banks").iterdir():
+        assert main(["check", str(path)]) == 0
+    shutil.rmtree("banks/qti")
+    assert main(["import", str(qti3_package(Path("third.zip"))), "--out", "banks/qti"]) == 0
+
+
+def _write_sources() -> None:
+    Path("school.csv").write_text("Question,Option A,Option B,Correct answer\n1+1?,1,2,B\n", encoding="utf-8")
+    Path("topics.csv").write_text("Task;Area;Theme;options\nFür 1+1?;Algebra;Sums;\n", encoding="cp1252")
+    book = Workbook()
+    sheet = book.active
+    assert sheet is not None
+    sheet.title = "Questions"
+    sheet.append(["Task", "A", "B", "C", "D", "Right"])
+    sheet.append(["1+1?", 1, 2, 3, None, "B"])
+    book.save("school.xlsx")
+    pq.write_table(pa.table({"question": ["1+1?"], "answer": ["2"]}), "table.parquet")
+    Path("quiz.xml").write_text(awkward_quiz(), encoding="utf-8")
+    qti2_package(Path("package.zip"))
+    _put("math23k_train.json", [{"id": "1", "original_text": "1加1？", "equation": "x=1+1", "ans": "2"}])
+    _put("MathQA/train.json", [{"Problem": "1 + 1 ?", "options": "a ) 1 , b ) 2", "correct": "b"}])
+    row = {"Question": "number0 and number1 ?", "Numbers": "1.0 1.0", "Equation": "+ number0 number1", "Answer": 2.0}
+    _put("mawps_asdiv/train.jsonl", row)
+    _put("SVAMP.json", [{"Body": "1 pen.", "Question": "And 1 more?", "Equation": "( 1.0 + 1.0 )", "Answer": 2.0}])
+    _put("AQuA/train.json", {"question": "1+1?", "options": ["A)1", "B)2"], "rationale": "", "correct": "B"})
+    _put("gsm8k/train.jsonl", {"question": "1+1?", "answer": "<<1+1=2>>2\n#### 2"})
+    _put(
+        "MATH/train/algebra/1.json",
+        {"problem": "1+1?", "level": "Level 1", "type": "Algebra", "solution": "\\boxed{2}"},
+    )
+    _put("geometry3k/train/1/data.json", {"problem_text": "Find x.", "choices": ["1", "2"], "answer": "B", "id": 1})
+    Path("geometry3k/train/1/img_diagram.png").write_bytes(picture(1))
+    _put("ScienceQA/problems.json", {"1": {"question": "1+1?", "choices": ["1", "2"], "answer": 1, "split": "train"}})
+
+
+def _put(name: str, content: object) -> None:
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    Path(name).write_text(json.dumps(content), encoding="utf-8")

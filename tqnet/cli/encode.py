@@ -1,0 +1,142 @@
+"""``tqnet encode``, ``export`` and ``card``: what becomes of a trained model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.cli.groups import BANK, MODEL, BackendOptions, ReadingOptions, SeedOptions
+from tqnet.cli.options import Command, argument, count, option
+
+if TYPE_CHECKING:
+    from tqnet.questions import QuestionBank
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
+    """Write the vectors of a bank's questions."""
+
+    model: str = option(MODEL, required=True, metavar="DIR")
+    bank: str = option(BANK, required=True)
+    out: str = option("folder for vectors.npy [questions, width] and ids.json", required=True, metavar="DIR")
+    normalize: bool = option("scale every vector to length 1", default=False)
+
+    def run(self) -> int:
+        import numpy as np
+
+        from tqnet.files import atomic
+        from tqnet.libraries import quiet
+
+        quiet()
+        bank = self.load(self.bank)
+        model = self.open_encoder(self.model)
+        out = Path(self.out)
+        out.mkdir(parents=True, exist_ok=True)
+        with atomic(out / "vectors.npy") as temporary:
+            shape = (len(bank), model.config.hidden_size)
+            vectors = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
+            model.encode(
+                bank,
+                batch_size=self.batch_size,
+                device=self.device,
+                precision=self.precision_of(model),
+                normalize=self.normalize,
+                show_progress=True,
+                out=vectors,
+            )
+            vectors.flush()
+        with atomic(out / "ids.json") as temporary:
+            _write_ids(bank, temporary)
+        print(f"{len(bank)} vectors of width {shape[1]}: {out / 'vectors.npy'}")
+        return 0
+
+
+def _write_ids(bank: QuestionBank, file: Path) -> None:
+    """Write the ids as a JSON list, in bounded memory."""
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write("[")
+        for part, (ids,) in enumerate(bank.batches("id")):
+            stream.write(", " * bool(part) + json.dumps(ids, ensure_ascii=False)[1:-1])
+        stream.write("]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Command, SeedOptions, ReadingOptions, name="export"):
+    """Write a model for OpenVINO, ONNX Runtime or torch.export.
+
+    The graphs of text, figures and fusion are written beside the weights, after their vectors were compared with
+    PyTorch's in fp32 on questions of a bank: mean cosine at least 0.999 (int8: 0.99), and P@5 at most 0.5 points lower.
+    tqnet encode, index, search and serve use an openvino or onnx export automatically (--backend).
+    """
+
+    model: str = option(MODEL, required=True, metavar="DIR")
+    format: str = option("of the graphs", required=True, choices=("onnx", "openvino", "torch"))
+    precision: str = option(
+        "bf16: openvino and torch; int8: openvino, calibrated on questions of the bank",
+        default="fp32",
+        choices=("fp32", "bf16", "int8"),
+    )
+    bank: str = option("questions to compare vectors on: " + BANK, required=True)
+    questions: int = count("how many of the bank's questions to compare", default=512)
+    out: str | None = option("by default MODEL/FORMAT, where it is found", metavar="DIR")
+    force: bool = option("write it even if its vectors are too far from PyTorch's", default=False)
+
+    def run(self) -> int:
+        from tqnet.export.make import NotWrittenError, export
+        from tqnet.export.manifest import Manifest, check_made
+        from tqnet.libraries import quiet
+
+        quiet()
+        check_made(self.format, self.precision)
+        out = Path(self.out) if self.out else Path(self.model) / self.format
+        if out.exists() and not (out.is_dir() and (Manifest.is_in(out) or not any(out.iterdir()))):
+            raise FileExistsError(f"{out}: exists and is not an export")
+        bank, model = self.load(self.bank), Path(self.model)
+        try:
+            check = export(model, bank, out, self.format, self.precision, self.questions, self.seed, self.force)
+        except NotWrittenError as error:
+            print(f"tqnet: {error}; not written (--force writes it)", file=sys.stderr)
+            return 1
+        print(f"{out}: {self.format} {self.precision}; {check}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card(Command, name="card"):
+    """Write a trained folder's README.md and its files for sentence-transformers.
+
+    Every training ends with this. Use it for older folders, to state a licence, or to add evaluations; a licence and
+    evaluations that tqnet's own card states are kept.
+    """
+
+    model: str = argument("a trained folder: RUN/model", metavar="DIR")
+    license: str | None = option("of the weights, as the Hugging Face Hub names it (apache-2.0)", metavar="ID")
+    results: Sequence[str] = option(
+        "results.json of tqnet evaluate stages or mteb whose scores are added", default=(), nargs="+", metavar="FILE"
+    )
+    name: str | None = option("the model's name in --results that have several")
+    force: bool = option("overwrite a README.md that is not tqnet's or was changed", default=False)
+
+    def run(self) -> int:
+        from tqnet.hub.folder import write_card
+        from tqnet.hub.lineage import read_measured
+        from tqnet.modeling.interchange import introduce, kind_of
+
+        folder = Path(self.model)
+        kind_of(folder)  # before anything is written
+        measured: dict[str, Any] = {}
+        for file in self.results:
+            for title, rows in read_measured(Path(file), self.name).items():
+                measured.setdefault(title, []).extend(rows)
+        added = introduce(folder)
+        if added:
+            print(f"added: {', '.join(added)}")
+        if not write_card(folder, self.license, measured, self.force):
+            print(f"tqnet: {folder / 'README.md'} is kept; --force overwrites it", file=sys.stderr)
+            return 1
+        print(f"card: {folder / 'README.md'}")
+        return 0

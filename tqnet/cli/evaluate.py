@@ -1,0 +1,353 @@
+"""``tqnet evaluate``: similar questions, knowledge points, difficulty; one model, or a whole training's stages."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from tqnet.cli.groups import (
+    BANK,
+    MODEL,
+    STAGES,
+    EncodingOptions,
+    LeakageOptions,
+    ReadingOptions,
+    ReportOptions,
+    SeedOptions,
+    SimilarityOptions,
+    SplitOptions,
+    StageOptions,
+    VectorOptions,
+    bank_fact,
+    model_fact,
+)
+from tqnet.cli.options import Command, argument, count, option
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.evaluation import StageResult
+    from tqnet.evaluation.concept_pairs import ConceptPair
+    from tqnet.evaluation.plots import ConceptMap
+    from tqnet.evaluation.stages import Tasks
+    from tqnet.questions import QuestionBank
+
+_START = "encoder:minilm"
+_START_NAME = "start encoder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions):
+    """The bank, and what is read of it."""
+
+    bank: str = option("the corpus: " + BANK, required=True)
+    show: str = option(
+        "what is read of a question: all, text, figures, or shuffled: with those of another one",
+        default="all",
+        metavar="WHAT",
+    )
+
+    def tasks(self, **tasks: Any) -> Tasks:
+        from tqnet.evaluation.stages import Tasks
+
+        made = Tasks(seed=self.seed, **tasks).showing(self.show)
+        leakage = self.leakage(tasks["bank"])
+        return made.without(leakage) if leakage else made
+
+    def measure(
+        self, stages: dict[str, str], tasks: Tasks, optional: str | None = None, cache: Path | None = None
+    ) -> tuple[dict[str, StageResult], dict[str, Any]]:
+        """Return the results of each stage, in order, and the vectors of the models.
+
+        The stage ``optional`` is left out with a line on stderr if its encoder cannot be loaded. Off-the-shelf encoders
+        read no more of a text than the trained models do, so that both are compared on the same words.
+        """
+        from tqnet.evaluation.sources import SourceError, shortest_length, source_notes, source_vectors
+        from tqnet.evaluation.stages import LEXICAL
+        from tqnet.libraries import quiet
+
+        quiet()
+        encoding = self.encoding(shortest_length(source for source in stages.values() if source not in LEXICAL))
+        results, vectors = {}, {}
+        for name, source in stages.items():
+            if source in LEXICAL:
+                results[name] = tasks.measure_lexical(source)
+                continue
+            print(f"{name}: {source}", file=sys.stderr)
+            try:
+                vectors[name] = source_vectors(source, tasks.bank, encoding, cache)
+            except SourceError as error:
+                if name != optional:
+                    raise
+                print(f"tqnet: {name} left out: {error}", file=sys.stderr)
+                continue
+            results[name] = tasks.measure_vectors(vectors[name], *source_notes(source))
+        return results, vectors
+
+
+@dataclass(frozen=True, kw_only=True)
+class _OneModelOptions(_TaskOptions, VectorOptions):
+    model: str = option(MODEL, required=True, metavar="DIR")
+    name: str = option("what the model is called in tables and pictures", default="model")
+    json: bool = option("print JSON", default=False)
+    no_baselines: bool = option("leave out TF-IDF, BM25 and the start encoder", default=False)
+    start: str | None = option(f"what the model is compared with; by default {_START}", metavar="SOURCE")
+
+    def compare(self, tasks: Tasks, bm25: bool = False) -> dict[str, StageResult]:
+        """Measure the model beside the baselines and print the results."""
+        from tqnet.evaluation import render, to_dict
+
+        tasks.check()
+        lexical = {"TF-IDF": "tfidf"} | ({"BM25": "bm25"} if bm25 else {})
+        baselines = {} if self.no_baselines else {**lexical, _START_NAME: self.start or _START}
+        # The default encoder may be missing; one that was named may not.
+        optional = None if self.start else _START_NAME
+        results, _ = self.measure({**baselines, self.name: self.model}, tasks, optional, self.cache)
+        print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if self.json else render(results))
+        return results
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SearchOptions(SplitOptions, SimilarityOptions):
+    k: int = count("the k of P@k", default=5)
+
+    def search(self, bank: QuestionBank) -> dict[str, Any]:
+        return {"bank": bank, "similarity": self.similarity(bank), "split": self.one_split, "k": self.k}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Similar(Command, _OneModelOptions, _SearchOptions, name="evaluate similar"):
+    """Measure P@k, MRR, recall and nDCG of similar-question search."""
+
+    def run(self) -> int:
+        self.compare(self.tasks(**self.search(self.load(self.bank))), bm25=True)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe(Command, _OneModelOptions, name="evaluate probe"):
+    """Measure a linear probe for knowledge points on each level of the hierarchy."""
+
+    def run(self) -> int:
+        from tqnet.questions import KnowledgeHierarchy
+
+        bank = self.load(self.bank)
+        self.compare(self.tasks(bank=bank, hierarchy=KnowledgeHierarchy.from_bank(bank)))
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difficulty(Command, _OneModelOptions, name="evaluate difficulty"):
+    """Measure a linear regression for difficulty: MAE, RMSE, PCC, DOA."""
+
+    def run(self) -> int:
+        self.compare(self.tasks(bank=self.load(self.bank), difficulty=True))
+        return 0
+
+
+def _picture(path: str) -> str:
+    if Path(path).suffix not in (".svg", ".png"):
+        raise argparse.ArgumentTypeError(f"{path}: pictures are .svg or .png")
+    return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreement"):
+    """Correlate similarities with a judge's, or with groups and the knowledge hierarchy."""
+
+    pairs: str | None = option(
+        "pairs with scores, of which those within the split count; by default groups and concepts", metavar="FILE"
+    )
+    plot: str | None = option("draw similarity by rank: .svg or .png", type=_picture, metavar="FILE")
+
+    def run(self) -> int:
+        from tqnet.evaluation.plots import similarity_by_rank
+        from tqnet.files import atomic
+        from tqnet.questions.pairs import read_pairs
+
+        bank = self.load(self.bank)
+        judged = read_pairs(self.pairs, bank, on_error=self.on_error) if self.pairs else None
+        results = self.compare(self.tasks(bank=bank, agreement=True, judged=judged, split=self.one_split))
+        if self.plot:
+            path = Path(self.plot)
+            agreements = {name: stage.agreement for name, stage in results.items() if stage.agreement}
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with atomic(path) as temporary:
+                temporary.write_bytes(similarity_by_rank(agreements, fmt="png" if path.suffix == ".png" else "svg"))
+            print(f"picture: {path}", file=sys.stderr)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluate stages"):
+    """Measure all tasks for several models and write a table, JSON and an HTML report."""
+
+    stages: Sequence[str] = argument(f"{STAGES}; or tfidf, bm25", nargs="+", metavar="NAME=SOURCE")
+    out: str = option("folder for results.json, results.md and report.html", required=True, metavar="DIR")
+    title: str = option("of the report", default="Question vectors, stage by stage")
+
+    def run(self) -> int:
+        from tqnet.evaluation import render, to_dict, write_report
+        from tqnet.evaluation.results import write_results
+        from tqnet.evaluation.stages import parse_stages, provenance, training_logs
+        from tqnet.questions import KnowledgeHierarchy
+
+        stages = parse_stages(list(self.stages))
+        bank, logs = self.load(self.bank), training_logs(stages)
+        hierarchy = KnowledgeHierarchy.from_bank(bank)
+        tasks = _labelled(self.tasks(**self.search(bank), hierarchy=hierarchy))
+        out = self.make_folder()
+        results, vectors = self.measure(stages, tasks, cache=out / "vectors")
+        facts = provenance(self.command, bank, logs)
+        write_results(out, facts, {"stages": to_dict(results)}, render(results, markdown=True))
+        report = write_report(
+            out / "report.html",
+            results,
+            tasks.bank,
+            title=self.title,
+            vectors=vectors,
+            metrics_files=logs,
+            facts=facts,
+            seed=self.seed,
+        )
+        print(render(results))
+        print(f"report: {report}")
+        return 0
+
+
+def _labelled(tasks: Tasks) -> Tasks:
+    """Leave out the tasks that the bank has no labels for, and say so; fail without any labels.
+
+    Difficulties, which few banks have, and ranks of pairs are left out silently.
+    """
+    from tqnet.evaluation.difficulty import has_difficulties
+
+    tasks = replace(tasks, difficulty=has_difficulties(tasks.bank, tasks.seed))
+    try:
+        tasks.check_probe()
+    except ValueError as error:
+        print(f"tqnet: knowledge points left out: {error}", file=sys.stderr)
+        tasks = replace(tasks, hierarchy=None)
+    related = tasks.similarity is not None and tasks.similarity.has_similar.any()
+    if related or (tasks.hierarchy is None and not tasks.difficulty):
+        tasks.check_similar()
+    else:
+        print("tqnet: similar questions left out: no question is similar to any other", file=sys.stderr)
+        tasks = replace(tasks, similarity=None)
+    ranked = replace(tasks, agreement=True)
+    return ranked if ranked.has_ranks else tasks
+
+
+#: Pairs of each kind that are drawn as maps, as in the paper.
+_DRAWN = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Concepts(
+    Command, StageOptions, SplitOptions, SeedOptions, VectorOptions, ReportOptions, ReadingOptions, EncodingOptions,
+    name="evaluate concepts",
+):  # fmt: skip
+    """Measure how far apart near and far concepts lie, and map four pairs with the last model."""
+
+    bank: str = option(BANK, required=True)
+    level: int | None = count("level of the concepts; by default the deepest", least=2, metavar="N")
+    pairs: int = count("pairs of each kind", default=100, least=_DRAWN, metavar="N")
+
+    def run(self) -> int:
+        from tqnet.evaluation.concept_pairs import concept_table, draw_concept_pairs, measure_concept_pairs, to_numbers
+        from tqnet.evaluation.plots import concept_maps
+        from tqnet.evaluation.sources import shortest_length, source_vectors
+        from tqnet.libraries import quiet
+
+        quiet()
+        stages = self.sources()
+        bank = self.load(self.bank)
+        pairs = draw_concept_pairs(bank, self.one_split, level=self.level, pairs=self.pairs, seed=self.seed)
+        encoding = self.encoding(shortest_length(stages.values()))
+        vectors = {name: source_vectors(source, bank, encoding, self.cache) for name, source in stages.items()}
+        results = {name: measure_concept_pairs(width, pairs) for name, width in vectors.items()}
+        facts = {"bank": bank_fact(bank), "models": model_fact(stages)}
+        maps = concept_maps(list(_maps(next(reversed(vectors.values())), pairs, self.seed)))
+        document = {"concepts": to_numbers(results, pairs)}
+        self.report(document, [concept_table(results, pairs)], facts, {"concepts": maps})
+        return 0
+
+
+def _maps(vectors: np.ndarray, pairs: Sequence[ConceptPair], seed: int) -> Iterator[ConceptMap]:
+    from tqnet.evaluation.concept_pairs import FAR, NEAR
+    from tqnet.evaluation.plots import ConceptMap, tsne
+
+    for kind in (NEAR, FAR):
+        candidates = [pair for pair in pairs if pair.kind == kind]
+        for pair in sorted(candidates, key=lambda pair: -pair.questions.size)[:_DRAWN]:  # a few points are no cloud
+            first, second = pair.concepts
+            yield ConceptMap(kind, (first[-1], second[-1]), tsne(vectors[pair.questions.ravel()], seed=seed))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptions, name="evaluate mteb"):
+    """Measure a model on similar questions of a bank as a task of mteb, and on any of mteb's tasks by name.
+
+    Needs pip install 'tqnet[mteb]'. mteb fetches its tasks over the network.
+    """
+
+    model: str = option(MODEL, required=True, metavar="DIR")
+    bank: str | None = option("whose similar questions are a task: " + BANK)
+    tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), nargs="+", metavar="NAME")
+
+    def run(self) -> int:
+        from tqnet.evaluation.table import Table
+        from tqnet.libraries import quiet
+
+        if not (self.bank or self.tasks):
+            raise ValueError("--bank or --tasks: nothing to measure")
+        quiet()
+        import mteb
+
+        from tqnet.hub.mteb import TQNetEncoder, similar_questions
+
+        tasks: list[Any] = []
+        facts = {"mteb": mteb.__version__}
+        encoder = TQNetEncoder(self.model, device=self.device, precision=self.chosen_precision)
+        if self.bank:
+            bank = self.load(self.bank)
+            figures = encoder.encoder.config.reads_images
+            tasks.append(similar_questions(bank, self.similarity(bank), self.one_split, self.k, figures))
+            facts["bank"] = bank_fact(bank)
+        for name in self.tasks:
+            try:
+                tasks.append(mteb.get_task(name))
+            except KeyError as error:
+                raise ValueError(f"--tasks: {error.args[0] if error.args else name}") from None
+        result = mteb.evaluate(
+            cast(Any, encoder),  # its protocols are of another signature than its own base class
+            tasks,
+            encode_kwargs={"batch_size": self.batch_size},
+            cache=mteb.ResultCache(self.make_folder() / "mteb"),
+            overwrite_strategy="always",  # results of another bank may have the same name
+            co2_tracker=False,
+        )
+        results = zip(result.task_results, tasks, strict=True)
+        scores = {measured.task_name: _main_scores(measured, task) for measured, task in results}
+        rows = [(task, metric, f"{value:.4f}") for task, row in scores.items() for metric, value in row.items()]
+        self.report({"mteb": scores}, [Table("mteb", ("task", "metric", "score"), tuple(rows))], facts)
+        return 0
+
+
+def _main_scores(result: Any, task: Any) -> dict[str, float]:
+    """Return the task's main metric by split, and by subset if there are several; for a bank also R and nDCG."""
+    main: dict[str, float] = {}
+    metric = task.metadata.main_score
+    names = [metric]
+    if metric.startswith("precision_at_"):
+        names += [f"{other}_at_{metric.rpartition('_')[2]}" for other in ("recall", "ndcg")]
+    for split, subsets in result.scores.items():
+        for scores in subsets:
+            where = split if len(subsets) == 1 else f"{split} {scores['hf_subset']}"
+            main |= {f"{where}: {name}": float(scores[name]) for name in names}
+    return main

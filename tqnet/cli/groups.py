@@ -1,0 +1,288 @@
+"""Groups of options that commands share, with what follows from them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from tqnet.cli.options import Options, argument, count, naming, option, torch_device
+
+if TYPE_CHECKING:
+    import torch
+
+    from tqnet.evaluation.sources import Encoding
+    from tqnet.evaluation.table import Table
+    from tqnet.export.encoder import ExportedEncoder
+    from tqnet.modeling.encoder import QuestionEncoder
+    from tqnet.questions import Contamination, Question, QuestionBank, Similarity
+
+BANK = "a .jsonl or .parquet file, or a folder with questions.*"
+MODEL = "a trained TQ-Net"
+INDEX = "an index made by tqnet index"
+STAGES = "SOURCE is a model folder, or encoder:NAME for an off-the-shelf text encoder"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FaultOptions(Options):
+    on_error: Literal["stop", "skip"] = option(
+        "what to do with faulty records", default="stop", choices=("stop", "skip")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions(FaultOptions):
+    no_verify_images: bool = option(
+        "do not decode every figure first; for banks that tqnet check has passed", default=False
+    )
+
+    def load(self, path: str) -> QuestionBank:
+        from tqnet.questions import load_bank
+
+        return load_bank(path, self.on_error, verify_images=not self.no_verify_images)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodingOptions(Options):
+    """How a model is run; the same in every command that encodes."""
+
+    batch_size: int = count("questions encoded at a time", default=32)
+    device: str | None = option("cpu, cuda, ...; by default an accelerator if present", type=torch_device)
+    precision: str = option(
+        "of encoding; auto: bf16 where the device supports it", default="auto", choices=("auto", "fp32", "bf16")
+    )
+
+    @property
+    def chosen_precision(self) -> str:
+        """fp32 or bf16."""
+        from tqnet.libraries import precision
+
+        return precision(self.precision, self.device)
+
+    @property
+    def chosen_device(self) -> str | torch.device:
+        from tqnet.modeling.encode import accelerator
+
+        return self.device or accelerator() or "cpu"
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Keyword arguments for ``encode``."""
+        return {"batch_size": self.batch_size, "device": self.device, "precision": self.chosen_precision}
+
+    def encoding(self, max_length: int | None = None) -> Encoding:
+        from tqnet.evaluation.sources import Encoding
+
+        return Encoding(self.batch_size, self.device, self.chosen_precision, max_length)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackendOptions(EncodingOptions):
+    backend: str = option(
+        "what computes vectors; auto: an export beside the weights if there is one, else PyTorch",
+        default="auto",
+        choices=("auto", "torch", "openvino", "onnx"),
+    )
+
+    def open_encoder(self, source: str, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
+        """Load the model ``source``, or an export of it, which a line on stderr names.
+
+        Args:
+            one_at_a_time: As for :func:`tqnet.export.encoder.open_encoder`.
+        """
+        from tqnet.export.encoder import ExportedEncoder, open_encoder
+
+        encoder = open_encoder(source, self.backend, self.device, self.precision, one_at_a_time)
+        if isinstance(encoder, ExportedEncoder):
+            print(f"tqnet: vectors by the export {encoder.folder} ({encoder.manifest.precision})", file=sys.stderr)
+        return encoder
+
+    def precision_of(self, encoder: QuestionEncoder | ExportedEncoder) -> str:
+        """fp32 or bf16, and for an export also its format."""
+        from tqnet.export.encoder import ExportedEncoder
+
+        return str(encoder) if isinstance(encoder, ExportedEncoder) else self.chosen_precision
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeedOptions(Options):
+    seed: int = count("random seed", default=0, least=0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitOptions(Options):
+    split: str = option("split to measure on; all: every split", default="test")
+
+    @property
+    def one_split(self) -> str | None:
+        """None for all."""
+        return None if self.split == "all" else self.split
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityOptions(FaultOptions):
+    """Which questions are similar."""
+
+    pairs: str | None = option(
+        "similar pairs; by default questions of one group are", exclusive="similar", metavar="FILE"
+    )
+    similar_level: int | None = count(
+        "questions of one concept of this level are similar (1: coarsest)", exclusive="similar", metavar="LEVEL"
+    )
+
+    def similarity(self, bank: QuestionBank) -> Similarity:
+        from tqnet.questions import Similarity
+
+        if self.similar_level is not None:
+            return Similarity.from_concepts(bank, self.similar_level)
+        if self.pairs:
+            return Similarity.from_pairs(self.pairs, bank, on_error=self.on_error)
+        return Similarity.from_groups(bank)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakageOptions(Options):
+    without_duplicates: bool = option(
+        "leave out questions of valid and test that have a duplicate in train (see tqnet check)", default=False
+    )
+
+    def leakage(self, bank: QuestionBank) -> Contamination | None:
+        """Find the duplicates in train and print their number to stderr; None without ``--without-duplicates``.
+
+        Raises:
+            ValueError: The bank lacks a split to compare.
+        """
+        if not self.without_duplicates:
+            return None
+        from tqnet.questions import find_contamination
+
+        if not {"train", "test"} <= set(bank.column("split")):
+            raise ValueError("--without-duplicates: the bank needs questions in the splits train and test")
+        duplicates = find_contamination(bank)
+        print(f"left out as duplicates of questions in train: {len(duplicates.doubles):,}", file=sys.stderr)
+        return duplicates
+
+    def rows_left_out(self, bank: QuestionBank) -> set[int]:
+        leakage = self.leakage(bank)
+        return {double.row for double in leakage.doubles} if leakage else set()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageOptions(Options):
+    """Several models side by side."""
+
+    stages: Sequence[str] = argument(STAGES, nargs="+", metavar="NAME=SOURCE")
+
+    def sources(self, lexical: bool = False) -> dict[str, str]:
+        """Name -> source."""
+        from tqnet.evaluation.stages import parse_stages
+
+        return parse_stages(list(self.stages), lexical=lexical)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VectorOptions(Options):
+    vectors: str | None = option("cache vectors in this folder", metavar="DIR")
+
+    @property
+    def cache(self) -> Path | None:
+        return Path(self.vectors) if self.vectors else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(Options):
+    """Where an evaluation writes its report.
+
+    Attributes:
+        command: As typed, for the head of the report.
+    """
+
+    out: str | None = option("folder for results.json, results.md and pictures", required=True, metavar="DIR")
+    command: str = ""
+
+    def make_folder(self) -> Path:
+        """Make the folder; called early, so that a path that cannot be written fails before anything is encoded."""
+        folder = Path(self.out or "")
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def report(
+        self,
+        document: Mapping[str, Any],
+        tables: Sequence[Table],
+        facts: Mapping[str, str],
+        pictures: Mapping[str, bytes] | None = None,
+        shown: Sequence[Table] | None = None,
+    ) -> None:
+        """Write the report and the PNG ``pictures`` if ``--out`` is given; print the tables, or others for a screen.
+
+        Args:
+            document: For JSON.
+            facts: How the numbers were made.
+        """
+        from tqnet.evaluation.results import write_pictures, write_results
+        from tqnet.evaluation.table import render_tables
+
+        files = []
+        if self.out:
+            written = {"command": self.command, **facts}
+            folder = self.make_folder()
+            write_results(folder, written, document, render_tables(tables, markdown=True))
+            files = write_pictures(folder, pictures or {})
+        if not getattr(self, "json", False):
+            print(render_tables(tables if shown is None else shown), end="")
+            for file in files:
+                print(f"picture: {file}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionalReportOptions(ReportOptions):
+    out: str | None = option("folder for results.json and results.md", metavar="DIR")
+    json: bool = option("print JSON", default=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelOptions(Options):
+    language_model: str | None = option(
+        "spaCy model of English, a name or a folder; by default the extra's", metavar="NAME"
+    )
+
+    def english_parser(self, size: int = 2000) -> Any:
+        """Load the parser, which keeps the parses of ``size`` texts.
+
+        Raises:
+            OSError: There is no such model.
+        """
+        from tqnet.paraphrase.problem import DEFAULT_MODEL, Parser
+
+        with naming("--language-model"):
+            return Parser(self.language_model or DEFAULT_MODEL, size)
+
+
+def bank_fact(bank: QuestionBank, added: str = "") -> str:
+    """A bank's name, size and fingerprint, for the head of a report."""
+    return f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}{added}"
+
+
+def model_fact(stages: Mapping[str, str]) -> str:
+    """The digest of every model that is a folder, for the head of a report."""
+    from tqnet.evaluation.sources import source_digest
+
+    digests = {name: source_digest(source) for name, source in stages.items()}
+    return "; ".join(f"{name}: files {digest}" for name, digest in digests.items() if digest)
+
+
+def typed_question(text: str | None, images: Sequence[str]) -> Question:
+    """Make a question of what was typed.
+
+    Raises:
+        FileNotFoundError: One of ``images`` does not exist.
+    """
+    from tqnet.search.searcher import typed_question
+
+    for image in images:
+        if not Path(image).is_file():
+            raise FileNotFoundError(f"--image {image}: no such file")
+    return typed_question(text or "", [str(Path(image).absolute()) for image in images])

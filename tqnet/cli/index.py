@@ -1,0 +1,365 @@
+"""``tqnet index``: make an index of a bank and keep it up to date."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.cli.groups import BANK, BackendOptions, ReadingOptions
+from tqnet.cli.options import Command, Options, argument, count, option
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.export.encoder import ExportedEncoder
+    from tqnet.modeling.encoder import QuestionEncoder
+    from tqnet.questions import Question, QuestionBank
+    from tqnet.search.build import Encode, Processes
+    from tqnet.search.cluster import Workers
+    from tqnet.search.engine import Place
+    from tqnet.search.index import Index, Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaceOptions(Options):
+    heading = "where the records are"
+    explanation = "by default in files of INDEX, by LanceDB"
+
+    engine: str = option("milvus: on a server", default="lance", choices=("lance", "milvus"))
+    uri: str = option("of the server, http://HOST:PORT; a token is read from MILVUS_TOKEN", default="")
+    collection: str = option("alias that the server gives the records", default="", metavar="NAME")
+    shards: int = count("parts that are written side by side", default=1)
+    replicas: int = count("copies that are searched side by side", default=1)
+
+    @property
+    def place(self) -> Place:
+        from tqnet.search.engine import Place
+
+        return Place(
+            engine=self.engine, uri=self.uri, collection=self.collection, shards=self.shards, replicas=self.replicas
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterOptions(Options):
+    heading = "encoding on a cluster of machines by Ray"
+    explanation = (
+        "Run the command on one of them; it hands out shards of the bank and writes what comes back. All need tqnet, "
+        "and BANK with its figures and DIR under the same paths (shared storage). A machine that is lost loses no "
+        "shard. On machines that differ, name --precision. Tested with two nodes on one machine; not on several, nor "
+        "on GPUs."
+    )
+
+    ray: str | None = option(
+        "HOST:PORT of the cluster, auto for the one that this machine is part of, local for this machine alone",
+        metavar="ADDRESS",
+    )
+    ray_workers: int | None = count("by default as many as there is room for", metavar="N")
+    ray_cpus: int = count("CPUs of each worker", default=1, metavar="N")
+    ray_gpus: int | None = count("GPUs of each worker; by default one if the cluster has any", least=0, metavar="N")
+
+    def connected(self) -> AbstractContextManager[None]:
+        if not self.ray:
+            return nullcontext()
+        if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+            raise ValueError("--ray: not together with accelerate launch or torchrun")
+        if self.ray == "local":  # Ray then listens on 127.0.0.1 alone; read at import
+            os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+        from tqnet.search.cluster import connected
+
+        return connected(self.ray)
+
+    def workers(self, manifest: Manifest, options: BackendOptions) -> Workers:
+        """Return workers that encode by ``options``, whose backend is not auto."""
+        from tqnet.search.cluster import Workers, has_gpus
+
+        gpus = self.ray_gpus
+        if gpus is None:  # exports run on the CPU
+            gpus = int(has_gpus() and options.device != "cpu" and options.backend == "torch")
+        if not gpus and options.device is None:
+            options = replace(options, device="cpu")  # Ray does not hide the GPUs that a worker has not asked for
+        load = partial(load_encode, manifest.model, manifest.digest, options)
+        return Workers(load, self.ray_workers, self.ray_cpus, gpus)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexModelOptions(BackendOptions):
+    model: str | None = option("where the index's model lies now, if it has moved", metavar="DIR")
+
+    def open_model(self, index: Index, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
+        """Load the model that made the index's vectors, or the same one at ``--model``, or an export of it.
+
+        An export's vectors are near enough to the model's to be searched among them.
+
+        Args:
+            one_at_a_time: As for :func:`tqnet.export.encoder.open_encoder`.
+
+        Raises:
+            FileNotFoundError: It is no longer where it was.
+            IndexFolderError: It is another one.
+        """
+        from tqnet.evaluation.sources import ENCODER, source_digest
+
+        source = _absolute(self.model) if self.model else index.manifest.model
+        if not source.startswith(ENCODER) and not Path(source).is_dir():
+            raise FileNotFoundError(f"{source}: the model of {index.folder} has moved; name its folder with --model")
+        index.check_model(source, source_digest(source))
+        return self.open_encoder(source, one_at_a_time)
+
+
+def encode_with(model: QuestionEncoder | ExportedEncoder, options: BackendOptions) -> Encode:
+    """Return a function that encodes questions with ``model``."""
+    batch_size, device, precision = options.batch_size, options.device, options.precision_of(model)
+
+    def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
+        return model.encode(questions, batch_size=batch_size, device=device, precision=precision)
+
+    return encode
+
+
+def load_encode(source: str, digest: str | None, options: BackendOptions) -> Encode:
+    """Return a function that encodes questions, for a worker on another machine.
+
+    Raises:
+        FileNotFoundError: There is no model there.
+        ValueError: Its digest is another one.
+    """
+    from tqnet.evaluation.sources import source_digest
+    from tqnet.libraries import quiet
+
+    quiet()
+    model = options.open_encoder(source)
+    if source_digest(source) != digest:
+        raise ValueError(f"{source}: another model than where the command runs")
+    return encode_with(model, options)
+
+
+def open_index(folder: str) -> Index:
+    """Open the index in a folder.
+
+    Raises:
+        IndexFolderError: There is none.
+    """
+    from tqnet.search.index import Index
+
+    return Index(Path(folder))
+
+
+@contextmanager
+def _writable(folder: str) -> Iterator[Index]:
+    """Open the index in a folder and lock it against writing and replacement by other processes.
+
+    Raises:
+        IndexFolderError: There is none.
+        EngineError: Another process writes.
+    """
+    from tqnet.search.index import Manifest, writing
+
+    Manifest.load(Path(folder))  # no lock beside what is not an index
+    with writing(Path(folder)):
+        yield open_index(folder)
+
+
+def _absolute(source: str) -> str:
+    """A source that means the same from another folder."""
+    from tqnet.evaluation.sources import ENCODER
+
+    folder = source.removeprefix(ENCODER)
+    return source.removesuffix(folder) + os.path.abspath(folder) if os.path.isdir(folder) else source
+
+
+def _processes() -> Processes:
+    """Those of ``accelerate launch`` or torchrun."""
+    from tqnet.search.build import Processes
+
+    if int(os.environ.get("WORLD_SIZE", 1)) < 2:
+        return Processes()
+    from accelerate import PartialState
+
+    state = PartialState(cpu=os.environ.get("ACCELERATE_USE_CPU", "").lower() in ("1", "true", "yes"))
+    return Processes(state.process_index, state.num_processes, state.wait_for_everyone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOptions, name="index build"):
+    """Make an index of a bank; the verb may be left out."""
+
+    bank: str = argument(BANK, metavar="BANK")
+    model: str = option("a trained TQ-Net, or encoder:minilm", required=True, metavar="DIR")
+    out: str = option("folder that appears when the index is complete", required=True, metavar="INDEX")
+    replace: bool = option("remove the existing index once the new one is complete", default=False)
+    precompute: int | None = count("then find N candidates per question, like precompute", metavar="N")
+
+    def run(self) -> int:
+        from tqnet.evaluation.sources import source_digest
+        from tqnet.export.encoder import ExportedEncoder
+        from tqnet.libraries import quiet
+
+        quiet()
+        if self.precompute and self.engine != "lance":
+            raise ValueError(f"--precompute: {self.engine} does not tell when it has changed, so nothing can be kept")
+        with self.connected():
+            from tqnet.search.build import build, in_process
+            from tqnet.search.index import Manifest
+
+            processes = _processes()
+            bank = self.load(self.bank)
+            model = self.open_encoder(self.model)
+            width = model.config.hidden_size
+            manifest = Manifest(
+                _absolute(self.model), source_digest(self.model), width, bank.name, **asdict(self.place)
+            )
+            if self.ray:
+                # What auto finds on another machine may be something else.
+                backend = model.manifest.format if isinstance(model, ExportedEncoder) else "torch"
+                options = BackendOptions(
+                    batch_size=self.batch_size, device=self.device, precision=self.precision, backend=backend
+                )
+                encode_shards: Any = self.workers(manifest, options)
+            else:
+                encode_shards = in_process(encode_with(model, self))
+            precision = self.precision_of(model)
+            build(bank, encode_shards, Path(self.out), manifest, processes, replace=self.replace, precision=precision)
+        if processes.rank == 0:
+            print(f"{self.out}: {len(bank):,} questions; tqnet search {self.out} --text '...'")
+            if self.precompute:  # which, once killed, is resumed by tqnet index precompute
+                _precompute(self.out, self.precompute)
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Change(Command, IndexModelOptions, ReadingOptions):
+    index: str = argument("the index to change", metavar="INDEX")
+    bank: str = argument(BANK, metavar="BANK")
+
+    def check(self, index: Index, bank: QuestionBank) -> None:
+        """Fail if the index must not take the bank."""
+
+    def change(self, delete: bool = False) -> int:
+        from tqnet.libraries import quiet
+        from tqnet.search.build import update
+
+        quiet()
+        with _writable(self.index) as index:
+            bank = self.load(self.bank)
+            self.check(index, bank)
+            changes = update(index, bank, encode_with(self.open_model(index), self), delete=delete)
+        print(f"{self.index}: {changes}")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Add(_Change, name="index add"):
+    """Add new questions."""
+
+    def check(self, index: Index, bank: QuestionBank) -> None:
+        from tqnet.search.engine import DuplicateIdError
+
+        if known := sorted(set(bank.ids) & index.states().keys()):
+            others = f"({len(known):,} such ids)"
+            raise DuplicateIdError(f"{known[0]}: is in the index already {others}; use tqnet index update")
+
+    def run(self) -> int:
+        return self.change()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update(_Change, name="index update"):
+    """Add questions, replacing those with the same id."""
+
+    def run(self) -> int:
+        return self.change()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sync(_Change, name="index sync"):
+    """Make an index hold exactly what a bank holds; only changes are encoded."""
+
+    def run(self) -> int:
+        if self.on_error == "skip":
+            raise ValueError("--on-error skip: sync would delete the questions whose records are faulty; use update")
+        return self.change(delete=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delete(Command, name="index delete"):
+    """Remove questions."""
+
+    index: str = argument("the index to change", metavar="INDEX")
+    ids: Sequence[str] = argument("of the questions", nargs="+", metavar="ID")
+
+    def run(self) -> int:
+        with _writable(self.index) as index:
+            known = set(index.engine.get(list(self.ids), ["id"])["id"].to_pylist())
+            unknown = [id for id in dict.fromkeys(self.ids) if id not in known]
+            deleted = index.engine.delete(known)
+            index.engine.optimize()
+        print(f"{self.index}: {deleted:,} deleted, {index.engine.count():,} left")
+        if unknown:
+            print(f"tqnet: not in the index: {', '.join(unknown)}", file=sys.stderr)
+        return 1 if unknown else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precompute(Command, name="index precompute"):
+    """Find the candidates of every question beforehand.
+
+    tqnet search --id and tqnet serve use them if they ask for as many (100 by default), until the index changes.
+    """
+
+    index: str = argument("the index to change", metavar="INDEX")
+    n: int = count("candidates per question", "-n", default=100)
+
+    def run(self) -> int:
+        print(f"{self.index}: {self.n} candidates of {_precompute(self.index, self.n):,} questions each")
+        return 0
+
+
+def _precompute(folder: str, n: int) -> int:
+    from tqnet.search.precomputed import precompute
+
+    with _writable(folder) as index:
+        return precompute(index, n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export(Command, name="index export"):
+    """Write an index as a folder of Parquet files, which any engine restores."""
+
+    index: str = argument("the index to export", metavar="INDEX")
+    folder: str = argument("must be new", metavar="FOLDER")
+
+    def run(self) -> int:
+        folder = Path(self.folder)
+        if folder.exists():
+            raise FileExistsError(f"{folder}: already exists")
+        work = folder.with_name(f"{folder.name}.exporting")
+        with _writable(self.index) as index:
+            shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+            count = index.engine.export(work)
+            index.manifest.save(work)
+        work.rename(folder)
+        print(f"{self.folder}: {count:,} questions")
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Restore(Command, PlaceOptions, name="index restore"):
+    """Make an index of an exported folder."""
+
+    folder: str = argument("written by tqnet index export", metavar="FOLDER")
+    out: str = option("must be new", required=True, metavar="INDEX")
+
+    def run(self) -> int:
+        from tqnet.search.index import restore
+
+        index = restore(Path(self.folder), Path(self.out), self.place)
+        print(f"{self.out}: {index.engine.count():,} questions")
+        return 0

@@ -1,0 +1,209 @@
+"""Options as frozen dataclasses: a field is an option, and groups of options are inherited.
+
+A command subclasses :class:`Command` and the groups it needs; ``parse`` is the only reader of argparse's namespace.
+
+    @dataclass(frozen=True, kw_only=True)
+    class Show(Command, ReadingOptions, name="show"):
+        "Show a bank."
+
+        bank: str = argument(BANK, metavar="BANK")
+        first: int = count("how many", default=3)
+
+        def run(self) -> int:
+            print(list(self.load(self.bank))[: self.first])
+            return 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, field, fields
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+
+def whole_number(least: int) -> Callable[[str], int]:
+    """An argparse type: whole numbers from ``least`` on."""
+
+    def read(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < least:
+            raise argparse.ArgumentTypeError(f"{value} is less than {least}")
+        return value
+
+    return read
+
+
+def number(least: float = -math.inf, most: float = math.inf, *, above: bool = False) -> Callable[[str], float]:
+    """An argparse type: finite numbers from ``least`` to ``most``, or, with ``above``, above ``least``."""
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number")
+        if value > most or value < least or (above and value == least):
+            within = f"between {least:g} and {most:g}" if most < math.inf else f"{least:g} or more"
+            raise argparse.ArgumentTypeError(f"{text} is not {within}{f' (excluding {least:g})' if above else ''}")
+        return value
+
+    return read
+
+
+def assignment(example: str) -> Callable[[str], tuple[str, str]]:
+    """An argparse type: ``NAME=VALUE``; the error shows ``example``."""
+
+    def read(text: str) -> tuple[str, str]:
+        name, equals, value = text.partition("=")
+        if not (name.strip() and equals and value):
+            raise argparse.ArgumentTypeError(f"{text}: expected {example}")
+        return name.strip(), value
+
+    return read
+
+
+def torch_device(name: str) -> str:
+    """An argparse type: a device that torch can use here."""
+    import torch
+
+    try:
+        torch.zeros(1, device=name)
+    except (RuntimeError, AssertionError) as error:
+        raise argparse.ArgumentTypeError(f"{name}: {str(error).splitlines()[0]}") from None
+    return name
+
+
+def option(
+    help: str, *flags: str, default: Any = None, required: bool = False, exclusive: str = "", **more: Any
+) -> Any:
+    """A field that becomes an option, ``--name-of-the-field`` unless ``flags`` say otherwise.
+
+    With the default False it is a switch; with an empty tuple it takes several values.
+
+    Args:
+        exclusive: Of the options with the same word here, only one may be given.
+        more: Passed to ``add_argument``.
+    """
+    metadata = {"flags": flags, "exclusive": exclusive, "settings": {"help": help, **more}}
+    return field(metadata=metadata) if required else field(default=default, metadata=metadata)
+
+
+def argument(help: str, *, default: Any = MISSING, **more: Any) -> Any:
+    """A field that becomes a positional argument."""
+    return field(default=default, metadata={"flags": None, "settings": {"help": help, **more}})
+
+
+def count(help: str, *flags: str, least: int = 1, **more: Any) -> Any:
+    """A field that becomes an option that takes a whole number from ``least`` on."""
+    return option(help, *flags, type=whole_number(least), **more)
+
+
+class Options:
+    """Base of option groups, with or without a ``heading`` and ``explanation`` in ``--help``."""
+
+    heading: ClassVar[str | None] = None
+    explanation: ClassVar[str | None] = None
+
+    @classmethod
+    def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
+        """Add the class's own options, then those of its bases."""
+        left = {own.name: own for own in fields(cls) if own.metadata}  # type: ignore[arg-type]
+        for owner in cls.__mro__:
+            names = [name for name in inspect.get_annotations(owner) if name in left]
+            heading = vars(owner).get("heading")
+            target = parser.add_argument_group(heading, vars(owner).get("explanation")) if names and heading else parser
+            exclusive: dict[str, Any] = {}
+            for name in names:
+                item = left.pop(name)
+                chosen: Any = target
+                if word := item.metadata.get("exclusive"):
+                    chosen = exclusive.setdefault(word, None) or target.add_mutually_exclusive_group()
+                    exclusive[word] = chosen
+                _add_argument(chosen, item)
+
+    @classmethod
+    def parse(cls, args: argparse.Namespace) -> Self:
+        values = {own.name: getattr(args, own.name) for own in fields(cls)}  # type: ignore[arg-type]
+        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def _add_argument(parser: Any, item: Any) -> None:
+    settings = dict(item.metadata["settings"])
+    if item.default is False:
+        settings["action"] = "store_true"
+    elif item.default is not MISSING:
+        settings["default"] = list(item.default) if item.default == () else item.default
+        if item.default is not None and item.default not in ((), ""):
+            settings["help"] += " (default: %(default)s)"
+    if item.metadata["flags"] is None:
+        parser.add_argument(item.name, **settings)
+        return
+    flags = item.metadata["flags"] or (f"--{item.name.replace('_', '-')}",)
+    parser.add_argument(*flags, dest=item.name, required=item.default is MISSING, **settings)
+
+
+class Command(Options):
+    """Base of commands: the first paragraph of the docstring is the help, the whole of it the description.
+
+    Attributes:
+        command_name: As typed after ``tqnet``.
+    """
+
+    command_name: ClassVar[str]
+
+    def __init_subclass__(cls, name: str = "", **settings: Any) -> None:
+        super().__init_subclass__(**settings)
+        cls.command_name = name
+
+    @classmethod
+    def execute(cls, args: argparse.Namespace) -> int:
+        return cls.parse(args).run()
+
+    def run(self) -> int:
+        """Run the command and return its exit code."""
+        raise NotImplementedError
+
+
+@contextmanager
+def naming(flag: str) -> Iterator[None]:
+    """Put the option's name before the message of an OSError raised within.
+
+    Raises:
+        OSError: The same, with the name.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise OSError(f"{flag}: {error}") from error
+
+
+def output_file(name: str) -> Path:
+    """The path ``name``, checked before anything is computed.
+
+    Raises:
+        FileNotFoundError: Its folder does not exist.
+        IsADirectoryError: It is a folder.
+    """
+    out = Path(name)
+    if out.is_dir():
+        raise IsADirectoryError(f"--out: {out} is a folder, not a file")
+    if not out.absolute().parent.is_dir():
+        raise FileNotFoundError(f"--out: {out.parent}: no such folder")
+    return out
+
+
+def write_lines(out: Path, lines: Sequence[str]) -> None:
+    """Write the lines as a whole or not at all."""
+    from tqnet.files import atomic
+
+    with atomic(out) as temporary:
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

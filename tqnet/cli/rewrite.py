@@ -1,0 +1,369 @@
+"""``tqnet rewrite`` and ``perturb``: paraphrases by models and by ParaQD's operators."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tqnet.cli.groups import BANK, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
+from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, write_lines
+from tqnet.paraphrase.symbols import NEGATIVE, POSITIVE, TEST
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tqnet.paraphrase.operators import Operator
+    from tqnet.paraphrase.operators import Rewrite as Rewriter
+    from tqnet.paraphrase.problem import Parser, Problem
+    from tqnet.paraphrase.rewrites import RewritesFile
+    from tqnet.paraphrase.rewriting import Rewriting
+    from tqnet.paraphrase.seq2seq import Seq2Seq
+
+#: Texts that are on the disk before the next ones are rewritten.
+_WINDOW = 256
+
+
+def _english_texts(questions: Iterable[tuple[str, str, str | None]], where: str) -> dict[str, str]:
+    """Return the distinct English texts -> id of the first question that has it, and say how many are left out.
+
+    Args:
+        questions: Text, id and, where it is known, language of each.
+
+    Raises:
+        ValueError: There are none in ``where``.
+    """
+    from tqnet.paraphrase.check.language import is_english
+
+    candidates = [question for question in questions if question[0].strip()]
+    texts: dict[str, str] = {}
+    left = 0
+    for text, name, language in candidates:
+        if is_english(text, language):
+            texts.setdefault(text, name)
+        else:
+            left += 1
+    if left:
+        print(f"tqnet: {left:,} of {len(candidates):,} questions left out: not in English", file=sys.stderr)
+    if not texts:
+        raise ValueError(f"{where}: no question with an English text")
+    return texts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, EncodingOptions, name="rewrite"):
+    """Rewrite a bank's questions with models, for training a paraphrase scorer.
+
+    ParaQD's operators that are models: back-translation (f1), lossy-paraphrase (f9), reconstruction (f_b), paraphrase
+    (f_e). Several operators may share a file; the same command resumes a run that was stopped. A model of
+    pretrain/rewriter.py reconstructs, and stands in for the others.
+    """
+
+    bank: str = argument(BANK, metavar="BANK")
+    operator: str = option(
+        "of ParaQD", required=True, choices=("back-translation", "lossy-paraphrase", "reconstruction", "paraphrase")
+    )
+    model: Sequence[str] = option(
+        "a sequence-to-sequence model of the transformers library, a folder or a name on the hub; for "
+        "back-translation two, there and back (facebook/wmt19-en-de facebook/wmt19-de-en)",
+        required=True,
+        nargs="+",
+        metavar="NAME",
+    )
+    out: str = option("a .jsonl file; extended if it exists", required=True, metavar="FILE")
+    split: str | None = option("only questions of this split", choices=("train", "valid", "test"))
+    limit: int | None = count("only the first N questions", metavar="N")
+    candidates: int = count("rewritings of a question, at most", default=4)
+    diversity: float = option("how far they keep from each other", default=0.5, type=number(0))
+    beams: int = count("of the first translation", default=5)
+    prefix: str = option('what a paraphraser expects first ("paraphrase: ")', default="", metavar="TEXT")
+
+    def run(self) -> int:
+        from tqnet.libraries import quiet
+        from tqnet.paraphrase.rewrites import RewritesFile
+        from tqnet.paraphrase.settings import check_installed
+
+        quiet()
+        out = output_file(self.out)
+        texts = self._texts()
+        models = self._models()
+        check_installed(self.language_model)
+        parser = self.english_parser()
+        restores = models[0].is_rewriter
+        stand_in = restores and self.operator != "reconstruction"
+        file = RewritesFile(out, self.operator, stand_in, self._fingerprint())
+        if stand_in:
+            print(f"stand-in: {self.model[0]} restores questions; it stands in for a model of {self.operator}")
+        counts = _rewrite(texts, self._rewriting(models, parser), parser, file, restores)
+        print(_summary(counts, len(texts), file))
+        return 0
+
+    def _texts(self) -> list[str]:
+        """The distinct stems, as ``finetune/paraphrase.py`` looks them up; a line says how many are too long."""
+        from tqnet.paraphrase.problem import LONGEST, TOO_LONG
+
+        bank = self.load(self.bank)
+        if self.split:
+            bank = bank.split(self.split)
+        questions = zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True)
+        where = self.bank + (f", split {self.split}" if self.split else "")
+        stems = _english_texts(islice(questions, self.limit), where)
+        texts = [text for text in stems if len(text) <= LONGEST]
+        if left := len(stems) - len(texts):
+            print(f"{left:,} of {len(stems):,} texts left out: {TOO_LONG}")
+        if not texts:
+            raise ValueError(f"{where}: no question with an English text")
+        return texts
+
+    def _models(self) -> list[Seq2Seq]:
+        """Load the models of the operator.
+
+        Raises:
+            ValueError: They are too many or too few, or of another kind.
+        """
+        from tqnet.paraphrase.seq2seq import Seq2Seq
+
+        most = 2 if self.operator == "back-translation" else 1
+        if len(self.model) > most:
+            raise ValueError(f"--model: {self.operator} takes {most}, not {len(self.model)}")
+        settings = {"batch_size": self.batch_size, "precision": self.chosen_precision}
+        models = [Seq2Seq.from_pretrained(name, self.device, **settings) for name in self.model]
+        if most == 2 and len(models) == 1 and not models[0].is_rewriter:
+            raise ValueError(
+                f"--model: {self.operator} takes two models, there and back; only a model of pretrain/rewriter.py "
+                f"can stand in for both, which {self.model[0]} is not"
+            )
+        if self.prefix and models[0].is_rewriter:
+            raise ValueError(f"--prefix: {self.model[0]} restores questions and takes no prefix")
+        return models
+
+    def _fingerprint(self) -> str:
+        """16 hex digits of the models and of all settings that their results depend on."""
+        from tqnet.files import content_digest
+        from tqnet.questions.table import hash64
+
+        models = [content_digest(Path(name)) if Path(name).is_dir() else name for name in self.model]
+        settings = (models, self.candidates, self.diversity, self.beams, self.prefix, self.seed)
+        return f"{hash64(repr(settings)):016x}"
+
+    def _rewriting(self, models: Sequence[Seq2Seq], parser: Parser) -> Rewriting:
+        from tqnet.paraphrase.rewriting import BackTranslator, Paraphraser, Restorer, Settings
+
+        settings = Settings(self.candidates, self.diversity, self.beams)
+        if len(models) == 2:
+            there, back = models
+            return BackTranslator(there, back, settings)
+        (model,) = models
+        if model.is_rewriter or self.operator == "reconstruction":
+            return Restorer(model, self._damage(parser), settings)
+        return Paraphraser(model, settings, self.prefix)
+
+    def _damage(self, parser: Parser) -> Callable[[str], str]:
+        """Draws depend on the seed, the operator and the text alone, so that a resumed run draws the same."""
+        import numpy as np
+
+        from tqnet.paraphrase.rewriting import DAMAGES
+        from tqnet.questions.table import hash64
+
+        def damage(text: str) -> str:
+            rng = np.random.default_rng([self.seed, hash64(f"{self.operator}\n{text}")])
+            return DAMAGES[self.operator](parser(text), rng)
+
+        return damage
+
+
+def _rewrite(
+    texts: Sequence[str], rewriting: Rewriting, parser: Parser, file: RewritesFile, restores: bool
+) -> Counter[str]:
+    """Add to the file what it lacks, and count the rewritings kept, and those dropped by what they had lost.
+
+    NOTE: The paper trains on whatever its models make (f1), and had its test questions labelled by hand (f_b).
+    """
+    from tqdm import tqdm
+
+    from tqnet.paraphrase.check.explain import Explainer
+    from tqnet.paraphrase.losses import losses
+    from tqnet.paraphrase.rewrites import MODEL_OPERATORS
+
+    counts: Counter[str] = Counter()
+    is_positive = MODEL_OPERATORS[file.operator] == "positive"
+    explainer = Explainer(parser)
+    left = [text for text in texts if text not in file.done]
+    with tqdm(total=len(texts), initial=len(texts) - len(left), unit=" texts", desc=file.operator) as progress:
+        for start in range(0, len(left), _WINDOW):
+            window = left[start : start + _WINDOW]
+            if is_positive or restores:
+                parser.parse(window)  # in one go; kept for what follows
+            rewritten = list(zip(window, rewriting(window), strict=True))
+            if is_positive:
+                pairs = [(text, candidate) for text, candidates in rewritten for candidate in candidates]
+                lost = dict(zip(pairs, losses(explainer, pairs, in_order=restores), strict=True))
+                counts.update(part for pair in pairs if (part := lost[pair]))
+                rewritten = [
+                    (text, [new for new in candidates if not lost[text, new]]) for text, candidates in rewritten
+                ]
+            counts["kept"] += sum(len(kept) for _, kept in rewritten)
+            counts["without"] += sum(not kept for _, kept in rewritten)
+            file.add(rewritten)
+            progress.update(len(window))
+    return counts
+
+
+def _summary(counts: Counter[str], texts: int, file: RewritesFile) -> str:
+    from tqnet.paraphrase import Part
+
+    lost = [f"{part} {counts[part]:,}" for part in Part if counts[part]]
+    dropped = f", dropped for what they lost or changed: {', '.join(lost)}" if lost else ""
+    without = f" ({counts['without']:,} of them now without any)" if counts["without"] else ""
+    kept = f"{file.operator}: {counts['kept']:,} rewritings kept{dropped}"
+    return f"{kept}; {texts:,} texts done{without}: {file.path}"
+
+
+_SETS = {"training": (*POSITIVE, *NEGATIVE), "test": TEST}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, EncodingOptions, name="perturb"):
+    """Make labelled paraphrases of questions, valid and invalid, to measure a paraphrase scorer.
+
+    From each question one text that asks the same and one that does not, by ParaQD's operators, drawn among those that
+    apply: f1 back-translation, f2 same sentence, f3 numbers to words, f4 unit expansion; f5 phrase deletion, f6 last
+    sentence deletion, f7 entity replacement, f8 number deletion, f9 lossy paraphrase, f10 unit replacement; for test
+    sets f_a active to passive, f_b reconstruction; f_c replacement of heavy words, f_d random deletion, f_e paraphrase.
+    The labels are the paper's.
+    """
+
+    bank: str = argument("a bank: " + BANK, metavar="QUESTIONS")
+    pairs: bool = option("QUESTIONS is a file of pairs; take their originals", default=False)
+    operators: Sequence[str] = option(
+        "f3 f8 and the like; training: f1 to f10; test: f_a to f_e",
+        default=("training",),
+        nargs="+",
+        choices=(*_SETS, *POSITIVE, *NEGATIVE, *TEST),
+        metavar="NAME",
+    )
+    every: bool = option("a text by each operator that applies, not by one per label", default=False)
+    rewrites: str | None = option("rewritings of tqnet rewrite, for f1, f9, f_b and f_e", metavar="FILE")
+    encoder: str = option(
+        "finds the most important phrase (f5): encoder:NAME, or a model's folder",
+        default="encoder:minilm",
+        metavar="SOURCE",
+    )
+    out: str = option("a .jsonl file of pairs with labels", required=True, metavar="FILE")
+
+    def run(self) -> int:
+        import numpy as np
+
+        from tqnet.libraries import quiet
+        from tqnet.paraphrase.settings import check_installed
+        from tqnet.questions.table import hash64
+
+        quiet()
+        out = output_file(self.out)
+        if out.suffix != ".jsonl":
+            raise ValueError(f"--out: {out} does not end in .jsonl")
+        texts = self._texts()
+        check_installed(self.language_model)
+        problems = self.english_parser(size=len(texts)).parse(list(texts))
+        operators = self._operators(problems)
+        lines, counts, without = [], Counter[str](), Counter[str]()
+        reasons: dict[str, str] = {}
+        for problem in problems:
+            rng = np.random.default_rng([self.seed, hash64(problem.text)])  # whatever questions stand around it
+            made, lacking = _paraphrases(problem, operators, self.every, rng)
+            without.update(lacking.keys())
+            reasons = reasons or lacking
+            for operator, text in made:
+                counts[operator.symbol] += 1
+                label, name = int(operator.label == "positive"), f"{texts[problem.text]}-{operator.symbol}"
+                pair = {"id": name, "original": problem.text, "paraphrase": text, "label": label}
+                lines.append(json.dumps(pair | {"operator": operator.symbol}, ensure_ascii=False))
+        if not lines:
+            why = "; ".join(reasons.values())
+            raise ValueError(f"{self.bank}: no operator applies to any question; not to the first because {why}")
+        write_lines(out, lines)
+        summary = ", ".join(f"{operator.symbol} {counts[operator.symbol]:,}" for operator in operators)
+        print(f"{len(lines):,} pairs of {len(problems):,} questions ({summary}): {out}")
+        for reason, times in sorted(without.items()):
+            print(f"{times:,} without a {reason}")
+        return 0
+
+    def _texts(self) -> dict[str, str]:
+        from tqnet.questions.paraphrase_pairs import read_pairs
+
+        if self.pairs:
+            return _english_texts(((pair.original, pair.id, None) for pair in read_pairs(self.bank)), self.bank)
+        bank = self.load(self.bank)
+        return _english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True), self.bank)
+
+    def _operators(self, problems: Sequence[Problem]) -> list[Operator]:
+        """Return the operators of ``--operators``, and say which lack their rewritings.
+
+        Raises:
+            ValueError: None is left.
+        """
+        from tqnet.paraphrase.operators import Operator, evaluation_operators, training_operators
+        from tqnet.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
+        from tqnet.paraphrase.test_operators import WordWeights
+
+        symbols = list(dict.fromkeys(symbol for name in self.operators for symbol in _SETS.get(name, (name,))))
+        with naming("--rewrites"):
+            rewrites = Rewrites.load(self.rewrites) if self.rewrites else None
+        given = {name: rewrites.operator(name) if rewrites else None for name in MODEL_OPERATORS}
+        weights = WordWeights.fit([problem.text for problem in problems]) if "f_c" in symbols else None
+        shorten = self._phrase_deletion(problems) if "f5" in symbols else None
+        known = [
+            *training_operators(shorten, given["back-translation"], given["lossy-paraphrase"]),
+            *evaluation_operators(weights, paraphrase=given["paraphrase"]),
+        ]
+        if reconstructed := given["reconstruction"]:
+            known.append(Operator("reconstruction", "f_b", "positive", reconstructed))
+        available = {operator.symbol: operator for operator in known}
+        if lacking := [symbol for symbol in symbols if symbol not in available]:
+            source = f"{self.rewrites} has none of them" if self.rewrites else "--rewrites: not given"
+            print(f"left out: {', '.join(lacking)}; {source}")
+        if not set(symbols) & available.keys():
+            raise ValueError("--operators: none is left")
+        return [available[symbol] for symbol in symbols if symbol in available]
+
+    def _phrase_deletion(self, problems: Sequence[Problem]) -> Rewriter:
+        """f5, with all questions' phrases encoded at once."""
+        from tqnet.evaluation.sources import open_source
+        from tqnet.paraphrase.negatives import NO_PHRASES
+        from tqnet.paraphrase.precompute import LookUp, without_important_phrases
+        from tqnet.paraphrase.training import as_questions
+
+        model = open_source(self.encoder)
+
+        def encode(texts: Sequence[str]) -> np.ndarray:
+            return model.encode(as_questions(texts), **self.settings)
+
+        return LookUp(dict(without_important_phrases(problems, encode, shows_progress=True)), NO_PHRASES)
+
+
+def _paraphrases(
+    problem: Problem, operators: Sequence[Operator], every: bool, rng: np.random.Generator
+) -> tuple[list[tuple[Operator, str]], dict[str, str]]:
+    """Return operators with their texts, one per label or per operator; and what is lacking -> why."""
+    from tqnet.paraphrase.operators import first_that_applies, select
+    from tqnet.paraphrase.problem import NotApplicable
+
+    by_label = [(label, select(operators, label)) for label in ("positive", "negative")]
+    choices = [(f"text by {operator.symbol}", [operator]) for operator in operators] if every else by_label
+    made: list[tuple[Operator, str]] = []
+    lacking: dict[str, str] = {}
+    for name, candidates in choices:
+        if not candidates:
+            continue
+        try:
+            text, symbol = first_that_applies(problem, candidates, rng)
+        except NotApplicable as reasons:
+            lacking[name] = str(reasons)
+            continue
+        made.append((next(operator for operator in candidates if operator.symbol == symbol), text))
+    return made, lacking

@@ -1,0 +1,272 @@
+"""``tqnet solve``, ``prototypes`` and ``evaluate solver``: word problems (mwp-cl)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tqnet.cli.groups import (
+    BANK,
+    EncodingOptions,
+    ReadingOptions,
+    ReportOptions,
+    SeedOptions,
+    SplitOptions,
+    StageOptions,
+    bank_fact,
+)
+from tqnet.cli.options import Command, argument, count, option, output_file, write_lines
+
+if TYPE_CHECKING:
+    from tqnet.evaluation.metrics import BoolArray
+    from tqnet.evaluation.table import Table
+    from tqnet.questions import QuestionBank
+    from tqnet.solver.evaluation import SolverScores, ToldProblem
+    from tqnet.solver.model import Solution
+    from tqnet.solver.representations import Analysis, Representations
+
+SOLVER = "a folder made by finetune/solver.py"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SolvingOptions(EncodingOptions):
+    beams: int = count("hypotheses per problem", default=3)
+
+    def load_solver(self, folder: str) -> Any:
+        from tqnet.solver.model import load_solver
+
+        return load_solver(Path(folder)).to(self.chosen_device)
+
+    def solve(self, solver: Any, problems: Sequence[Any], show_progress: bool) -> list[Solution]:
+        from tqnet.libraries import precision
+
+        chosen = precision(self.precision, self.chosen_device)
+        return solver.solve(problems, self.beams, self.batch_size, precision=chosen, show_progress=show_progress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solve(Command, _SolvingOptions, name="solve"):
+    """Find the equation of a word problem, its tree and its value, with a model of finetune/solver.py.
+
+    n1 is the first number of the text. A problem without a number, or whose equation has no value, says so.
+    """
+
+    text: str | None = argument("its text", default=None, nargs="?", metavar="PROBLEM")
+    model: str = option(SOLVER, required=True, metavar="DIR")
+    bank: str | None = option("solve all questions of a bank: " + BANK, metavar="BANK")
+    out: str | None = option("with --bank: write one JSON object per line", metavar="FILE")
+    json: bool = option("print JSON, one object per line", default=False)
+
+    def run(self) -> int:
+        from tqnet.libraries import quiet
+        from tqnet.questions import load_bank
+
+        quiet()
+        if (self.text is None) == (self.bank is None):
+            raise ValueError("give one problem, or --bank with many")
+        if self.text is not None and not self.text.strip():
+            raise ValueError("the problem is empty")
+        out = output_file(self.out) if self.out else None
+        bank = load_bank(self.bank) if self.bank else None
+        solver = self.load_solver(self.model)
+        solutions = self.solve(solver, [self.text] if bank is None else list(bank), show_progress=bank is not None)
+        records = [_record(solution) for solution in solutions]
+        if bank is not None:
+            records = [{"id": id} | record for id, record in zip(bank.ids, records, strict=True)]
+        lines = [json.dumps(record, ensure_ascii=False) for record in records]
+        if out is not None:
+            write_lines(out, lines)
+        if self.json or (bank is not None and out is None):
+            print("\n".join(lines))
+        elif bank is None:
+            print(_explained(solutions[0]))
+        solved = sum(solution.value is not None for solution in solutions)
+        if bank is None:
+            return 0 if solved else 1
+        print(f"{len(solutions):,} problems, {solved:,} with a value" + (f": {self.out}" if self.out else ""))
+        return 0
+
+
+def _record(solution: Solution) -> dict[str, Any]:
+    from tqnet.text.equations import infix, written
+
+    return {
+        "numbers": [written(value) for value in solution.numbers],
+        "equation": infix(solution.equation) if solution.equation else None,
+        "value": None if solution.value is None else float(solution.value),
+        "probability": round(solution.probability, 4),
+        **({"fault": solution.fault} if solution.fault else {}),
+    }
+
+
+def _explained(solution: Solution) -> str:
+    from tqnet.text.equations import drawn, infix, written
+
+    if not solution.equation:
+        return f"no answer: {solution.fault}"
+    named = {f"n{place}": written(value) for place, value in enumerate(solution.numbers, start=1)}
+    filled = infix(tuple(named.get(token, token).partition(" = ")[0] for token in solution.equation))
+    value = f"no answer: {solution.fault}" if solution.value is None else f"x = {written(solution.value)}"
+    where = ", ".join(f"{name} = {number}" for name, number in named.items())
+    equation = f"x = {infix(solution.equation)}\n  = {filled}\n{value}"
+    return f"{equation}\n\n{where}; probability {solution.probability:.2f}\n\n{drawn(solution.equation)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prototypes(Command, ReadingOptions, name="prototypes"):
+    """Group word problems by their equations.
+
+    Writes a bank whose groups are the prototypes of its questions' field 'equation' (n1 * n2, whatever the numbers),
+    for tqnet evaluate similar and finetune/similar.py. Lists the equations that cannot be read; such a question has no
+    group.
+    """
+
+    bank: str = argument(BANK, metavar="BANK")
+    out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
+    min_count: int = count("a number in this many equations whose texts lack it is a constant", default=5)
+
+    def run(self) -> int:
+        from tqnet.questions import QuestionBank
+        from tqnet.solver.problems import Alphabet, grouped_by_prototype, told_equations
+
+        out = output_file(self.out)
+        bank = self.load(self.bank)
+        equations = list(told_equations(bank))
+        if not equations:
+            raise ValueError(f"{self.bank}: no question has a field 'equation'")
+        alphabet = Alphabet.learn(equations, self.min_count)
+        questions, faults = grouped_by_prototype(bank, alphabet)
+        lines = bank.column("line")
+        for place, fault in faults.items():
+            print(f"line {lines[place]}: {questions[place].id}: equation: {fault}")
+        QuestionBank.from_questions(questions).save(out)
+        sizes = Counter(question.group for question in questions if question.group)
+        common = ", ".join(f"{group} ({count:,})" for group, count in sizes.most_common(3))
+        print(
+            f"{out}: {len(questions):,} questions, {len(sizes):,} prototypes, most often {common or 'none'}; "
+            f"{len(faults):,} equations not read; constants {', '.join(alphabet.constants) or 'none'}"
+        )
+        return 0
+
+
+#: Problems that a map shows at most.
+_DRAWN = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluateSolver(
+    Command, SplitOptions, SeedOptions, StageOptions, ReportOptions, _SolvingOptions, ReadingOptions,
+    name="evaluate solver",
+):  # fmt: skip
+    """Measure answers and equations of word problems, and how their representations lie (mwp-cl).
+
+    Solves the problems of a split whose field 'equation' is known and compares answers and equations, also by the size
+    of the tree. Pictures: correct equations by distance to the centre of the prototype, similarity by layer, and a
+    t-SNE map by prototype.
+    """
+
+    stages: Sequence[str] = argument(SOLVER, nargs="+", metavar="NAME=DIR")
+    bank: str = option(BANK, required=True)
+
+    def run(self) -> int:
+        from tqnet.evaluation.sources import source_digest
+        from tqnet.libraries import precision, quiet
+        from tqnet.solver.evaluation import judged, told_problems
+        from tqnet.solver.representations import analysed, draw_layer_pairs, example_table, representations
+
+        quiet()
+        stages = self.sources()
+        solvers = {name: self.load_solver(folder) for name, folder in stages.items()}
+        whole = self.load(self.bank)
+        bank, duplicates = _split(whole, self.split)
+        problems, faults = told_problems(bank)
+        if not problems:
+            raise ValueError(f"{self.bank}: split {self.split!r} has no problem with an equation that can be read")
+        self.make_folder()
+        questions = [problem.question for problem in problems]
+        solutions = {name: self.solve(solver, questions, show_progress=True) for name, solver in solvers.items()}
+        scores = {name: judged(problems, solved) for name, solved in solutions.items()}
+        texts = [question.content for question in questions]
+        vectors = {name: representations(solver, texts) for name, solver in solvers.items()}
+        pairs = draw_layer_pairs(problems)
+        analyses = {name: analysed(v, problems, scores[name].equations, pairs) for name, v in vectors.items()}
+
+        tables = _tables(problems, duplicates[[problem.place for problem in problems]], faults, scores, analyses)
+        by_text, by_id = (example_table(problems, solutions, scores, shows_text) for shows_text in (True, False))
+        digests = {name: source_digest(folder) for name, folder in stages.items()}
+        facts = {
+            "bank": bank_fact(whole, f"; split {self.split}"),
+            "models": "; ".join(f"{name}: files {digest}" for name, digest in digests.items()),
+            "precision": f"{precision(self.precision, self.chosen_device)}, {self.beams} beams",
+        }
+        numbers = {name: score.to_dict() | analyses[name].to_dict() for name, score in scores.items()}
+        self.report(
+            {"problems": len(problems), "left_out": len(faults), "solver": numbers},
+            [table for table in (*tables, by_id) if table.rows],
+            facts,
+            _draw(problems, vectors, analyses, self.seed),
+            [table for table in (*tables, by_text) if table.rows],
+        )
+        return 0
+
+
+def _split(whole: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:
+    """Return the questions of a split, and which of them have a duplicate in train.
+
+    Raises:
+        ValueError: It is empty.
+    """
+    import numpy as np
+
+    from tqnet.questions import find_contamination
+
+    rows = np.array([row for row, name in enumerate(whole.column("split")) if split in ("all", name)], dtype=np.int64)
+    if not len(rows):
+        raise ValueError(f"--split: {whole.name} has no question of split {split!r}")
+    splits = set(whole.column("split"))
+    duplicates = find_contamination(whole).doubles if "train" in splits and splits & {"valid", "test"} else ()
+    return whole.select(rows), np.isin(rows, [double.row for double in duplicates])
+
+
+def _tables(
+    problems: Sequence[ToldProblem],
+    duplicates: BoolArray,
+    faults: Mapping[int, str],
+    scores: Mapping[str, SolverScores],
+    analyses: Mapping[str, Analysis],
+) -> list[Table]:
+    from tqnet.solver.evaluation import depth_table, language_table, size_table, solver_table
+    from tqnet.solver.representations import distance_table, prototype_table
+
+    notes = []
+    if faults:
+        shown = "; ".join(list(faults.values())[:3]) + ", .." * (len(faults) > 3)
+        notes.append(f"Not measured because their equations cannot be read: {len(faults):,} ({shown}).")
+    tables = [solver_table(scores, duplicates, notes), size_table(scores, problems), depth_table(scores, problems)]
+    if len({problem.question.language for problem in problems}) > 1:
+        tables.append(language_table(scores, problems))
+    return [*tables, prototype_table(analyses, problems), distance_table(analyses)]
+
+
+def _draw(
+    problems: Sequence[ToldProblem], vectors: Mapping[str, Representations], analyses: Mapping[str, Analysis], seed: int
+) -> dict[str, bytes]:
+    import numpy as np
+
+    from tqnet.evaluation.plots import knowledge_maps, sample, tsne
+    from tqnet.solver.representations import accuracy_by_centre, common_prototypes, plot_similarity_by_layer
+
+    pictures = {}
+    common = np.flatnonzero(common_prototypes(problems))
+    if len(common) > 1:
+        pictures["distance"] = accuracy_by_centre(analyses)
+        drawn = common[sample(len(common), _DRAWN, seed)]
+        maps = {name: tsne(encoded.goals[drawn], seed=seed) for name, encoded in vectors.items()}
+        pictures["prototypes"] = knowledge_maps(maps, [problems[row].prototype for row in drawn])
+    if any(analysis.by_layer is not None for analysis in analyses.values()):
+        pictures["layers"] = plot_similarity_by_layer(analyses)
+    return pictures

