@@ -27,10 +27,7 @@ import transformers.models.auto  # noqa: F401
 from tests.faults import materials
 from tests.faults.table import Case, cases
 from tqnet.evaluation import stages  # noqa: F401
-from tqnet.modeling import (
-    pairs,  # noqa: F401
-    solver,  # noqa: F401
-)
+from tqnet.modeling import pairs  # noqa: F401
 from tqnet.search import ranker as cross_encoder  # noqa: F401
 from tqnet.training import (
     loop,  # noqa: F401

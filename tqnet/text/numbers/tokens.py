@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from tqnet.text.numbers.find import find_numbers
+from tqnet.text.numbers import find_numbers
 from tqnet.text.numbers.number import Kind, Number
 
 NUMBER, FRACTION, PERCENT = "[NUM]", "[FRACTION]", "[PERCENT]"
