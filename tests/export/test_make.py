@@ -46,4 +46,4 @@ def test_int8_of_a_bank_without_figures_tells_what_stays_in_fp32(
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["calibration"] == {"questions": 12, "also_compared": 8}
     assert manifest["not_quantized"] == ["figures", "fused"]
-    assert any(m.endswith("has to do with it: figures, fused") for m in caplog.messages)
+    assert any(m.endswith("uses it: figures, fused") for m in caplog.messages)
