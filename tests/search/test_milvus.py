@@ -216,7 +216,7 @@ def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tm
     ("place", "message"),
     [
         ({"engine": "vespa"}, "engine: 'vespa' is none of lance, milvus"),
-        ({"uri": "http://a:1"}, "the engine of this one is lance"),
+        ({"uri": "http://a:1"}, "lance keeps its records in files"),
         ({"engine": "milvus", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "./local.db", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "http://me:secret@a:1", "collection": "a"}, "MILVUS_TOKEN"),
