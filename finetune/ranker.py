@@ -199,8 +199,8 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
     row = {name: i for i, name in enumerate(whole.ids)}
     judged = read_pairs(config.data.pairs, whole, 0.5, config.data.on_error)
     own = judged.select([row[name] for name in bank.ids])
-    evidence = sources.evidence(own.first, own.second)
-    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), evidence)
+    features = sources.features(own.first, own.second)
+    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), features)
 
 
 def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -310,7 +310,7 @@ def score(
     shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
     own = pairs.select(shares[accelerator.process_index])
     found = cross.probabilities(
-        own.questions(bank), own.evidence, precision=precision, show_progress=accelerator.is_main_process
+        own.questions(bank), own.features, precision=precision, show_progress=accelerator.is_main_process
     )
     return np.array(gather_object(found.tolist()))
 
@@ -330,7 +330,7 @@ def train(
     ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
     # The start model may have been fine-tuned on the groups of `train`: there its cosines say more than they will.
     unseen = validation[1] if validation else pairs
-    ranker.calibrate(unseen.evidence, unseen.similar)
+    ranker.calibrate(unseen.features, unseen.similar)
     lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
@@ -353,11 +353,11 @@ def train(
         evaluate=validation and ValidationOrder(cross, *validation, precision(config.run.precision)),
     )
     for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
-        pair, task, evidence = (batch.extras[name] for name in ("pair", "task", "evidence"))
+        pair, task, features = (batch.extras[name] for name in ("pair", "task", "features"))
         if micro == 0:
-            ranker.centre(accelerator, task, evidence, **batch.inputs)
+            ranker.centre(accelerator, task, features, **batch.inputs)
         ranker.train()
-        logits, coefficients = loop.trained(pair=pair, task=task, evidence=evidence, **batch.inputs)
+        logits, coefficients = loop.trained(pair=pair, task=task, features=features, **batch.inputs)
         labels = torch.zeros_like(logits).index_put((pair, task), batch.extras["label"])
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
@@ -390,7 +390,7 @@ class ValidationOrder:
         self.questions = pairs.questions(bank)
 
     def __call__(self) -> dict[str, float]:
-        found = self.cross.probabilities(self.questions, self.pairs.evidence, precision=self.precision)
+        found = self.cross.probabilities(self.questions, self.pairs.features, precision=self.precision)
         return {"valid/map": mean_average_precision(self.pairs.query, self.pairs.similar, found)}
 
 

@@ -25,8 +25,7 @@ import numpy as np
 import torch
 
 from tqnet.export.encoder import ExportedEncoder
-from tqnet.export.make import export
-from tqnet.export.writing import sample
+from tqnet.export.make import export, sample
 from tqnet.libraries import machine, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder

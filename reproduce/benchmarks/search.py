@@ -37,7 +37,7 @@ from tqnet.search.index import Index
 from tqnet.search.lance import LanceEngine
 from tqnet.search.ranking import Rank
 from tqnet.search.records import Filter, question_of, schema, unit
-from tqnet.search.retrieval import Candidate, Recall
+from tqnet.search.retrieval import Candidate, Retriever
 from tqnet.search.searcher import Searcher
 
 #: Share of the questions that a filter keeps, by their difficulty in per cent.
@@ -106,7 +106,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     """Milliseconds of each source, of recall and of a search, and R@10 of vectors against a comparison with all."""
     source, index = whole(like), Index(folder)
     engine = index.engine
-    recall = Recall(engine)
+    recall = Retriever(engine)
     rng = np.random.default_rng(seed)
     queries = min(queries, len(source) // 2)
     rows = rng.choice(len(source), 2 * queries, replace=False)  # the first half warms what is kept in memory
@@ -131,7 +131,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
                 {"stem": words[i], "concepts": concepts[i]}, _K, where
             ),
             "recall": lambda i, where=where: recall(questions[i], query_vectors[i], 100, where),
-            "recall by id": lambda i, where=where: by_id.answer(by_id.of_index(f"{rows[i] % size:09d}"), 100, where),
+            "recall by id": lambda i, where=where: by_id.answer(by_id.by_id(f"{rows[i] % size:09d}"), 100, where),
         }.items():
             results[f"{name}, {kept} %"] = _clock(search, queries)
             print(f"{name}, {kept} %: {results[f'{name}, {kept} %']}", file=sys.stderr)
@@ -152,7 +152,7 @@ def measure(folder: Path, like: Index, queries: int, ranker: Path | None, seed: 
     searcher = SearcherOptions(batch_size=1).searcher(index)
 
     def search(i: int) -> None:
-        searcher.answer(next(searcher.given([questions[i]])))
+        searcher.answer(next(searcher.queries([questions[i]])))
 
     results["search, 100 %"] = _clock(search, queries)
     results["MiB of memory, with the model"] = round(psutil.Process().memory_info().rss / 2**20)

@@ -167,7 +167,7 @@ def test_what_is_wrong_is_one_line(
             [model_folder, *text],
             f"no heads; fit them with python finetune/heads.py data.bank=BANK model={model_folder}",
         ),
-        (["encoder:minilm", *text], "an encoder as it comes has no heads"),
+        (["encoder:minilm", *text], "an off-the-shelf encoder has no heads"),
         ([str(tmp_path / "gone"), *text], "no such folder"),
         ([str(tmp_path), *text], "neither a model nor a folder of heads"),
         ([model_with_heads, *text, "--levels", "9"], "there is no level 9; the heads have levels 1 to"),

@@ -79,7 +79,7 @@ def test_an_answer_for_people(index: str, capsys: pytest.CaptureFixture[str]) ->
         (["--text", "x", "--id", "s0001"], "the query is one of"),
         (["--id", "nobody"], "id: the index has no question 'nobody'"),
         (["--image", "nothing.png"], "--image nothing.png: no such file"),
-        (["--text", "x", "--filter", "colour=red"], "there is no field 'colour'"),
+        (["--text", "x", "--filter", "colour=red"], "unknown field 'colour'"),
         (["--text", "x", "--model", "elsewhere"], "elsewhere: the model of"),
         (["--image", "assets/sample/images/s0005-1.png", "--by", "text"], "figures have no text"),
         (["--text", "x", "--filter", "type==choice"], "is not of the form"),
@@ -115,7 +115,7 @@ def test_an_index_follows_its_bank(
     assert main(["index", "add", folder, bank_folder, *FAST]) == 2
     assert "use tqnet index update" in capsys.readouterr().err
     assert main(["index", "update", folder, bank_folder, *FAST]) == 0
-    assert f"{len(bank) - 4} added, 0 changed, 0 deleted, 4 as they were" in capsys.readouterr().out
+    assert f"{len(bank) - 4} added, 0 changed, 0 deleted, 4 unchanged" in capsys.readouterr().out
     (found,) = answer(capsys, folder, "--id", bank.ids[0], "--filter", "figures=0", "-k", "200", "--candidates", "300")
     without = {question.id for question in bank if not question.images} - {bank.ids[0]}
     assert len(found["results"]) > 0
@@ -125,7 +125,7 @@ def test_an_index_follows_its_bank(
     assert main(["index", "delete", folder, bank.ids[0], "nobody"]) == 1
     assert f"1 deleted, {len(bank) - 1} left" in capsys.readouterr().out
     assert main(["index", "sync", folder, str(part), *FAST]) == 0
-    assert f"1 added, 0 changed, {len(bank) - 4} deleted, 3 as they were; 1 encoded" in capsys.readouterr().out
+    assert f"1 added, 0 changed, {len(bank) - 4} deleted, 3 unchanged; 1 encoded" in capsys.readouterr().out
     assert main(["index", "export", folder, str(tmp_path / "out")]) == 0
     assert main(["index", "restore", str(tmp_path / "out"), "--out", str(tmp_path / "again")]) == 0
     assert Index(tmp_path / "again").engine.count() == 4
@@ -291,7 +291,7 @@ def test_whom_the_answer_is_for(
     assert main(["search", index, "--id", query.id, *stage, *FAST]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == f"{len(practice['dropped'])} dropped: beyond the current section"
     for wrong, message in (
-        (["--stage", "review"], "told by a curriculum"),
+        (["--stage", "review"], "needs a curriculum"),
         (["--stage", "review", "--curriculum", "nowhere.yaml"], "nowhere.yaml: no such curriculum"),
         ([*stage, "--section", "Astrology"], "the curriculum has no 'Astrology'"),
         (["--tolerance", "1"], "--tolerance: needs --student"),

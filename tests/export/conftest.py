@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tqnet.export.encoder import ExportedEncoder
-from tqnet.export.writing import Calibration, write
+from tqnet.export.make import Calibration, write
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 

@@ -50,7 +50,7 @@ def test_auto_takes_the_export_beside_the_weights(folder: Path) -> None:
 
 def test_another_precision_is_computed_by_the_model(folder: Path) -> None:
     assert isinstance(open_encoder(str(folder), precision="bf16"), TQNetModel)
-    with pytest.raises(ExportError, match="is in fp32, and --precision bf16 is asked for"):
+    with pytest.raises(ExportError, match="is in fp32, but --precision is bf16"):
         open_encoder(str(folder), "openvino", precision="bf16")
 
 
@@ -62,7 +62,7 @@ def test_a_stale_export_is_passed_over_or_refused(folder: Path, caplog: pytest.L
     assert isinstance(found, TQNetModel)
     (message,) = caplog.messages
     assert message.startswith(f"{folder / 'openvino'}: stale, the model beside it has changed since;")
-    assert message.endswith("PyTorch is used")
+    assert message.endswith("using PyTorch")
     assert np.abs(found.encode("Find $x$.") - before).max() > 0.1
     with pytest.raises(ExportError, match="stale"):
         open_encoder(str(folder), "openvino")
@@ -84,7 +84,7 @@ def test_what_has_not_passed_is_taken_only_if_asked_for(
         assert isinstance(open_encoder(str(folder)), TQNetModel)
     (message,) = caplog.messages
     assert said in message
-    assert message.endswith("; PyTorch is used")
+    assert message.endswith("; using PyTorch")
     assert isinstance(open_encoder(str(folder), "openvino"), ExportedEncoder)
 
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from tqnet.export.graphs import graphs
-from tqnet.export.make import export
-from tqnet.export.writing import QUESTIONS, beside
+from tqnet.export.make import QUESTIONS, beside, export
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 
@@ -48,4 +47,4 @@ def test_int8_of_a_bank_without_figures_tells_what_stays_in_fp32(
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["calibration"] == {"questions": 12, "also_compared": 8}
     assert manifest["not_quantized"] == ["figures", "fused"]
-    assert any(m.endswith("has to do with it: figures, fused") for m in caplog.messages)
+    assert any(m.endswith("uses it: figures, fused") for m in caplog.messages)

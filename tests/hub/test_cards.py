@@ -62,7 +62,7 @@ def test_models_that_are_no_encoders(
     assert "# run" in card.text
     assert card.data.to_dict().get("pipeline_tag") == pipeline
     assert "sentence-transformers" not in card.text
-    assert "of which no training is known here" in card.text
+    assert "whose training is unknown" in card.text
     monkeypatch.chdir(folder)
     exec("\n".join(CODE.findall(card.text)), {})
 
@@ -117,7 +117,7 @@ def test_stages_of_runs_of_an_earlier_version(tmp_path: Path) -> None:
     facts = json.loads((tmp_path / "runs" / "two" / "run.json").read_text())
     (tmp_path / "runs" / "two" / "run.json").write_text(json.dumps(facts | {"start": "0" * 16}))
     changed = lineage(tmp_path / "runs" / "two")
-    assert (len(changed.stages), changed.lost) == (1, "one, which has been changed since")
+    assert (len(changed.stages), changed.lost) == (1, "one, which has changed since")
 
 
 def test_a_run_that_starts_from_itself_ends(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_results_are_added(tiny_model: TQNetModel, tmp_path: Path, capsys: pytes
     capsys.readouterr()
     for arguments, said in (
         (["--results", str(results), "--name", "nobody"], "--name: 'nobody' is none of mine, other"),
-        (["--results", str(tmp_path / "model" / "config.json")], "no results of tqnet evaluate stages"),
+        (["--results", str(tmp_path / "model" / "config.json")], "not results of tqnet evaluate stages"),
         (["--results", str(tmp_path / "gone.json")], "gone.json"),
     ):
         assert main(["card", str(tmp_path / "model"), *arguments]) == 2

@@ -207,9 +207,9 @@ def test_a_rewriter_is_named(saved: Callable[..., tuple[TQNetModel, Path]]) -> N
     [
         ({"audio": np.zeros(4)}, "audio"),
         (3.5, "expected a text, a figure or a dict of text and image, got float"),
-        ({"text": "x", "image": "https://example.org/a.png"}, "is no file; nothing is fetched"),
+        ({"text": "x", "image": "https://example.org/a.png"}, "is not a file; nothing is fetched"),
         ({"text": "x", "image": "gone.png"}, "gone.png: missing file"),
-        (np.zeros((3, 5, 7)), "an array of shape .* is no image"),
+        (np.zeros((3, 5, 7)), "an array of shape .* is not an image"),
     ],
     ids=["audio", "number", "address", "missing", "shape"],
 )

@@ -80,7 +80,7 @@ def test_a_text_model_whose_start_has_gone(train: Callable[..., Any], tmp_path: 
     (first.out / "model").rename(tmp_path / "elsewhere")
     assert main(["card", str(second.out / "model")]) == 0
     text = card_of(second)[1]
-    assert "a trained folder, first, which is no longer where it was" in text
+    assert "a trained folder, first, which no longer exists" in text
     assert "It reads no figures." in text
     assert "multimodal" not in text
 

@@ -23,7 +23,7 @@ from tqnet.questions import QuestionBank
 from tqnet.search.evaluation import START
 from tqnet.search.index import Index
 from tqnet.search.ranker import SUREST, CrossEncoder, MultiTaskRanker
-from tqnet.search.ranking import EVIDENCE, WEIGHTS
+from tqnet.search.ranking import FEATURES, WEIGHTS
 from tqnet.training.config import DataConfig
 
 FEW = ["queries=30", "retrieved=4", "similar=1", "concept=1", "random=1", "max_length=64", "run.batch_size=8"]
@@ -59,7 +59,7 @@ def test_the_whole_way(
     assert main(["index", bank, "--model", encoder_of(run.out / "folds" / "0" / "model"), "--out", index]) == 0
     capsys.readouterr()
     ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
-    ended.write_text(json.dumps({"length": 64, "searched_by": "of another model", "evidence": EVIDENCE}))
+    ended.write_text(json.dumps({"length": 64, "searched_by": "of another model", "evidence": FEATURES}))
     assert main(["search", index, "--text", "Find x.", "--ranker", str(ended.parent)]) == 2
     assert "trained beside vectors of another model (files of another model)" in capsys.readouterr().err
     named = f"ranker={run.out / 'model'}"
@@ -68,7 +68,7 @@ def test_the_whole_way(
     assert main(["evaluate", "ranking", index, named, *few, "--json", "--out", str(out)]) == 0
     assert "rankers: `ranker: files " in (out / "results.md").read_text()
     scores = json.loads(capsys.readouterr().out)
-    assert list(scores) == ["order of recall", "cosine", "cosine, characters", START, "ranker"]
+    assert list(scores) == ["order of retrieval", "cosine", "cosine, characters", START, "ranker"]
     # Of five candidates any order has the same five first.
     assert scores["ranker"]["p@5"] == scores[START]["p@5"]
     assert scores["ranker"]["queries"] == 4

@@ -145,14 +145,14 @@ def test_updates_encode_what_has_changed(tmp_path: Path) -> None:
     first, second = replace(QUESTIONS[1], difficulty=99), replace(QUESTIONS[2], stem="Something else")
     changed = QuestionBank.from_questions([first, second, *QUESTIONS[3:50], make_questions(61)[60]])
     changes = update(index, changed, encoder)
-    assert str(changes) == "1 added, 2 changed, 0 deleted, 47 as they were; 2 encoded"
+    assert str(changes) == "1 added, 2 changed, 0 deleted, 47 unchanged; 2 encoded"
     assert encoder.seen == ["q002", "q060"]
     assert index.engine.count() == 61
     row = index.engine.get(["q001"]).to_pylist()[0]
     assert row["difficulty"] == 99
     assert row["vector"] == pytest.approx(make_vectors()[1] / np.linalg.norm(make_vectors()[1]), abs=1e-6)
     again = update(index, changed, encoder, delete=True)
-    assert str(again) == "0 added, 0 changed, 11 deleted, 50 as they were; 0 encoded"
+    assert str(again) == "0 added, 0 changed, 11 deleted, 50 unchanged; 0 encoded"
     assert index.engine.count() == 50
     with pytest.raises(DuplicateIdError):
         index.add(QUESTIONS[2:3], make_vectors(1))

@@ -118,14 +118,14 @@ def test_filters(engine: SearchEngine, conditions: list[str], meets: object) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("colour=red", "there is no field 'colour'; there are id, concept, difficulty"),
-        ("difficulty<=hard", "'hard' is no number"),
-        ("difficulty=nan", "'nan' is no number"),
-        ("figures=1.5", "'1.5' is no whole number"),
+        ("colour=red", "unknown field 'colour'; expected one of id, concept, difficulty"),
+        ("difficulty<=hard", "'hard' is not a number"),
+        ("difficulty=nan", "'nan' is not a number"),
+        ("figures=1.5", "'1.5' is not a whole number"),
         ("difficulty", "is not of the form FIELD=VALUE"),
         ("type=", "is not of the form"),
-        ("type<choice", "only one number"),
-        ("difficulty<1|2", "only one number"),
+        ("type<choice", "needs a numeric field"),
+        ("difficulty<1|2", "needs a numeric field"),
     ],
 )
 def test_filters_that_are_refused(text: str, message: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tqnet.questions import Question
-from tqnet.search.ranking import character_runs, in_common, words_of
+from tqnet.search.ranking import character_runs, in_common, search_text
 
 
 def runs(stem: str) -> dict[str, float]:
-    return character_runs(words_of(Question(id="q", stem=stem)))
+    return character_runs(search_text(Question(id="q", stem=stem)))
 
 
 def test_one_text_has_all_runs_in_common_with_itself_whatever_its_spelling() -> None:

@@ -22,7 +22,7 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import build, in_process
 from tqnet.search.engine import EngineError, Place, give_alias
 from tqnet.search.index import Index, Manifest, restore
-from tqnet.search.milvus import MilvusEngine, MilvusServer, _as_written, _spelled
+from tqnet.search.milvus import MilvusEngine, MilvusServer, _escaped, _unescaped
 from tqnet.search.records import records, schema
 
 pytest.importorskip("milvus_lite")
@@ -121,7 +121,7 @@ def test_servers_and_collections_that_are_not_there(
     with pytest.raises(EngineError, match=f"{milvus}: there is no collection nobodys"):
         MilvusEngine(milvus, "nobodys")
     server.call("create_collection", "foreign", dimension=WIDTH)
-    with pytest.raises(EngineError, match=f"{milvus}, collection foreign: not one that tqnet index has made"):
+    with pytest.raises(EngineError, match=f"{milvus}, collection foreign: not made by tqnet index"):
         MilvusEngine(milvus, "foreign")
     with pytest.raises(FileExistsError, match=f"{milvus}, collection foreign: is there already"):
         MilvusEngine(milvus, "foreign", schema(WIDTH))
@@ -132,8 +132,8 @@ def test_servers_and_collections_that_are_not_there(
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Z", "Cc"]), min_size=1)).map(" ".join))
 def test_any_word_comes_back(words: str) -> None:
-    assert _as_written(_spelled(words)) == words
-    assert all(word.isascii() and word.isalnum() and word == word.lower() for word in _spelled(words).split())
+    assert _unescaped(_escaped(words)) == words
+    assert all(word.isascii() and word.isalnum() and word == word.lower() for word in _escaped(words).split())
 
 
 def test_texts_that_are_too_long(milvus: str, manifest: Manifest) -> None:
@@ -149,7 +149,7 @@ def test_more_hits_than_a_server_finds_at_a_time(milvus: str, manifest: Manifest
     engine = MilvusEngine(milvus, manifest.collection, schema(WIDTH))
     for search in (lambda k: engine.by_vector(VECTORS[0], k), lambda k: engine.by_words({"stem": ["area"]}, k)):
         assert search(16_384) == []
-        with pytest.raises(EngineError, match="16,385 hits: Milvus finds no more than 16,384 at a time"):
+        with pytest.raises(EngineError, match="16,385 hits: Milvus returns at most 16,384"):
             search(16_385)
     engine.close()
 
@@ -160,13 +160,13 @@ def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, 
     assert [file.name for file in folder.iterdir()] == ["index.json"]
     first = Index(folder)
     assert first.engine.count() == 60
-    assert server.names_of(first.manifest.records) == [manifest.collection]
+    assert server.aliases(first.manifest.records) == [manifest.collection]
     with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):
         build(BANK, in_process(encode), tmp_path / "other", manifest)
     build(BANK.select(list(range(20))), in_process(encode), folder, manifest, replace=True)
     second = Index(folder)
     assert second.engine.count() == 20
-    assert server.names_of(second.manifest.records) == [manifest.collection]
+    assert server.aliases(second.manifest.records) == [manifest.collection]
     assert not server.has(first.manifest.records)
     build(
         BANK, in_process(encode), folder, Manifest("runs/model", "0123", WIDTH, "bank"), replace=True
@@ -189,7 +189,7 @@ def test_what_a_killed_run_has_left_is_removed(
     build(BANK.select(list(range(20))), in_process(encode), folder, manifest, replace=True)
     index = Index(folder)
     assert index.engine.count() == 20
-    assert server.names_of(index.manifest.records) == [manifest.collection]
+    assert server.aliases(index.manifest.records) == [manifest.collection]
     assert not server.has(left.manifest.records)
     assert not work.parent.exists()
 
@@ -209,14 +209,14 @@ def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tm
     )
     assert again.engine.get(["q004"]) == index.engine.get(["q004"])
     assert again.manifest.digest == "0123"
-    assert server.names_of(again.manifest.records) == [f"{manifest.collection}_again"]
+    assert server.aliases(again.manifest.records) == [f"{manifest.collection}_again"]
 
 
 @pytest.mark.parametrize(
     ("place", "message"),
     [
         ({"engine": "vespa"}, "engine: 'vespa' is none of lance, milvus"),
-        ({"uri": "http://a:1"}, "the engine of this one is lance"),
+        ({"uri": "http://a:1"}, "lance keeps its records in files"),
         ({"engine": "milvus", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "./local.db", "collection": "a"}, "uri: must be http://HOST:PORT"),
         ({"engine": "milvus", "uri": "http://me:secret@a:1", "collection": "a"}, "MILVUS_TOKEN"),

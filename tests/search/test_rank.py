@@ -10,7 +10,7 @@ import pytest
 from tests.search.samples import make_questions
 from tqnet.questions import Question
 from tqnet.search import ranking as rank
-from tqnet.search.ranking import WEIGHTS, Rank, evidence
+from tqnet.search.ranking import WEIGHTS, Rank, pair_features
 from tqnet.search.retrieval import Candidate, Votes
 
 QUERY = Question(id="query", stem="Find the area.")
@@ -102,8 +102,8 @@ def test_the_evidence_of_each_candidate_is_handed_on() -> None:
     assert not characters[2:].any()
     assert not concepts.any()
     assert [one.question.id for one in found.candidates[:3]] == ["q003", "q020", "q000"]
-    assert evidence(QUERY, []).shape == (0, 3)
-    assert not evidence(QUERY, [replace(one, cosine=None) for one in given])[:, 0].any()  # vectors were not asked
+    assert pair_features(QUERY, []).shape == (0, 3)
+    assert not pair_features(QUERY, [replace(one, cosine=None) for one in given])[:, 0].any()  # vectors were not asked
 
 
 def test_without_a_model_the_evidence_orders_all() -> None:
@@ -111,12 +111,12 @@ def test_without_a_model_the_evidence_orders_all() -> None:
     given[27] = replace(given[27], question=replace(given[27].question, stem=QUERY.stem))
     found = Rank()(QUERY, given).candidates
     assert found[0].question.id == "q027"
-    assert found[0].evidence == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
+    assert found[0].likeness == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
     assert found[0].rank is None
-    assert "evidence 0.526, vector 0.500" in found[0].why
+    assert "likeness 0.526, vector 0.500" in found[0].why
     assert [one.question.id for one in found[1:4]] == ["q000", "q001", "q002"]
     read = [replace(one, text="find area", question=replace(one.question, stem="")) for one in given[:1]]
-    assert Rank()(QUERY, read).candidates[0].evidence == found[0].evidence  # by the words that recall has read
+    assert Rank()(QUERY, read).candidates[0].likeness == found[0].likeness  # by the words that recall has read
 
 
 def test_candidates_that_are_about_what_the_nearest_are_about_come_first() -> None:
@@ -171,7 +171,7 @@ def test_the_concepts_of_a_query_that_has_some_are_looked_for() -> None:
         return np.zeros(len(questions))
 
     Rank(see)(asking, given)  # a ranker is told what it was trained with
-    expected = {one.question.id: row for one, row in zip(given, evidence(QUERY, given), strict=True)}
+    expected = {one.question.id: row for one, row in zip(given, pair_features(QUERY, given), strict=True)}
     np.testing.assert_allclose(seen, [expected[one.question.id] for one in found])
 
 

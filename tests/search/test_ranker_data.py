@@ -10,9 +10,9 @@ from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.search.lance import LanceEngine
 from tqnet.search.ranker_data import TASKS, ExercisePairs, PairViews, Sources, confident, made_pairs
-from tqnet.search.ranking import evidence
+from tqnet.search.ranking import pair_features
 from tqnet.search.records import records, schema
-from tqnet.search.retrieval import Recall
+from tqnet.search.retrieval import Retriever
 
 COUNTS = {"similar": 3, "retrieved": 6, "concept": 2, "random": 2}
 
@@ -54,7 +54,7 @@ def test_saved_and_loaded(pairs: ExercisePairs, sample_bank: QuestionBank, tmp_p
     pairs.save(tmp_path / "pairs.jsonl", sample_bank)
     loaded = ExercisePairs.load(tmp_path / "pairs.jsonl", sample_bank)
     assert loaded.kind == pairs.kind
-    for name in ("query", "candidate", "similar", "evidence"):
+    for name in ("query", "candidate", "similar", "features"):
         np.testing.assert_array_equal(getattr(loaded, name), getattr(pairs, name))
 
 
@@ -66,11 +66,11 @@ def test_evidence_is_what_a_ranker_is_given_when_it_is_asked(
     place = {id: at for at, id in enumerate(sample_bank.ids)}
     for query in np.unique(pairs.query)[:8].tolist():
         own = pairs.query == query
-        expected = dict(zip(pairs.candidate[own].tolist(), pairs.evidence[own], strict=True))
+        expected = dict(zip(pairs.candidate[own].tolist(), pairs.features[own], strict=True))
         asking = replace(sample_bank[query], knowledge=())  # a typed query has none
-        candidates = Recall(engine)(asking, vectors[query], 100, duplicates=True)
+        candidates = Retriever(engine)(asking, vectors[query], 100, duplicates=True)
         numbers = [place[one.question.id] for one in candidates]
-        asked = dict(zip(numbers, evidence(asking, candidates), strict=True))
+        asked = dict(zip(numbers, pair_features(asking, candidates), strict=True))
         both = expected.keys() & asked.keys()
         assert len(both) > 3
         np.testing.assert_allclose([asked[at] for at in both], [expected[at] for at in both], atol=1e-5)
@@ -152,8 +152,8 @@ def test_batches_of_pairs(tiny_model: TQNetModel, tiny_bank: QuestionBank) -> No
     rows = len(batch.inputs["input_ids"])
     assert all(len(batch.extras[name]) == rows for name in ("pair", "task", "label"))
     firsts = batch.extras["task"] == TASKS.index("questions")
-    assert batch.extras["evidence"][firsts].tolist() == [[9, 10, 11], [3, 4, 5], [15, 16, 17]]
-    assert not batch.extras["evidence"][~firsts].any()
+    assert batch.extras["features"][firsts].tolist() == [[9, 10, 11], [3, 4, 5], [15, 16, 17]]
+    assert not batch.extras["features"][~firsts].any()
     assert batch.extras["pair"][firsts].tolist() == [0, 1, 2]
     figures = [len(tiny_bank[int(query[n])].images) + len(tiny_bank[int(candidate[n])].images) for n in (3, 1, 5)]
     assert batch.inputs["image_counts"][firsts].tolist() == figures

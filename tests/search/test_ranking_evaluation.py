@@ -9,9 +9,17 @@ import pytest
 
 from tests.search.samples import WIDTH, make_questions, make_vectors
 from tqnet.questions import Question, Similarity
-from tqnet.search.evaluation import ORDERS, RECALL, START, evaluate_ranking, index_bank, ranking_table, recalled
+from tqnet.search.evaluation import (
+    ORDERS,
+    RETRIEVED,
+    START,
+    evaluate_ranking,
+    index_bank,
+    ranking_table,
+    retrieve_candidates,
+)
 from tqnet.search.lance import LanceEngine
-from tqnet.search.ranking import EVIDENCE, WEIGHTS
+from tqnet.search.ranking import FEATURES, WEIGHTS
 from tqnet.search.records import records, schema
 
 
@@ -25,13 +33,13 @@ def engine(tmp_path: Path) -> LanceEngine:
 
 def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     bank = index_bank(engine)
-    queries = recalled(engine, bank, Similarity.from_groups(bank), limit=12)
+    queries = retrieve_candidates(engine, bank, Similarity.from_groups(bank), limit=12)
     assert len(queries) == 12
     assert all(len(one.candidates) == len(bank) - 1 and one.relevant == 9 for one in queries)
     assert all(one.query not in one.candidates for one in queries)
-    rest = recalled(engine, bank, Similarity.from_groups(bank), without={one.query for one in queries})
+    rest = retrieve_candidates(engine, bank, Similarity.from_groups(bank), without={one.query for one in queries})
     assert len(rest) == len(bank) - 12
-    known = recalled(engine, bank, Similarity.from_groups(bank), limit=12, concepts=True)
+    known = retrieve_candidates(engine, bank, Similarity.from_groups(bank), limit=12, concepts=True)
     for one in known:
         shares = [bool(set(bank[one.query].knowledge) & set(bank[int(at)].knowledge)) for at in one.candidates]
         if any(shares) and not all(shares):
@@ -45,16 +53,16 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
 
     made = {"right": knows, "wrong": lambda *of: -knows(*of), "same": likeness}
     results = evaluate_ranking(queries, bank, made, first=30)
-    assert list(ORDERS.values()) == list(range(1, 1 + len(EVIDENCE)))
-    assert list(results) == [RECALL, *ORDERS, "right", "wrong", "same"]
+    assert list(ORDERS.values()) == list(range(1, 1 + len(FEATURES)))
+    assert list(results) == [RETRIEVED, *ORDERS, "right", "wrong", "same"]
     np.testing.assert_allclose(results["same"].precision[5], results[START].precision[5])
-    read = [one.similar[np.argsort(-(one.evidence @ WEIGHTS), kind="stable")[:30]] for one in queries]
+    read = [one.similar[np.argsort(-(one.features @ WEIGHTS), kind="stable")[:30]] for one in queries]
     found = np.array([min(5, int(similar.sum())) / 5 for similar in read])
     np.testing.assert_allclose(results["right"].precision[5], found)
     assert results["wrong"].precision[5].max() == 0
     first = np.array([one.similar[:5].mean() for one in queries])
-    np.testing.assert_allclose(results[RECALL].precision[5], first)
-    low, high = results["right"].interval(5, over=results[RECALL])
+    np.testing.assert_allclose(results[RETRIEVED].precision[5], first)
+    low, high = results["right"].interval(5, over=results[RETRIEVED])
     assert 0 < low < high
     lines = ranking_table(results, 30).text().splitlines()
     line = next(line for line in lines if line.startswith("right"))
@@ -62,12 +70,12 @@ def test_an_order_is_worth_what_it_knows(engine: LanceEngine) -> None:
     recall, before = line.split()[-6::3]
     assert recall == f"{(found - first).mean():+.3f}"
     assert before == f"{(found - start).mean():+.3f}"
-    with pytest.raises(ValueError, match="is the name of what rankers are compared with"):
-        evaluate_ranking(queries, bank, {RECALL: knows})
+    with pytest.raises(ValueError, match="is the name of another order"):
+        evaluate_ranking(queries, bank, {RETRIEVED: knows})
     assert (first != start).any()
 
 
 def test_nobody_has_five_similar_ones(engine: LanceEngine) -> None:
     bank = index_bank(engine)
     with pytest.raises(ValueError, match="no question of split 'valid'"):
-        recalled(engine, bank, Similarity.from_groups(bank), split="valid")
+        retrieve_candidates(engine, bank, Similarity.from_groups(bank), split="valid")

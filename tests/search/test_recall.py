@@ -13,7 +13,7 @@ from tests.search.samples import make_questions, make_vectors
 from tqnet.questions import Question
 from tqnet.search.engine import SearchEngine
 from tqnet.search.records import read_filter, records, unit
-from tqnet.search.retrieval import Recall, merge
+from tqnet.search.retrieval import Retriever, merge
 
 QUESTIONS, VECTORS = make_questions(), make_vectors()
 
@@ -61,7 +61,7 @@ def test_neither_the_query_nor_its_duplicates(engine: SearchEngine) -> None:
     twin = replace(longer, id="twin-of-longer")
     with_figure = replace(query, id="figure", images=("road.png",))
     engine.add(records([query, again, other_numbers, longer, twin, with_figure], np.ones((6, 8))))
-    found = Recall(engine)(query, np.ones(8))
+    found = Retriever(engine)(query, np.ones(8))
     assert {one.question.id for one in found} == {"numbers", "longer", "figure"}
     assert all(one.cosine == pytest.approx(1) and one.words for one in found)
     assert "vector 1.000, text" in found[0].why
@@ -70,7 +70,7 @@ def test_neither_the_query_nor_its_duplicates(engine: SearchEngine) -> None:
 def test_a_question_whose_figure_has_moved_does_not_find_itself(engine: SearchEngine) -> None:
     query = Question(id="q", stem="How long is the road?", images=("road.png",))
     engine.add(records([query], np.ones((1, 8))))
-    assert Recall(engine)(replace(query, images=("elsewhere.png",)), np.ones(8)) == []
+    assert Retriever(engine)(replace(query, images=("elsewhere.png",)), np.ones(8)) == []
 
 
 def test_of_two_that_are_equal_one_is_a_candidate(engine: SearchEngine) -> None:
@@ -78,7 +78,7 @@ def test_of_two_that_are_equal_one_is_a_candidate(engine: SearchEngine) -> None:
     a = Question(id="a", stem="Solve the equation for the unknown")
     b = replace(a, id="b", knowledge=(("Algebra", "Equations"),))
     engine.add(records([a, b], np.ones((2, 8))))
-    (found,) = Recall(engine)(Question(id="q", stem="Solve", knowledge=b.knowledge), np.ones(8))
+    (found,) = Retriever(engine)(Question(id="q", stem="Solve", knowledge=b.knowledge), np.ones(8))
     assert found.cosine == pytest.approx(1)
     assert found.words is not None
 
@@ -86,15 +86,15 @@ def test_of_two_that_are_equal_one_is_a_candidate(engine: SearchEngine) -> None:
 def test_other_numbers_are_no_duplicate_however_long_the_text(engine: SearchEngine) -> None:
     stem = " ".join(f"word{chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(80)) + " is $3$ times"
     engine.add(records([Question(id="seven", stem=stem.replace("3", "7"))], np.ones((1, 8))))
-    assert [one.question.id for one in Recall(engine)(Question(id="q", stem=stem), np.ones(8))] == ["seven"]
+    assert [one.question.id for one in Retriever(engine)(Question(id="q", stem=stem), np.ones(8))] == ["seven"]
 
 
 def test_the_score_does_not_depend_on_whether_the_query_is_in_the_index(engine: SearchEngine) -> None:
     engine.add(records(QUESTIONS[1:], VECTORS[1:]))
-    typed = [(one.question.id, one.score) for one in Recall(engine)(QUESTIONS[0], VECTORS[0])]
+    typed = [(one.question.id, one.score) for one in Retriever(engine)(QUESTIONS[0], VECTORS[0])]
     again = [
         (one.question.id, one.score)
-        for one in Recall(engine)(QUESTIONS[0], VECTORS[0], where=[read_filter("id!=q000")])
+        for one in Retriever(engine)(QUESTIONS[0], VECTORS[0], where=[read_filter("id!=q000")])
     ]
     assert typed == again
 
@@ -104,14 +104,14 @@ def test_what_is_asked_makes_a_variant_however_long_the_text(engine: SearchEngin
     area = Question(id="area", stem=f"{words} what is the largest possible area of the field")
     perimeter = replace(area, id="perimeter", stem=area.stem.replace("area", "perimeter"))
     engine.add(records([perimeter], np.ones((1, 8))))
-    assert [one.question.id for one in Recall(engine)(area, np.ones(8))] == ["perimeter"]
+    assert [one.question.id for one in Retriever(engine)(area, np.ones(8))] == ["perimeter"]
 
 
 def test_a_formula_written_otherwise_makes_a_duplicate(engine: SearchEngine) -> None:
     query = Question(id="q", stem=r"Find the number $x$ for which $\dfrac12 x + 3 = 9$ holds, and check it.")
     again = replace(query, id="again", stem=query.stem.replace(r"\dfrac12", r"\frac{1}{2}"))
     engine.add(records([again], np.ones((1, 8))))
-    assert Recall(engine)(query, np.ones(8)) == []
+    assert Retriever(engine)(query, np.ones(8)) == []
 
 
 def test_a_word_more_is_a_near_duplicate(engine: SearchEngine) -> None:
@@ -119,14 +119,14 @@ def test_a_word_more_is_a_near_duplicate(engine: SearchEngine) -> None:
     engine.add(
         records([Question(id="near", stem=f"{stem} more"), Question(id="other", stem=stem[:250])], np.ones((2, 8)))
     )
-    assert [one.question.id for one in Recall(engine)(Question(id="q", stem=stem), np.ones(8))] == ["other"]
+    assert [one.question.id for one in Retriever(engine)(Question(id="q", stem=stem), np.ones(8))] == ["other"]
 
 
 @pytest.mark.parametrize("by", [("text",), ("vector",), ("text", "vector")])
 def test_sources_and_filters(engine: SearchEngine, by: tuple[str, ...]) -> None:
     engine.add(records(QUESTIONS, VECTORS))
     query = QUESTIONS[12]
-    found = Recall(engine)(query, VECTORS[12], 10, [read_filter("type=blank")], by=by)
+    found = Retriever(engine)(query, VECTORS[12], 10, [read_filter("type=blank")], by=by)
     assert 0 < len(found) <= 10
     assert all(one.question.type == "blank" for one in found)
     assert [(-one.score, one.question.id) for one in found] == sorted((-one.score, one.question.id) for one in found)
@@ -142,8 +142,8 @@ def test_sources_and_filters(engine: SearchEngine, by: tuple[str, ...]) -> None:
 
 def test_without_a_vector_the_text_is_searched(engine: SearchEngine) -> None:
     engine.add(records(QUESTIONS, VECTORS))
-    assert {one.cosine for one in Recall(engine)(QUESTIONS[12])} == {None}
-    assert Recall(engine)(Question(id="q", stem="of the")) == []
+    assert {one.cosine for one in Retriever(engine)(QUESTIONS[12])} == {None}
+    assert Retriever(engine)(Question(id="q", stem="of the")) == []
 
 
 @pytest.mark.parametrize(("merging", "expected"), [("score", "abcd"), ("halves", "abxy")])
@@ -155,13 +155,13 @@ def test_half_of_the_places_or_the_best_score(engine: SearchEngine, merging: str
     angles = np.radians([0, 5, 10, 15, 80, 81])
     engine.add(records(questions, np.stack([np.cos(angles), np.sin(angles), *np.zeros((6, 6))], 1)))
     query = Question(id="q", stem="What of the parallelogram")
-    found = Recall(engine, merging)(query, np.eye(8)[0], 4)
+    found = Retriever(engine, merging)(query, np.eye(8)[0], 4)
     assert {one.question.id for one in found} == set(expected)
 
 
 def test_a_merging_that_there_is_not(engine: SearchEngine) -> None:
     with pytest.raises(ValueError, match=r"^merging: 'all' is none of score, halves$"):
-        Recall(engine, "all")
+        Retriever(engine, "all")
 
 
 def test_many_doubles_of_the_query_leave_room_for_others(engine: SearchEngine) -> None:
@@ -171,8 +171,8 @@ def test_many_doubles_of_the_query_leave_room_for_others(engine: SearchEngine) -
     vectors = np.ones((68, 8))
     vectors[60:, 0] = 0  # every copy is nearer
     engine.add(records([*copies, *others], vectors))
-    assert {one.question.id for one in Recall(engine)(query, np.ones(8), 5)} <= {one.id for one in others}
-    assert len(Recall(engine)(query, np.ones(8), 5)) == 5
+    assert {one.question.id for one in Retriever(engine)(query, np.ones(8), 5)} <= {one.id for one in others}
+    assert len(Retriever(engine)(query, np.ones(8), 5)) == 5
 
 
 def test_what_the_nearest_are_about_is_searched_for(engine: SearchEngine) -> None:
@@ -186,18 +186,18 @@ def test_what_the_nearest_are_about_is_searched_for(engine: SearchEngine) -> Non
             vectors.append([cosine - at / 1000, (1 - (cosine - at / 1000) ** 2) ** 0.5, *[0] * 6])
     engine.add(records(made, np.array(vectors, dtype=np.float32)))
     query, vector = Question(id="q", stem="How large is it?"), np.eye(8, dtype=np.float32)[0]
-    plain = [one.question.id for one in Recall(engine, guess=False)(query, vector, 20)]
+    plain = [one.question.id for one in Retriever(engine, guess=False)(query, vector, 20)]
     assert plain == [f"{at:02d}" for at in range(20)]
-    found = Recall(engine)(query, vector, 20)
+    found = Retriever(engine)(query, vector, 20)
     assert [one.question.id for one in found] == [*plain[:15], *(f"{at:02d}" for at in range(40, 45))]
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
     for kept in (
-        Recall(engine)(replace(query, knowledge=(sets,)), vector, 20),  # it is known
-        Recall(engine)(query, vector, 20, by=("vector",)),
-        Recall(engine, merging="halves")(query, vector, 20),
+        Retriever(engine)(replace(query, knowledge=(sets,)), vector, 20),  # it is known
+        Retriever(engine)(query, vector, 20, by=("vector",)),
+        Retriever(engine, merging="halves")(query, vector, 20),
     ):
         assert "44" not in {one.question.id for one in kept}
-    few = Recall(engine)(query, vector, 20, [read_filter("concept=Logic/Sets")])
+    few = Retriever(engine)(query, vector, 20, [read_filter("concept=Logic/Sets")])
     assert {one.question.knowledge for one in few} == {(sets,)}
-    of_bank = Recall(engine)(made[0], vector, 20, duplicates=True)
+    of_bank = Retriever(engine)(made[0], vector, 20, duplicates=True)
     assert "00" not in {one.question.id for one in of_bank}

@@ -121,7 +121,7 @@ def test_diversity_puts_repetitions_back() -> None:
     assert ids(Rerank()(question("query"), given).candidates) == ["0", "1", "2"]
     found = Rerank(diversity=0.5)(question("query"), given).candidates
     assert ids(found) == ["0", "2", "1"]
-    assert found[2].notes == ("put back for variety",)
+    assert found[2].notes == ("moved back for variety",)
     assert found[0].notes == found[1].notes == ()
 
 
@@ -130,9 +130,9 @@ def test_diversity_puts_repetitions_back() -> None:
     [
         ({"student": "lazy"}, "student: 'lazy' is none of strong, weak"),
         ({"stage": "exam"}, "stage: 'exam' is none of practice, review"),
-        ({"stage": "review"}, "told by a curriculum"),
+        ({"stage": "review"}, "needs a curriculum"),
         ({"prefer": "duplicate"}, "prefer: 'duplicate' is none of"),
-        ({"prefer": "variant"}, "by a classifier of pairs"),
+        ({"prefer": "variant"}, "needs a classifier of pairs"),
         ({"diversity": 2.0}, "diversity"),
         ({"tolerance": -1.0}, "tolerance"),
     ],
@@ -147,7 +147,7 @@ def test_settings_at_fault(settings: dict[str, object], message: str) -> None:
     [
         ("[a, b]", "expected semesters"),
         ("Grade 7: Numbers", "expected semesters"),
-        ("Grade 7: [Numbers, 3]", "3 is no concept"),
+        ("Grade 7: [Numbers, 3]", "3 is not a concept"),
         ("Grade 7: [Numbers]\nGrade 8: [Numbers]", "Grade 8: Numbers is there twice"),
         ("Grade 7: [Numbers", "not YAML"),
     ],

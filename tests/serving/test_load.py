@@ -112,7 +112,7 @@ def test_an_index_that_is_replaced_goes_and_is_another_models(
     for _ in range(2):
         answer = client.post("/search", json=search)
         assert answer.status_code == 503
-        assert answer.json()["detail"] == "the index cannot be read now; the server's log says why"
+        assert answer.json()["detail"] == "the index cannot be read now; see the server's log"
     own_index.rename(tmp_path / "elsewhere")
     assert client.get("/health").status_code == 503
 
@@ -149,7 +149,7 @@ def test_a_late_ranking_is_not_kept(index_folder: Path, bank: QuestionBank) -> N
     body = {"id": bank[0].id, "k": 5}
     late = TestClient(create_app(Searcher(Index(index_folder), rank=Rank(score, deadline=0))))
     answers = [late.post("/search", json=body).json() for _ in range(2)]
-    assert answers[0]["notes"] == ["there was no time to rank: this is the order of recall"]
+    assert answers[0]["notes"] == ["there was no time to rank: this is the order of retrieval"]
     assert answers[0]["results"][0]["rank"] is None
     assert metric(late, "tqnet_cache_hits_total") == 0
     in_time = TestClient(create_app(Searcher(Index(index_folder), rank=Rank(score, first=8))))

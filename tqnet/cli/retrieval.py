@@ -24,7 +24,7 @@ from tqnet.cli.search import load_ranker
 
 if TYPE_CHECKING:
     from tqnet.evaluation.table import Table
-    from tqnet.search.evaluation import RankingScores, RecallScores
+    from tqnet.search.evaluation import RankingScores, RetrievalScores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
     )
 
     def run(self) -> int:
-        from tqnet.search.evaluation import KNOWN, WAYS, evaluate_recall, index_bank, recall_table, weighted
+        from tqnet.search.evaluation import KNOWN, WAYS, evaluate_retrieval, index_bank, retrieval_table, weighted
 
         index = open_index(self.index)
         bank = index_bank(index.engine)
@@ -61,12 +61,12 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
         if not self.similar_level:  # else what is similar by its concept would be found by the concept's name
             ways += (*KNOWN, *weighted(weights, KNOWN[-1]))
         without, similarity = self.rows_left_out(bank), self.similarity(bank)
-        results = evaluate_recall(index.engine, bank, similarity, self.one_split, self.n, ways, without)
+        results = evaluate_retrieval(index.engine, bank, similarity, self.one_split, self.n, ways, without)
         numbers = {name: _retrieved(scores, self.n) for name, scores in results.items()}
-        return self.show("ways", numbers, recall_table(results, self.n), dict(index.facts))
+        return self.show("ways", numbers, retrieval_table(results, self.n), dict(index.facts))
 
 
-def _retrieved(scores: RecallScores, n: int) -> dict[str, Any]:
+def _retrieved(scores: RetrievalScores, n: int) -> dict[str, Any]:
     return {
         f"r@{n}": float(scores.recall.mean()),
         "interval": list(scores.interval),
@@ -94,7 +94,7 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
     def run(self) -> int:
         from tqnet.files import content_digest
         from tqnet.libraries import quiet
-        from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, recalled
+        from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, retrieve_candidates
 
         quiet()
         folders = dict(self.rankers)
@@ -104,7 +104,7 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
         models = {name: load_ranker(folder, index, self.device) for name, folder in folders.items()}
         bank = index_bank(index.engine)
         similarity, without = self.similarity(bank), self.rows_left_out(bank)
-        queries = recalled(
+        queries = retrieve_candidates(
             index.engine, bank, similarity, self.one_split, self.queries, self.seed, without, self.concepts
         )
         settings: dict[str, Any] = {

@@ -220,13 +220,13 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         rank = self.rank(index)
         without_model = Searcher(index, rank=rank, merging=self.merging)
         if self.id is not None:
-            return without_model, iter([without_model.of_index(self.id)])
+            return without_model, iter([without_model.by_id(self.id)])
         if self.queries:
             questions = list(load_bank(self.queries))
         else:
             questions = [replace(typed_question(self.text, self.image), difficulty=self.difficulty)]
         searcher = self.searcher(index, rank) if "vector" in by else without_model
-        return searcher, searcher.given(questions, by)
+        return searcher, searcher.queries(questions, by)
 
 
 def _json(answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""An exported model that encodes questions as the model itself does."""
+"""Encode questions by an exported model, as the model itself does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import compress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -25,35 +25,43 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.visual import figure_slots
 
-# How exported graphs are run: one class for each format, all with the same two methods.
+log = logging.getLogger(__name__)
 
+#: ``torch`` is the model itself.
+BACKENDS = ("auto", "torch", "openvino", "onnx")
+
+#: Exports that ``auto`` takes, the faster first -> the package that runs them.
+_PACKAGES = {"openvino": "openvino", "onnx": "onnxruntime"}
+
+#: Texts are padded to multiples of this: OpenVINO prepares its kernels once for each shape.
+_STEP = 8
+
+#: Figures of a batch, as in PyTorch.
+_FIGURES_AT_A_TIME = 16
 
 Key = TypeVar("Key")
 
-#: Name of a graph and its inputs, in the order that it takes them.
+#: Name of a graph, and its inputs in order.
 Job = tuple[str, Sequence[np.ndarray]]
 
+#: Rows of a batch, and the job that computes them.
+Rows = tuple[Sequence[int], Job]
 
-class Runner(Protocol):
-    """Graphs that are loaded."""
+
+class Runner:
+    """Loaded graphs; a subclass for each format."""
 
     def run(self, name: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """What the graph ``name`` makes of ``inputs``."""
-
-    def map(self, jobs: Iterable[tuple[Key, Job]]) -> Iterator[tuple[Key, np.ndarray]]:
-        """What each job gives, in their order."""
-
-
-class _OneByOne:
-    def run(self, name: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Run the graph ``name``."""
         raise NotImplementedError
 
     def map(self, jobs: Iterable[tuple[Key, Job]]) -> Iterator[tuple[Key, np.ndarray]]:
+        """Run jobs in order, and yield their results by key."""
         for key, (name, inputs) in jobs:
             yield key, self.run(name, inputs)
 
 
-class TorchRunner(_OneByOne):
+class TorchRunner(Runner):
     """Programs of torch.export."""
 
     def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
@@ -64,8 +72,8 @@ class TorchRunner(_OneByOne):
         return self.programs[name](*map(torch.from_numpy, inputs)).numpy()
 
 
-class OnnxRunner(_OneByOne):
-    """ONNX Runtime on the processor, with as many threads as PyTorch would take."""
+class OnnxRunner(Runner):
+    """ONNX Runtime on the CPU, with PyTorch's number of threads."""
 
     def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
         import onnxruntime
@@ -80,26 +88,24 @@ class OnnxRunner(_OneByOne):
 
     def run(self, name: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
         session = self.sessions[name]
-        names = [given.name for given in session.get_inputs()]
+        names = [node.name for node in session.get_inputs()]
         return session.run(None, dict(zip(names, inputs, strict=True)))[0]
 
 
-class OpenVinoRunner:
-    """OpenVINO on the processor.
+class OpenVinoRunner(Runner):
+    """OpenVINO on the CPU.
 
-    A stream for each thread, so that no thread waits for another within a batch; ``one_at_a_time`` a single stream of
-    all threads, so that a batch is soonest done.
+    Each thread has a stream of its own, for throughput; ``one_at_a_time`` makes a single stream of all threads, for
+    latency.
     """
 
     def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
         threads = torch.get_num_threads()
         self.streams = 1 if one_at_a_time else threads
-        # What int8 leaves is computed as PyTorch would choose; bf16 on a processor without it falls back to fp32.
-        hint = {"fp32": "f32", "bf16": "bf16"}[
-            resolved("auto", "cpu") if manifest.precision == "int8" else manifest.precision
-        ]
+        # The rest of an int8 graph in PyTorch's choice of precision; without hardware bf16 falls back to fp32.
+        precision = resolved("auto", "cpu") if manifest.precision == "int8" else manifest.precision
         settings = {
-            "INFERENCE_PRECISION_HINT": hint,
+            "INFERENCE_PRECISION_HINT": {"fp32": "f32", "bf16": "bf16"}[precision],
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": self.streams,
         }
@@ -137,45 +143,35 @@ _RUNNERS: dict[str, type[Any]] = {"torch": TorchRunner, "onnx": OnnxRunner, "ope
 
 
 def load_runner(folder: Path, manifest: Manifest, one_at_a_time: bool = False) -> Runner:
-    """The graphs in ``folder``, loaded.
+    """Load the graphs in ``folder``.
 
     Args:
-        one_at_a_time: All threads compute one job; the others that run jobs do so in any case.
+        one_at_a_time: Use all threads for one job; only OpenVINO does otherwise.
 
     Raises:
-        ModuleNotFoundError: What runs them is not installed.
-        ExportError: They cannot be read.
+        ModuleNotFoundError: The library is not installed.
+        ExportError: The graphs cannot be read.
     """
     try:
         return _RUNNERS[manifest.format](folder, manifest, one_at_a_time)
     except ImportError:
         raise
-    except Exception as error:  # each library has its own, none of them documented
+    except Exception as error:  # undocumented errors of each library
         raise ExportError(f"{folder}: its graphs cannot be read ({first_line(error)})") from error
 
 
-#: Texts are padded to multiples of it: fewer shapes, for each of which OpenVINO prepares its kernels once.
-_STEP = 8
-
-#: Figures that are convolved together, as in PyTorch.
-_FIGURES_AT_A_TIME = 16
-
-#: Rows of a batch and what a graph is given of them.
-Rows = tuple[Sequence[int], Job]
-
-
 class ExportedEncoder:
-    """What ``encode`` needs of a model, from an export; configuration and processor are the model's own.
+    """An export with the interface of a model's ``encode``; configuration and processor are the model's own.
 
     Args:
         folder: Of the export.
-        model: Folder of the model, whose configuration and processor are read, and none of its weights.
-        one_at_a_time: All threads compute one batch, as is best where a lone query is waited for; otherwise several
-            batches at a time, as is best where there are many questions.
+        model: Folder of the model, whose weights are not read.
+        one_at_a_time: Use all threads for one batch, best for single queries; otherwise for several batches at a time,
+            best for many questions.
 
     Raises:
-        ExportError: There is no export in ``folder``, or it cannot be read.
-        ModuleNotFoundError: What runs it is not installed.
+        ExportError: ``folder`` holds no export, or it cannot be read.
+        ModuleNotFoundError: The library that runs it is not installed.
     """
 
     def __init__(self, folder: Path, model: Path, one_at_a_time: bool = False):
@@ -197,63 +193,48 @@ class ExportedEncoder:
         show_progress: bool = False,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """As :func:`tqnet.modeling.encode.encode`.
-
-        ``device`` and ``precision`` have no say here: it is the processor, and the precision of the export.
-        """
+        """Encode as :func:`tqnet.modeling.encode.encode` does; ``device`` and ``precision`` are ignored."""
         cells = CellCache(self._convolve, self.processor) if self.config.reads_images else None
 
-        def embed(given: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
-            return self.runner.map(job for batch in given for job in jobs(batch, cells, self.processor.max_length))
+        def embed(packed: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
+            return self.runner.map(job for batch in packed for job in jobs(batch, cells, self.processor.max_length))
 
         width = self.config.hidden_size
         return encode_by(embed, questions, self.processor, cells, width, batch_size, normalize, show_progress, out)
 
     def _convolve(self, figures: Tensor) -> Tensor:
-        """Cells [n, c, features] of figures [n, 3, s, s]."""
+        """Figures [n, 3, s, s] -> cells [n, c, features]."""
         parts = figures.split(_FIGURES_AT_A_TIME)
-        found = self.runner.map((i, (FIGURES, [part.numpy()])) for i, part in enumerate(parts))
-        return torch.cat([torch.from_numpy(cells) for _, cells in found])
+        results = self.runner.map((i, (FIGURES, [part.numpy()])) for i, part in enumerate(parts))
+        return torch.cat([torch.from_numpy(cells) for _, cells in results])
 
 
 def jobs(batch: Batch, cells: CellCache | None, max_length: int) -> Iterator[Rows]:
-    """What the graphs are to compute of a batch: rows with figures apart from those without.
+    """Split a batch into jobs: rows with figures, and rows without.
 
-    ``max_length`` is that of the processor, beyond which a text encoder may have no positions.
+    ``max_length`` is the processor's, beyond which a text encoder may have no positions.
     """
-    shown = [bool(of) for of in batch.figures] or [False] * len(batch.rows)
+    shown = [bool(figures) for figures in batch.figures] or [False] * len(batch.rows)
     if cells is None or not any(shown):
         yield batch.rows, (TEXT, _text(batch.text, max_length))
         return
     has = torch.tensor(shown)
-    slots = figure_slots(torch.tensor([len(of) for of in batch.figures]))
-    given = {name: value[has] for name, value in batch.text.items()}
+    slots = figure_slots(torch.tensor(list(map(len, batch.figures))))
+    text = {name: value[has] for name, value in batch.text.items()}
     pictures = [cells(batch.paths, batch.squares).numpy(), slots[has].numpy()]
-    yield list(compress(batch.rows, shown)), (FUSED, [*_text(given, max_length), *pictures])
+    yield list(compress(batch.rows, shown)), (FUSED, [*_text(text, max_length), *pictures])
     if not has.all():
         rest = {name: value[~has] for name, value in batch.text.items()}
         yield list(compress(batch.rows, (~has).tolist())), (TEXT, _text(rest, max_length))
 
 
 def _text(text: dict[str, Tensor], max_length: int) -> list[np.ndarray]:
-    """Token ids and mask [b, t], of the longest row's width rounded up; the mask hides what is added."""
+    """Return token ids and mask [b, t], cut to the longest row and padded to a multiple of `_STEP`."""
     ids, mask = text["input_ids"], text["attention_mask"]
     width = int(mask.sum(1).max())
     ids, mask = ids[:, :width], mask[:, :width]
     room = max(0, min(-width % _STEP, max_length - width))
-    return [torch.nn.functional.pad(of, (0, room)).numpy() for of in (ids, mask)]
-
-
-# What computes vectors: PyTorch, or an export that lies beside a model's weights.
-
-
-log = logging.getLogger(__name__)
-
-#: ``torch`` is the model itself.
-BACKENDS = ("auto", "torch", "openvino", "onnx")
-
-#: Exports that are taken without being asked for, the faster first -> the package that runs them.
-_PACKAGES = {"openvino": "openvino", "onnx": "onnxruntime"}
+    return [torch.nn.functional.pad(tensor, (0, room)).numpy() for tensor in (ids, mask)]
 
 
 def open_encoder(
@@ -263,19 +244,19 @@ def open_encoder(
     precision: str = "auto",
     one_at_a_time: bool = False,
 ) -> QuestionEncoder | ExportedEncoder:
-    """What encodes by the model ``source``.
+    """Open the model ``source``, or an export of it.
 
     Args:
         source: As for :func:`tqnet.evaluation.sources.open_source`.
-        backend: One of :data:`BACKENDS`. ``auto`` takes an export beside the weights where what runs it is installed,
-            the device is the processor, and no other precision is asked for. A stale one is passed over with a warning,
-            and so is one that has failed its comparison with PyTorch, or whose graphs of figures were not in it.
+        backend: One of :data:`BACKENDS`. ``auto`` takes an export beside the weights if its library is installed, the
+            device is the CPU, and no other precision is requested. A stale export is skipped with a warning, and so is
+            one that has not passed the comparison with PyTorch.
         precision: ``auto``, ``fp32`` or ``bf16``.
-        one_at_a_time: Of an export, as for :class:`tqnet.export.encoder.ExportedEncoder`.
+        one_at_a_time: See :class:`ExportedEncoder`.
 
     Raises:
-        ExportError: The export that is asked for is not there, stale, damaged, or of another precision.
-        ModuleNotFoundError: What runs it is not installed.
+        ExportError: The requested export is missing, stale, damaged, or of another precision.
+        ModuleNotFoundError: Its library is not installed.
         FileNotFoundError: There is no model.
     """
     if backend == "torch":
@@ -283,12 +264,12 @@ def open_encoder(
     model = Path(source)
     if backend != "auto":
         if source.startswith(ENCODER):
-            raise ExportError(f"--backend {backend}: {source} has no folder that an export could lie in")
+            raise ExportError(f"--backend {backend}: {source} has no folder for an export")
         return _open(model / backend, model, device, precision, one_at_a_time, f"--backend {backend}: ")
-    on_processor = (accelerator() is None) if device is None else device.startswith("cpu")
-    passed_over: list[str] = []
+    on_cpu = (accelerator() is None) if device is None else device.startswith("cpu")
+    skipped: list[str] = []
     encoder: QuestionEncoder | ExportedEncoder | None = None
-    if on_processor and not source.startswith(ENCODER):
+    if on_cpu and not source.startswith(ENCODER):
         for name, package in _PACKAGES.items():
             if not Manifest.is_in(model / name) or find_spec(package) is None:
                 continue
@@ -296,22 +277,22 @@ def open_encoder(
                 encoder = _open(model / name, model, device, precision, one_at_a_time)
                 break
             except ExportError as error:
-                passed_over.append(str(error))
-    if passed_over:
-        log.warning("%s; %s is used", "; ".join(passed_over), encoder or "PyTorch")
+                skipped.append(str(error))
+    if skipped:
+        log.warning("%s; using %s", "; ".join(skipped), encoder or "PyTorch")
     return encoder or open_source(source)
 
 
 def _open(
     folder: Path, model: Path, device: str | None, precision: str, one_at_a_time: bool, where: str = ""
 ) -> ExportedEncoder:
-    """The export in ``folder``; ``where`` is the option that asks for it, empty where none does."""
+    """Open the export in ``folder``; ``where`` is the option that requests it, empty for ``auto``."""
     manifest = Manifest.load(folder)
     manifest.check_fresh(folder, model)
     if not where:
         manifest.check_passed(folder)
     if device is not None and not device.startswith("cpu"):
-        raise ExportError(f"{where}--device {device}: exports run on the processor")
+        raise ExportError(f"{where}--device {device}: exports run on the CPU")
     if precision not in ("auto", manifest.precision):
-        raise ExportError(f"{where}{folder}: is in {manifest.precision}, and --precision {precision} is asked for")
+        raise ExportError(f"{where}{folder}: is in {manifest.precision}, but --precision is {precision}")
     return ExportedEncoder(folder, model, one_at_a_time)

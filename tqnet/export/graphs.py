@@ -1,15 +1,14 @@
-"""What is exported of a model: up to three graphs, of shapes alone, that together do what ``encode`` does.
+"""The graphs of an exported model, up to three, with dynamic shapes, that together do what ``encode`` does.
 
 ``text``: token ids to vectors, of questions without figures; no convolution is in it. ``figures``: figures to
-feature-map cells, all convolutions and nothing else, so that a figure that many questions show passes once and its
-cells are kept. ``fused``: token ids and cells to vectors. One graph with a condition inside would be a single file, but
-would convolve a shared figure for every question that shows it, and runtimes optimise across no condition.
+feature-map cells, all convolutions and nothing else, so that a figure in many questions passes once and its cells are
+cached. ``fused``: token ids and cells to vectors. A single graph with a condition would convolve a shared figure for
+every question that shows it, and runtimes do not optimise across conditions.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
@@ -25,7 +24,7 @@ from tqnet.modeling.model import TQNetModel
 
 TEXT, FUSED = "text", "fused"
 
-#: Questions, and figures, that a graph takes at most at a time.
+#: Most questions, and figures, of a batch.
 _MOST = 4096
 
 
@@ -57,8 +56,8 @@ class FiguresGraph(nn.Module):
 class FusedGraph(nn.Module):
     """input_ids, attention_mask [b, t], image_cells [n, c, features], image_slots [b, f] -> vectors [b, h].
 
-    ``image_slots`` says which of the n figures each question shows, in order, and is -1 behind its last
-    (:func:`tqnet.modeling.visual.figure_slots`); f is 1 or more.
+    ``image_slots`` has the numbers of each question's figures, padded by -1
+    (:func:`tqnet.modeling.visual.figure_slots`); f is at least 1.
     """
 
     def __init__(self, model: TQNetModel):
@@ -77,11 +76,11 @@ def _embedding(model: TQNetModel, input_ids: Tensor, mask: Tensor, visual: Tenso
 
 @dataclass(frozen=True)
 class Graph:
-    """A part of a model to be exported.
+    """A part of a model to export.
 
     Attributes:
         inputs: Name -> example, in the order of ``module.forward``.
-        shapes: Name -> its dimensions that vary.
+        shapes: Name -> its dynamic dimensions.
     """
 
     name: str
@@ -90,22 +89,13 @@ class Graph:
     shapes: dict[str, dict[int, Any]]
 
     def program(self) -> ExportedProgram:
-        """The graph as PyTorch exports it."""
+        """Export the graph by PyTorch."""
         with torch.no_grad():
             return torch.export.export(self.module, tuple(self.inputs.values()), dynamic_shapes=self.shapes)
 
 
-def graph_names(reads_images: bool) -> Sequence[str]:
-    """Those that a model has."""
-    return (TEXT, FIGURES, FUSED) if reads_images else (TEXT,)
-
-
 def graphs(model: QuestionEncoder) -> list[Graph]:
-    """The graphs of ``model``, which is to be in ``eval``.
-
-    Raises:
-        ValueError: It is no TQ-Net, or reads text by GRUs.
-    """
+    """Return the graphs of ``model`` in eval mode; ValueError for other models than TQ-Net, or with GRUs."""
     if not isinstance(model, TQNetModel):
         raise ValueError(f"a {model.config.model_type} is not exported, only a tqnet is: its LSTMs gain nothing by it")
     if model.config.text_config.model_type == GRUConfig.model_type:
@@ -117,7 +107,7 @@ def graphs(model: QuestionEncoder) -> list[Graph]:
         "attention_mask": (torch.arange(7) < torch.tensor([[7], [4], [6]])).long(),
     }
     varying: dict[str, dict[int, Any]] = {"input_ids": {0: b, 1: t}, "attention_mask": {0: b, 1: t}}
-    found = [Graph(TEXT, TextGraph(model).eval(), text, varying)]
+    made = [Graph(TEXT, TextGraph(model).eval(), text, varying)]
     if model.config.reads_images:
         size = model.config.image_size
         pixels = torch.zeros(5, 3, size, size)
@@ -126,24 +116,15 @@ def graphs(model: QuestionEncoder) -> list[Graph]:
         slots = torch.tensor([[0, 1, 2], [3, -1, -1], [4, -1, -1]])
         shown = {**text, "image_cells": cells, "image_slots": slots}
         of_shown = varying | {"image_cells": {0: n}, "image_slots": {0: b, 1: f}}
-        found += [
+        made += [
             Graph(FIGURES, FiguresGraph(model).eval(), {"pixel_values": pixels}, {"pixel_values": {0: n}}),
             Graph(FUSED, FusedGraph(model).eval(), shown, of_shown),
         ]
-    return found
-
-
-# OpenVINO and NNCF, imported without their telemetry.
+    return made
 
 
 def import_openvino() -> Any:
-    """OpenVINO; what it and NNCF would send of a conversion, unasked, is not sent.
-
-    Both do without the package that sends where it cannot be imported.
-
-    Raises:
-        ModuleNotFoundError: It is not installed.
-    """
+    """Import OpenVINO without its telemetry, which is off if the package that sends it cannot be imported."""
     _without_telemetry()
     import openvino
 
@@ -151,7 +132,7 @@ def import_openvino() -> Any:
 
 
 def import_nncf() -> Any:
-    """NNCF, as :func:`import_openvino`."""
+    """Import NNCF without its telemetry."""
     _without_telemetry()
     import nncf
 

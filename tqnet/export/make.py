@@ -1,42 +1,73 @@
-"""An export from start to end: written aside, compared with PyTorch, and given its name if it is near enough."""
+"""Export a model: write the graphs, compare their vectors with PyTorch's in fp32, and keep them if they are close.
+
+Formats are those of PyTorch, ONNX and OpenVINO, the last also in int8 (NNCF, post-training).
+"""
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+import io
 import logging
-from collections.abc import Sequence
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from tqnet.evaluation.similar import evaluate_similar
-from tqnet.export.encoder import ExportedEncoder
-from tqnet.export.writing import Calibration, beside, sample, write
-from tqnet.files import atomic_folder
+from tqnet.export.encoder import ExportedEncoder, jobs
+from tqnet.export.graphs import Graph, graphs, import_nncf, import_openvino
+from tqnet.export.manifest import FIGURES, Manifest, check_made
+from tqnet.files import atomic_folder, content_digest
 from tqnet.modeling.build import load_model
+from tqnet.modeling.encode import CellCache, batches
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank, Similarity
 
-# An export against PyTorch in fp32, on real questions.
+log = logging.getLogger(__name__)
 
-
-#: The least mean cosine between the vectors of an export and PyTorch's, by precision.
+#: Least mean cosine between the vectors of an export and PyTorch's, by precision.
 LEAST_COSINE = {"fp32": 0.999, "bf16": 0.999, "int8": 0.99}
 
-#: What P@5 may lose.
+#: Largest loss of P@5.
 MOST_LOST = 0.005
+
+#: Questions that int8 is calibrated on, and their batches.
+QUESTIONS, _BATCH = 256, 8
+
+_SUFFIXES = {"torch": ".pt2", "onnx": ".onnx", "openvino": ".xml"}
+
+#: Libraries that write a format.
+_LIBRARIES = {
+    "torch": ("torch",),
+    "onnx": ("torch", "onnx", "onnxscript", "onnxruntime"),
+    "openvino": ("torch", "openvino"),
+}
+
+#: Inputs of a graph.
+Inputs = Sequence[np.ndarray]
+
+
+class NotWrittenError(ValueError):
+    """The vectors of an export are too far from PyTorch's."""
 
 
 @dataclass(frozen=True)
 class Check:
-    """How near vectors are to PyTorch's in fp32.
+    """Comparison of an export's vectors with PyTorch's in fp32.
 
     Attributes:
-        questions, figures: How many were compared.
+        questions, figures: Numbers of those compared.
         cosine_mean, cosine_min: Over questions; the mean decides.
-        torch_p5, export_p5: P@5 among the questions compared; None where too few are in groups.
-        queries: Questions that P@5 is the mean of.
+        torch_p5, export_p5: P@5 among these questions; None if too few are in groups.
+        queries: Questions that P@5 is averaged over.
     """
 
     questions: int
@@ -48,58 +79,47 @@ class Check:
     queries: int
 
     def faults(self, precision: str) -> list[str]:
-        """What is not as it has to be; empty for an export that may be used."""
-        found = []
+        """Return the reasons not to use the export."""
+        faults = []
         least = LEAST_COSINE[precision]
         if not self.cosine_mean >= least:
-            found.append(f"mean cosine {self.cosine_mean:.5f} is below {least} ({precision})")
+            faults.append(f"mean cosine {self.cosine_mean:.5f} is below {least} ({precision})")
         if self.torch_p5 is not None and self.export_p5 is not None and self.torch_p5 - self.export_p5 > MOST_LOST:
             lost = 100 * (self.torch_p5 - self.export_p5)
-            found.append(f"P@5 is {lost:.2f} points lower, more than {100 * MOST_LOST:g}")
-        return found
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+            faults.append(f"P@5 is {lost:.2f} points lower, more than {100 * MOST_LOST:g}")
+        return faults
 
     def __str__(self) -> str:
         cosine = f"cosine to PyTorch fp32: mean {self.cosine_mean:.5f}, minimum {self.cosine_min:.5f}"
-        of = f"({self.questions:,} questions, {self.figures:,} figures)"
+        compared = f"({self.questions:,} questions, {self.figures:,} figures)"
         if self.torch_p5 is None or self.export_p5 is None:
-            return f"{cosine} {of}; no P@5: too few questions in groups"
+            return f"{cosine} {compared}; no P@5: too few questions in groups"
         p5 = f"P@5 {100 * self.torch_p5:.2f} -> {100 * self.export_p5:.2f} ({self.queries:,} queries)"
-        return f"{cosine} {of}; {p5}"
+        return f"{cosine} {compared}; {p5}"
 
 
-def compare(bank: QuestionBank, expected: np.ndarray, found: np.ndarray) -> Check:
-    """Vectors ``found`` of ``bank`` [questions, width] against PyTorch's, ``expected``."""
-    cosines = _cosines(expected, found)
-    torch_p5, export_p5, queries = _precision(bank, [expected, found])
+def compare(bank: QuestionBank, expected: np.ndarray, exported: np.ndarray) -> Check:
+    """Compare an export's vectors of ``bank`` [questions, width] with PyTorch's, ``expected``."""
+    lengths = np.linalg.norm(expected, axis=1) * np.linalg.norm(exported, axis=1)
+    cosines = (expected.astype(np.float64) * exported).sum(1) / np.maximum(lengths, 1e-12)
+    torch_p5, export_p5, queries = _precision(bank, [expected, exported])
     figures = sum(map(len, bank.column("images")))
     return Check(len(bank), figures, float(cosines.mean()), float(cosines.min()), torch_p5, export_p5, queries)
 
 
-def _cosines(expected: np.ndarray, found: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(expected, axis=1) * np.linalg.norm(found, axis=1)
-    return (expected.astype(np.float64) * found).sum(1) / np.maximum(lengths, 1e-12)
-
-
-def _precision(bank: QuestionBank, vectors: Sequence[np.ndarray]) -> tuple[float | None, float | None, int]:
-    """P@5 of both, every question of the bank asking, and of how many questions it is the mean."""
-    if not all(np.isfinite(of).all() for of in vectors):
+def _precision(bank: QuestionBank, sources: Sequence[np.ndarray]) -> tuple[float | None, float | None, int]:
+    """Return P@5 of both, with every question as a query, and the number of these."""
+    if not all(np.isfinite(vectors).all() for vectors in sources):
         return None, None, 0
     similarity = Similarity.from_groups(bank)
-    results = [evaluate_similar(of, bank, similarity, None, parts=False, depth=5, repeats=1).overall for of in vectors]
+    results = [
+        evaluate_similar(vectors, bank, similarity, None, parts=False, depth=5, repeats=1).overall
+        for vectors in sources
+    ]
     if not len(results[0]):
         return None, None, 0
     first, second = (float(result.precision.mean()) for result in results)
     return first, second, len(results[0])
-
-
-log = logging.getLogger(__name__)
-
-
-class NotWrittenError(ValueError):
-    """The vectors of an export are too far from PyTorch's."""
 
 
 def export(
@@ -112,17 +132,17 @@ def export(
     seed: int = 0,
     force: bool = False,
 ) -> Check:
-    """Export the model in ``source`` to the folder ``out``, in place of an export that is there.
+    """Export the model in ``source`` to the folder ``out``, replacing an export there.
 
     Args:
-        questions: Of the bank, on which vectors are compared. int8 is calibrated on others, as far as there are; the
-            manifest tells of how many of those compared it was too.
-        force: Write it whatever the comparison says; the manifest tells what it said, and ``auto`` passes it over.
+        questions: Of the bank, to compare vectors on. int8 is calibrated on others, as far as there are any; the
+            manifest counts those used for both.
+        force: Keep the export whatever the comparison says; the manifest records it, and ``auto`` skips the export.
 
     Raises:
-        NotWrittenError: The vectors are too far from PyTorch's; ``out`` is as it was.
-        ExportError: The format is of no use in this precision.
-        ValueError: The bank is empty, or the model of a kind that is not exported.
+        NotWrittenError: The vectors are too far from PyTorch's; ``out`` is unchanged.
+        ExportError: The format does not support this precision.
+        ValueError: The bank is empty, or the model is of a kind that is not exported.
     """
     if not len(bank):
         raise ValueError(f"{bank.path}: no question to compare vectors on")
@@ -138,14 +158,156 @@ def export(
         if faults:
             if not force:
                 raise NotWrittenError("; ".join([*faults, str(check)]))
-            log.warning("%s: written all the same, for --backend %s alone: %s", out, format, "; ".join(faults))
+            log.warning("%s: kept by request, for --backend %s alone: %s", out, format, "; ".join(faults))
         if model.config.reads_images and not check.figures:
-            log.warning("%s: no question compared has a figure; the graphs of figures are not checked", out)
+            log.warning("%s: no compared question has a figure, so the graphs of figures are unchecked", out)
         if manifest.not_quantized:
-            named = ", ".join(manifest.not_quantized)
-            log.warning("%s: stays in fp32, no question that int8 is calibrated on has to do with it: %s", out, named)
+            graphs = ", ".join(manifest.not_quantized)
+            log.warning("%s: stays in fp32, since no calibration question uses it: %s", out, graphs)
         calibrated = {}
         if precision == "int8":
             calibrated = {"questions": len(fitted), "also_compared": len(np.intersect1d(fitted, compared))}
-        dataclasses.replace(manifest, check=check.to_dict(), faults=faults, calibration=calibrated).save(work)
+        dataclasses.replace(manifest, check=asdict(check), faults=faults, calibration=calibrated).save(work)
     return check
+
+
+def sample(bank: QuestionBank, count: int, seed: int) -> np.ndarray:
+    """Draw about ``count`` rows, whole groups first, so that P@5 has queries."""
+    generator = np.random.default_rng(seed)
+    groups = np.array([group or "" for group in bank.column("group")])
+    rows = generator.permutation(len(bank))
+    names, sizes = np.unique(groups[groups != ""], return_counts=True)
+    chosen: list[int] = []
+    # Groups with five questions beside a query, and none that would dominate the sample.
+    fit = names[(sizes > 5) & (sizes <= max(6, count // 8))]
+    for name in generator.permutation(fit):
+        if len(chosen) >= count * 3 // 4:
+            break
+        chosen += np.flatnonzero(groups == name).tolist()
+    known = set(chosen)
+    chosen += [row for row in rows.tolist() if row not in known][: max(0, count - len(chosen))]
+    return np.sort(np.array(chosen, dtype=np.int64))
+
+
+def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
+    """Draw :data:`QUESTIONS` of ``count`` rows, ``compared`` ones only if the others run out."""
+    generator = np.random.default_rng(seed)
+    others = np.setdiff1d(np.arange(count), compared)
+    return np.sort(np.concatenate([generator.permutation(others), generator.permutation(compared)])[:QUESTIONS])
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Questions to calibrate int8 on, in the batches that the graphs get."""
+
+    model: QuestionEncoder
+    questions: QuestionBank
+
+    def inputs(self, name: str) -> list[Sequence[np.ndarray]]:
+        """Return inputs of the graph ``name``; empty if no question uses it."""
+        processor, reads_images = self.model.processor, self.model.config.reads_images
+        figures: list[Inputs] = []
+
+        def convolve(pixels: torch.Tensor) -> torch.Tensor:
+            figures.append([pixels.numpy()])
+            return self.model.visual.cells(pixels)
+
+        cells = CellCache(convolve, processor) if reads_images else None
+        with torch.inference_mode():
+            packed = batches(processor, self.questions, _BATCH, () if reads_images else None)
+            calls = [job for batch in packed for _, job in jobs(batch, cells, processor.max_length)]
+        processor.forget_cuts()
+        return figures if name == FIGURES else [inputs for graph, inputs in calls if graph == name]
+
+
+def write(
+    model: QuestionEncoder, source: Path, folder: Path, format: str, precision: str, calibration: Calibration
+) -> Manifest:
+    """Write the graphs of ``model``, and their manifest, to ``folder``.
+
+    Args:
+        source: Folder of the model's weights.
+        calibration: For int8.
+
+    Raises:
+        ExportError: The format does not support this precision.
+        ValueError: The model is of a kind that is not exported.
+        ModuleNotFoundError: A library of the format is not installed.
+    """
+    check_made(format, precision)
+    model = copy.deepcopy(model).cpu().eval()
+    if (format, precision) == ("torch", "bf16"):
+        model = model.bfloat16()
+    files: dict[str, str] = {}
+    not_quantized: list[str] = []
+    for graph in graphs(model):
+        files[graph.name] = graph.name + _SUFFIXES[format]
+        with _quiet():
+            fitted = calibration.inputs(graph.name) if precision == "int8" else []
+            _WRITERS[format](graph, folder / files[graph.name], fitted)
+        if precision == "int8" and not fitted:
+            not_quantized.append(graph.name)
+    made_with = ["tqnet", *_LIBRARIES[format], *(["nncf"] if precision == "int8" else [])]
+    versions = {name: version(name) for name in made_with}
+    manifest = Manifest(
+        format, precision, content_digest(source), files, not_quantized=not_quantized, versions=versions
+    )
+    manifest.save(folder)
+    return manifest
+
+
+def quantized(graph: Any, inputs: Sequence[Inputs]) -> Any:
+    """Quantize ``graph`` to int8, with ranges fitted to ``inputs``; return it unchanged without any.
+
+    Weights and activations of matrix products and convolutions become int8; NNCF's scheme for transformers leaves
+    norms and the softmax, and smooths activations whose channels differ in size.
+    """
+    if not inputs:
+        return graph
+    nncf = import_nncf()
+    nncf.set_log_level(40)
+    names = [given.any_name for given in graph.inputs]
+    data = nncf.Dataset(list(inputs), lambda values: dict(zip(names, values, strict=True)))
+    with redirect_stdout(sys.stderr):  # its progress bars
+        return nncf.quantize(
+            graph,
+            data,
+            preset=nncf.QuantizationPreset.MIXED,
+            model_type=nncf.ModelType.TRANSFORMER,
+            subset_size=len(inputs),
+        )
+
+
+def _write_torch(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+    made = io.BytesIO()  # PyTorch's own writer ends the process if the disk is full
+    torch.export.save(graph.program(), made)
+    file.write_bytes(made.getbuffer())
+
+
+def _write_onnx(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+    import onnxscript  # noqa: F401 - a clearer error than the exporter's
+
+    with torch.no_grad():
+        torch.onnx.export(graph.program(), (), file, dynamo=True, external_data=False, verbose=False)
+
+
+def _write_openvino(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+    openvino = import_openvino()
+    converted = quantized(openvino.convert_model(graph.program()), fitted)
+    openvino.save_model(converted, file, compress_to_fp16=False)
+
+
+_WRITERS = {"torch": _write_torch, "onnx": _write_onnx, "openvino": _write_openvino}
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence the exporters' logs and warnings."""
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(before)

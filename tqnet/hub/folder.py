@@ -1,4 +1,4 @@
-"""Writing a card into a trained folder, and leaving alone what somebody else has written there."""
+"""Write cards into folders of models and probes, unless one there is not tqnet's or was edited."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tqnet.questions import QuestionBank
 
 log = logging.getLogger(__name__)
 
-#: Ends a card that nobody has changed: its digest is that of the text before it.
+#: Last line of a card, with the digest of the text before it, by which edits are noticed.
 _MARK = re.compile(r"\n<!-- written by tqnet, ([0-9a-f]{16}); a card that was changed is not written again -->\n$")
 
 
@@ -30,17 +30,17 @@ def write_card(
     measured: Mapping[str, Rows] | None = None,
     force: bool = False,
 ) -> bool:
-    """Write README.md into a trained folder, unless one is there that is not tqnet's, or that was changed.
+    """Write README.md into a trained folder, unless one there is not tqnet's or was edited.
 
     Args:
-        folder: RUN/model: what the card says of trainings is read from the folder around it.
-        licence: Of the weights, as the hub names it; by default that of tqnet's card there, or "unknown".
-        measured: Title -> rows of (metric, score), of evaluations afterwards; beside those that tqnet's card there has
-            under other titles. None where the weights are new, of which those there say nothing.
+        folder: RUN/model; its trainings are read from the folder around it.
+        licence: Of the weights, as the hub names it; by default that of the present card, or "unknown".
+        measured: Title -> rows of (metric, score) of later evaluations, merged with those of the present card; None for
+            new weights, which drops the present ones.
         force: Write it in any case.
 
     Returns:
-        Whether it was written, or was there as it would be written.
+        True if the card is up to date.
 
     Raises:
         FileNotFoundError: The folder holds no model of tqnet's.
@@ -61,9 +61,9 @@ def write_card(
 
 
 def put(file: Path, text: str, force: bool = False) -> bool:
-    """Write a card whole or not at all; False where another one is kept."""
+    """Write a card atomically; return False if another one is kept."""
     if file.exists() and not force and not is_own(file):
-        log.warning("%s is kept: it is not tqnet's, or has been changed", file)
+        log.warning("%s is kept: it is not tqnet's, or was edited", file)
         return False
     with atomic(file) as temporary:
         temporary.write_text(text + _mark(text), encoding="utf-8")
@@ -71,18 +71,18 @@ def put(file: Path, text: str, force: bool = False) -> bool:
 
 
 def is_own(file: Path) -> bool:
-    """Whether a card is as tqnet wrote it."""
+    """Return True for an unedited card of tqnet's."""
     return _own_text(file) is not None
 
 
 def _own_text(file: Path) -> str | None:
-    """What a card says that is as tqnet wrote it; None of another one."""
+    """Return the text of an unedited card of tqnet's; None for others."""
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, ValueError):
         return None
-    found = _MARK.search(text)
-    return text[: found.start()] if found is not None and found[1] == _digest(text[: found.start()]) else None
+    mark = _MARK.search(text)
+    return text[: mark.start()] if mark is not None and mark[1] == _digest(text[: mark.start()]) else None
 
 
 def _mark(text: str) -> str:
@@ -93,20 +93,17 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-# The card of linear probes: classifiers of knowledge points on the vectors of another model.
-
-
 def write_probe_card(out: Path, model: str, bank: QuestionBank, result: ProbeResult, table: str) -> bool:
-    """Write README.md beside probes, unless one is there that is not tqnet's.
+    """Write README.md beside linear probes of knowledge points, unless one there is not tqnet's or was edited.
 
     Args:
         out: Folder with level-1, level-2, ...
         model: Folder of the model whose vectors they read.
-        bank: What they were fitted and scored on.
-        table: Their scores as Markdown.
+        bank: For fitting and scoring.
+        table: Scores as Markdown.
 
     Returns:
-        Whether it was written.
+        True if it was written.
     """
     counts = Counter(language or "not told" for language in bank.column("language"))
     levels = [level.level for level in result.levels]
@@ -130,6 +127,6 @@ def write_probe_card(out: Path, model: str, bank: QuestionBank, result: ProbeRes
         "## Use",
         f"```python\n{PROBE.format(level=levels[0], model=short_name(model)).strip()}\n```",
     ]
-    codes = sorted({language for language in bank.column("language") if language})
+    codes = sorted(filter(None, set(bank.column("language"))))
     head = ModelCardData(language=codes or None, library_name="tqnet", license="unknown", tags=["tqnet", "education"])
     return put(out / CARD, str(ModelCard(f"---\n{head.to_yaml()}\n---\n\n" + "\n\n".join(blocks) + "\n")))

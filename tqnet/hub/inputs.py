@@ -1,4 +1,4 @@
-"""Questions in the forms of other libraries: texts, opened figures, both in a dict, turns of a chat."""
+"""Read questions in the forms of other libraries: texts, figures, dicts of both, turns of a chat."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from tqnet.modeling.processor import as_question
 from tqnet.questions import Question
 from tqnet.questions.images import figure_array, fit_square, open_figure
 
-#: A figure: its path, or opened.
+#: A figure, or its path.
 Figure = str | Image.Image | np.ndarray | Tensor
 
 
 @dataclass(frozen=True)
 class Read:
-    """A question whose figures need not lie in files."""
+    """The text of a question, and its figures, which need not be files."""
 
     text: str
     figures: tuple[Figure, ...] = ()
 
 
 def read(item: Any) -> Read:
-    """One input.
+    """Read an input.
 
     Args:
         item: A text; a question as :meth:`~tqnet.modeling.encoder.QuestionEncoder.encode` takes it; a figure; a dict
-            of ``text`` and ``image``, each one or a list; or a turn of a chat (``role``, ``content``), or a list of
-            them, whose texts and figures are read in order.
+            of ``text`` and ``image``, each a value or a list; or a turn of a chat (``role``, ``content``), or a list of
+            turns, whose texts and figures are read in order.
 
     Raises:
-        ValueError: Anything else, audio and video among it.
-        FieldError: A field of a question is wrong.
+        ValueError: Anything else, audio and video included.
+        FieldError: A field of a question is invalid.
     """
     if isinstance(item, str | Question):
         return _of_question(item)
@@ -56,11 +56,11 @@ def read(item: Any) -> Read:
 
 
 def pack(model: QuestionEncoder, questions: Sequence[Read]) -> dict[str, Tensor]:
-    """A batch as ``model`` takes it; figures only where it reads any.
+    """Pack a batch for ``model``, without figures if it reads none.
 
     Raises:
-        OSError: A figure that cannot be used; the message has its path.
-        ValueError: An array that is no figure.
+        OSError: A figure cannot be read; the message has its path.
+        ValueError: An array is not a figure.
     """
     processor = model.processor
     ids = processor.tokenize([question.text for question in questions])
@@ -82,8 +82,8 @@ def _of_question(item: Any) -> Read:
 def _of_parts(parts: Mapping[str, Any]) -> Read:
     if unread := sorted(parts.keys() - {"text", "image"}):
         raise ValueError(f"input: {unread[0]!r} is not read, only text and image")
-    texts = [_of_question(text) for text in _several(parts.get("text"))]
-    return _joined([*texts, Read("", tuple(_several(parts.get("image"))))])
+    texts = [_of_question(text) for text in _listed(parts.get("text"))]
+    return _joined([*texts, Read("", tuple(_listed(parts.get("image"))))])
 
 
 def _of_turn(turn: Mapping[str, Any]) -> Read:
@@ -96,22 +96,21 @@ def _of_turn(turn: Mapping[str, Any]) -> Read:
 
 def _joined(parts: Iterable[Read]) -> Read:
     parts = list(parts)
-    return Read(
-        "\n".join(part.text for part in parts if part.text), tuple(figure for part in parts for figure in part.figures)
-    )
+    text = "\n".join(part.text for part in parts if part.text)
+    return Read(text, tuple(figure for part in parts for figure in part.figures))
 
 
-def _several(value: Any) -> list[Any]:
+def _listed(value: Any) -> list[Any]:
     if value is None:
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _array(figure: Figure) -> np.ndarray:
-    """uint8 [H, W, 3] of a path, an opened image, or an array [H, W, c] or [c, H, W], uint8 or of 0 to 1."""
+    """Convert a path, an image, or an array [H, W, c] or [c, H, W], uint8 or from 0 to 1, to uint8 [H, W, 3]."""
     if isinstance(figure, str):
         if "://" in figure or figure.startswith("data:"):
-            raise ValueError(f"figure: {figure[:60]!r} is no file; nothing is fetched")
+            raise ValueError(f"figure: {figure[:60]!r} is not a file; nothing is fetched")
         return open_figure(figure)
     if isinstance(figure, Image.Image):
         return figure_array(figure)
@@ -124,7 +123,7 @@ def _array(figure: Figure) -> np.ndarray:
     if figure.ndim == 3 and figure.shape[2] == 1:
         figure = figure[:, :, 0]
     if figure.ndim == 3 and figure.shape[2] not in (3, 4):
-        raise ValueError(f"figure: an array of shape {list(figure.shape)} is no image")
+        raise ValueError(f"figure: an array of shape {list(figure.shape)} is not an image")
     if np.issubdtype(figure.dtype, np.floating):
         figure = (figure.clip(0, 1) * 255).round()
     return figure_array(Image.fromarray(figure.astype(np.uint8)))

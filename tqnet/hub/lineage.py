@@ -1,4 +1,4 @@
-"""The trainings that a model went through, as their folders tell: run.json, config.yaml and metrics.jsonl."""
+"""The facts of a card: a model's trainings, later evaluations, and its configuration, read from their files."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from safetensors import SafetensorError, safe_open
 from tqnet.evaluation.plots import questions_and_pace, read_series
 from tqnet.files import content_digest
 
-#: Begins the name of what is measured on the questions of ``valid``.
+#: Prefix of metrics on ``valid``.
 _VALID = "valid/"
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One training.
+    """A training.
 
     Attributes:
         recipe: The script, ``finetune/similar.py``.
         run: Name of its folder.
         settings: All of them, nested.
-        facts: What run.json says of bank, versions, processes and machine.
-        steps: Optimizer steps that were made.
-        step: After which of them the model was kept.
-        valid: Scores of that model on the questions of ``valid``; empty where none chose it.
+        facts: run.json: bank, versions, processes and machine.
+        steps: Optimizer steps.
+        step: Of the model that was kept.
+        valid: Scores of that model on ``valid``; empty if none chose it.
         before: The same scores before the first step.
-        questions: Questions that were seen, a question once in every epoch.
-        minutes: Of steps, without evaluations; None where it was not logged.
+        questions: Questions seen, counted once per epoch.
+        minutes: Of the steps, without evaluations; None if not logged.
     """
 
     recipe: str
@@ -55,51 +55,46 @@ class Stage:
 
     @property
     def model(self) -> Mapping[str, Any]:
-        """Its settings of the model."""
         return self.settings.get("model") or {}
 
     @property
     def languages(self) -> dict[str, int]:
-        """Language of its questions -> how many; empty where the bank does not say."""
+        """Language -> number of questions; empty if the bank does not say."""
         return dict(self.bank.get("languages") or {})
 
 
 @dataclass(frozen=True)
 class Lineage:
-    """Trainings in order, the last one that of the model.
-
-    Attributes:
-        lost: What is said of the folder that the first of them started from, where that tells no more.
-    """
+    """Trainings in order, the model's own last; ``lost`` says which folder the first started from, if it is unknown."""
 
     stages: tuple[Stage, ...] = ()
     lost: str | None = None
 
 
 def lineage(run: Path) -> Lineage:
-    """The training in the folder ``run``, and those before it as far as their folders are where they were."""
+    """Return the training in the folder ``run``, and those before it as far as their folders still exist."""
     stages: list[Stage] = []
     seen: set[Path] = set()
     while True:
         stage = read_stage(run)
         if stage is None or run.resolve() in seen:
-            return Lineage(tuple(reversed(stages)), f"{run.name}, of which no training is known here")
+            return Lineage(tuple(reversed(stages)), f"{run.name}, whose training is unknown")
         seen.add(run.resolve())
         stages.append(stage)
         start = stage.model.get("start")
         if not start:
             return Lineage(tuple(reversed(stages)))
-        folder = _found(str(start), run, stage)
+        folder = _start_folder(str(start), run, stage)
         if folder is None:
-            return Lineage(tuple(reversed(stages)), f"{short_name(str(start))}, which is no longer where it was")
+            return Lineage(tuple(reversed(stages)), f"{short_name(str(start))}, which no longer exists")
         digest = stage.facts.get("start")
         if digest and digest != content_digest(folder):
-            return Lineage(tuple(reversed(stages)), f"{short_name(str(start))}, which has been changed since")
+            return Lineage(tuple(reversed(stages)), f"{short_name(str(start))}, which has changed since")
         run = folder.parent
 
 
 def read_stage(run: Path) -> Stage | None:
-    """What a run's folder tells of its training; None where it is none."""
+    """Read the training of a run's folder; None if it holds none."""
     try:
         facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
         settings = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
@@ -111,7 +106,7 @@ def read_stage(run: Path) -> Stage | None:
 
 
 def short_name(path: str) -> str:
-    """What a path is called where nothing else of it may be told: of RUN/model, RUN."""
+    """Return a path's name without its folders; RUN for RUN/model."""
     parts = [part for part in Path(path).parts if part not in ("/", ".", "..")]
     if len(parts) > 1 and parts[-1] == "model":
         return parts[-2]
@@ -121,7 +116,7 @@ def short_name(path: str) -> str:
 def _recipe(facts: Mapping[str, Any]) -> str:
     if recipe := facts.get("recipe"):
         return str(recipe)
-    words = shlex.split(str(facts.get("command", "")))  # of a version that did not write it apart
+    words = shlex.split(str(facts.get("command", "")))  # an early version recorded only the command
     return "/".join(Path(words[0]).parts[-2:]) if words and words[0].endswith(".py") else "training"
 
 
@@ -130,24 +125,26 @@ def _progress(log: Path) -> dict[str, Any]:
         series = read_series(log)
     except OSError:
         return {}
-    found: dict[str, Any] = {}
+    progress: dict[str, Any] = {}
     if "questions" in series:
         questions, pace = questions_and_pace(series)
         steps = int(series["questions"][0][-1])
-        found = {"questions": questions, "minutes": questions / pace / 60, "steps": steps, "step": steps}
-    # The first score is the one that chooses; only a state with a step behind it is kept, and the first of equal ones.
-    scores = {name: dict(zip(*map(list, of), strict=True)) for name, of in series.items() if name.startswith(_VALID)}
+        progress = {"questions": questions, "minutes": questions / pace / 60, "steps": steps, "step": steps}
+    # The first metric chooses, among states after a step, and the first of equal ones.
+    scores = {
+        name: dict(zip(*map(list, pair), strict=True)) for name, pair in series.items() if name.startswith(_VALID)
+    }
     chooser = {step: score for step, score in next(iter(scores.values()), {}).items() if step > 0}
     if chooser:
         best = max(chooser, key=lambda step: (chooser[step], -step))
-        found["step"] = int(best)
-        found["valid"] = {name: of[best] for name, of in scores.items() if best in of}
-        found["before"] = {name: of[0] for name, of in scores.items() if 0 in of}
-    return found
+        progress["step"] = int(best)
+        progress["valid"] = {name: by_step[best] for name, by_step in scores.items() if best in by_step}
+        progress["before"] = {name: by_step[0] for name, by_step in scores.items() if 0 in by_step}
+    return progress
 
 
-def _found(start: str, run: Path, stage: Stage) -> Path | None:
-    """The folder that a stage started from: from here, or from where its command was given."""
+def _start_folder(start: str, run: Path, stage: Stage) -> Path | None:
+    """Find the folder that a stage started from, relative to here or to where its command ran."""
     out = str((stage.settings.get("run") or {}).get("out", ""))
     candidates = [Path(start)]
     if out and not Path(out).is_absolute() and run.resolve().parts[-len(Path(out).parts) :] == Path(out).parts:
@@ -155,16 +152,13 @@ def _found(start: str, run: Path, stage: Stage) -> Path | None:
     return next((folder for folder in candidates if (folder / "config.json").is_file()), None)
 
 
-# Scores that ``tqnet evaluate`` has written, as rows of a card.
-
-
-#: Metric of similar-question search -> what it is called.
+#: Metric of similar-question search -> its name.
 _SEARCH = {"precision": "P@{k}", "mrr": "MRR@{depth}", "recall": "R@{k}", "ndcg": "nDCG@{k}"}
 
 #: (metric, score).
 Rows = Sequence[tuple[str, str]]
 
-#: Begins the titles of all that is measured afterwards.
+#: Prefix of the titles of later evaluations.
 _AFTERWARDS = "Measured afterwards: "
 
 #: A section of a card, and a row of its table.
@@ -173,27 +167,27 @@ _ROW = re.compile(r"^\| (.*) \| (.*) \|$", re.MULTILINE)
 
 
 def stated_measured(markdown: str) -> dict[str, Rows]:
-    """Title -> rows that a card of :meth:`tqnet.hub.card.Card.markdown` has of evaluations afterwards."""
+    """Read title -> rows of later evaluations from a card."""
     return {title: _ROW.findall(table)[2:] for title, table in _SECTION.findall(markdown)}
 
 
 def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[str, str]]]:
-    """Title -> rows of (metric, score).
+    """Return title -> rows of (metric, score) of an evaluation.
 
     Args:
         file: results.json of ``tqnet evaluate stages`` or ``tqnet evaluate mteb``.
-        name: Which of its models; by default the last.
+        name: Of a model in it; by default the last.
 
     Raises:
         OSError: The file cannot be read.
-        ValueError: It is of another kind, or knows no such model.
+        ValueError: It is of another kind, or lacks the model.
     """
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
         of_stages, of_mteb = document.get("stages"), document.get("mteb")
-        bank = str((document.get("made_by") or {}).get("bank", "a bank that is not told"))
+        bank = str((document.get("made_by") or {}).get("bank", "an unnamed bank"))
     except (ValueError, AttributeError) as error:
-        raise ValueError(f"{file}: no results of tqnet evaluate ({error})") from None
+        raise ValueError(f"{file}: not results of tqnet evaluate ({error})") from None
     if isinstance(of_mteb, Mapping):
         rows = [
             (f"{task}, {metric}", f"{score:.4f}")
@@ -202,7 +196,7 @@ def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[s
         ]
         return {f"{_AFTERWARDS}mteb": rows}
     if not isinstance(of_stages, Mapping) or not of_stages:
-        raise ValueError(f"{file}: no results of tqnet evaluate stages or of tqnet evaluate mteb")
+        raise ValueError(f"{file}: not results of tqnet evaluate stages or of tqnet evaluate mteb")
     if name is not None and name not in of_stages:
         raise ValueError(f"{file}: --name: {name!r} is none of {', '.join(of_stages)}")
     chosen = of_stages[name] if name is not None else list(of_stages.values())[-1]
@@ -214,8 +208,8 @@ def _search(similar: Mapping[str, Any] | None) -> list[tuple[str, str]]:
         return []
     scores, where = similar["overall"], f"similar questions, {similar.get('split') or 'all splits'}"
     rows = [
-        (f"{where}: {called.format(k=similar['k'], depth=similar['depth'])}", f"{scores[metric]:.3f}")
-        for metric, called in _SEARCH.items()
+        (f"{where}: {label.format(k=similar['k'], depth=similar['depth'])}", f"{scores[metric]:.3f}")
+        for metric, label in _SEARCH.items()
         if scores.get(metric) is not None
     ]
     return [*rows, (f"{where}: queries", f"{scores['queries']:,}")]
@@ -228,19 +222,16 @@ def _probe(probe: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     ]
 
 
-# What a trained folder says of the model in it, without its weights.
-
-
 @dataclass(frozen=True)
 class ModelFacts:
-    """Of a model's folder.
+    """Facts in a model's folder, read without loading the weights.
 
     Attributes:
-        parameters: Of all its weights; None where they cannot be read.
+        parameters: Of all weights; None if they cannot be read.
         width: Of a vector.
-        max_length: Text tokens that it reads, if it says.
-        max_images: Figures of a question that it reads; 0 for none.
-        transductive: Pre-training has read the questions of valid and test, unlabelled.
+        max_length: Text tokens; None if unknown.
+        max_images: Figures of a question; 0 if it reads none.
+        transductive: Pre-training read the unlabelled questions of valid and test.
     """
 
     architecture: str
@@ -276,10 +267,10 @@ class ModelFacts:
 
 def _json(file: Path) -> dict[str, Any]:
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        values = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return values if isinstance(values, dict) else {}
 
 
 def _text_encoder(config: dict[str, Any]) -> str | None:
@@ -290,7 +281,7 @@ def _text_encoder(config: dict[str, Any]) -> str | None:
 
 
 def _parameters(folder: Path) -> int | None:
-    """Read from the heads of the weights' files."""
+    """Count parameters by the headers of the weights' files."""
     total = 0
     for file in folder.glob("*.safetensors"):
         try:

@@ -1,4 +1,4 @@
-"""A trained folder as a model of mteb 2, and similar questions of a bank as one of its tasks.
+"""A trained folder as a model of mteb 2, and similar questions of a bank as a task.
 
 import mteb
 from tqnet.hub.mteb import TQNetEncoder, similar_questions
@@ -28,10 +28,7 @@ from tqnet.modeling.encode import accelerator
 from tqnet.modeling.interchange import kind_of
 from tqnet.questions import QuestionBank, Similarity
 
-# Similar questions of a bank as a retrieval task of mteb, with the numbers of ``tqnet evaluate similar``.
-
-
-#: ISO 639-1, as a bank has it, -> as mteb has it; of other languages a bank's questions are without one there.
+#: ISO 639-1 code of a bank -> mteb's code; other languages are left out there.
 _LANGUAGES = {
     "ar": "ara-Arab",
     "de": "deu-Latn",
@@ -50,14 +47,15 @@ _LANGUAGES = {
 
 
 class SimilarQuestions(AbsTaskRetrieval):
-    """Queries are the questions of a split that have at least k similar ones in the bank; the corpus is the whole bank.
+    """Retrieval of similar questions, with the numbers of ``tqnet evaluate similar``.
 
-    The main score is P@k (TQ-Net, Eq. 4), and a query does not find itself. P@n, R@n and nDCG@n are those of
-    :func:`tqnet.evaluation.similar.evaluate_similar` where scores are rounded to six decimals, as
-    :class:`~tqnet.hub.mteb.TQNetEncoder` does; MRR is mteb's own, which breaks ties otherwise.
+    Queries are the questions of a split with at least k similar ones; the corpus is the whole bank. The main score is
+    P@k (TQ-Net, Eq. 4), without the query itself. P@n, R@n and nDCG@n equal those of
+    :func:`tqnet.evaluation.similar.evaluate_similar` if scores are rounded as by :class:`TQNetEncoder`; MRR is
+    mteb's own, which breaks ties differently.
 
-    Of two equal scores, trec_eval takes the larger id first and tqnet the smaller, so an id here begins with a number
-    that counts down: ``0042 q17``.
+    Of two equal scores, trec_eval takes the larger id first and tqnet the smaller, so ids begin with a number that
+    counts down here: ``0042 q17``.
     """
 
     ignore_identical_ids = True
@@ -71,7 +69,7 @@ class SimilarQuestions(AbsTaskRetrieval):
         self.data_loaded = True
 
     def load_data(self, *_: Any, **__: Any) -> None:
-        """It is there."""
+        """Do nothing: the data is loaded."""
 
 
 def similar_questions(
@@ -81,20 +79,20 @@ def similar_questions(
     k: int = 5,
     figures: bool = True,
 ) -> SimilarQuestions:
-    """The task of a bank.
+    """Make the task of a bank.
 
     Args:
-        similarity: Which questions are similar; by default those of one group.
-        split: Whose questions ask; None for all.
-        figures: Whether questions come with their figures, each a list; mteb asks them of a model that reads any.
+        similarity: By default, questions of one group are similar.
+        split: Of the queries; None for all.
+        figures: Include the figures of questions, for models that read any.
 
     Raises:
         ValueError: No question of the split has k similar ones.
     """
     similarity = similarity if similarity is not None else Similarity.from_groups(bank)
-    asking = [row for row, own in enumerate(bank.column("split")) if split is None or own == split]
-    similar = {row: [int(n) for n in similarity.neighbours(row) if n != row] for row in asking}
-    kept = {row: found for row, found in similar.items() if len(found) >= k}
+    queries = [row for row, name in enumerate(bank.column("split")) if split in (None, name)]
+    similar = {row: [int(n) for n in similarity.neighbours(row) if n != row] for row in queries}
+    kept = {row: rows for row, rows in similar.items() if len(rows) >= k}
     if not kept:
         raise ValueError(f"no question{'' if split is None else f' of split {split!r}'} has {k} similar ones")
     ids = _counting_down(bank)
@@ -102,14 +100,14 @@ def similar_questions(
     data = RetrievalSplitData(
         corpus=corpus,
         queries=corpus.select(list(kept)),
-        relevant_docs={ids[row]: {ids[n]: 1 for n in found} for row, found in kept.items()},
+        relevant_docs={ids[row]: {ids[n]: 1 for n in rows} for row, rows in kept.items()},
         top_ranked=None,
     )
     pictured = "image" in corpus.column_names
     name = split or "all"
     metadata = TaskMetadata(
         name=f"SimilarQuestions-{re.sub(r'[^A-Za-z0-9_.]+', '-', bank.name)}",
-        description=f"Similar questions of {bank.name}: P@{k}, each query left out of what it finds.",
+        description=f"Similar questions of {bank.name}: P@{k}, without the query itself.",
         dataset={"path": bank.name, "revision": bank.fingerprint},
         type="Any2AnyRetrieval" if pictured else "Retrieval",
         category="it2it" if pictured else "t2t",
@@ -124,12 +122,12 @@ def similar_questions(
 
 
 def _counting_down(bank: QuestionBank) -> list[str]:
-    """Ids whose order is the reverse of the bank's own."""
+    """Return ids in the reverse order of the bank's."""
     order = np.argsort(np.asarray(bank.ids, dtype=object), kind="stable")
     place = np.empty(len(bank), dtype=np.int64)
     place[order] = np.arange(len(bank) - 1, -1, -1)
     width = len(str(len(bank)))
-    return [f"{place[row]:0{width}d} {own}" for row, own in enumerate(bank.ids)]
+    return [f"{place[row]:0{width}d} {id}" for row, id in enumerate(bank.ids)]
 
 
 def _questions(bank: QuestionBank, ids: list[str], figures: bool) -> Dataset:
@@ -141,20 +139,17 @@ def _questions(bank: QuestionBank, ids: list[str], figures: bool) -> Dataset:
     return Dataset.from_dict(columns, features=Features(features))
 
 
-__all__ = ["SimilarQuestions", "TQNetEncoder", "model_meta", "similar_questions"]
-
-
 class TQNetEncoder(AbsEncoder):
-    """An encoder of mteb. It reads text, and ``image`` where a task has any and the model reads figures.
+    """An encoder of mteb, of text, and of ``image`` if the task has any and the model reads figures.
 
     Args:
         model_name: A trained folder.
-        device: By default the accelerator where there is one.
+        device: By default the accelerator if there is one.
         precision: ``fp32`` or ``bf16``.
 
     Raises:
         FileNotFoundError: The folder holds no model.
-        ValueError: It holds one that is no encoder of questions, or the precision is another.
+        ValueError: Its model is no encoder of questions, or the precision is unknown.
     """
 
     def __init__(
@@ -178,11 +173,7 @@ class TQNetEncoder(AbsEncoder):
 
     @torch.inference_mode()
     def encode(self, inputs: DataLoader[Any], **_: Any) -> np.ndarray:
-        """float32 [inputs, h], in order.
-
-        Args:
-            inputs: Batches with ``text``, ``image`` or both; an image of None, or no image, is a question without.
-        """
+        """Return float32 [inputs, h] for batches with ``text``, ``image`` or both; an image may be None."""
         vectors, device = [], self.encoder.device
         for batch in inputs:
             packed = pack(self.encoder, self._questions(batch))
@@ -194,47 +185,32 @@ class TQNetEncoder(AbsEncoder):
     def _questions(self, batch: dict[str, Any]) -> list[Read]:
         texts, images = batch.get("text"), batch.get("image") if self.encoder.config.reads_images else None
         if texts is None and images is None:
-            raise ValueError(f"{self.mteb_model_meta.name}: the task has none of what the model reads")  # type: ignore[union-attr]
+            raise ValueError(f"{self.mteb_model_meta.name}: the task has neither text nor figures for the model")  # type: ignore[union-attr]
         count = len(texts if texts is not None else images)  # type: ignore[arg-type]
-        return [
-            read({"text": texts[row] if texts is not None else None, "image": images[row] if images else None})
-            for row in range(count)
-        ]
+        texts, images = (values if values is not None else [None] * count for values in (texts, images))
+        return [read({"text": text, "image": image}) for text, image in zip(texts, images, strict=True)]
 
     def similarity(self, embeddings1: Any, embeddings2: Any) -> torch.Tensor:
-        """Cosines [a, b], rounded to six decimals as in `tqnet.evaluation.ranking.VectorRanker`: equal texts tie."""
+        """Return cosines [a, b] rounded to six decimals, as `VectorRanker` does, so that equal texts tie."""
         return torch.round(super().similarity(embeddings1, embeddings2), decimals=6)  # type: ignore[arg-type]
 
 
 def model_meta(folder: str, model: Any, revision: str | None = None) -> ModelMeta:
-    """What mteb writes beside scores; the revision is that of the folder's content.
-
-    Args:
-        model: That of the folder.
-        revision: In its place.
-    """
+    """Describe the model of a folder for mteb; its revision is by default the digest of its files."""
     path = Path(folder).resolve()
     name = path.parent.name if path.name == "model" else path.name
     text = getattr(model.config, "text_config", None)
-    parameters = sum(weights.numel() for weights in model.parameters())
-    return ModelMeta(
-        loader=None,  # it would need the folder, a path that is written beside scores
-        name=f"tqnet/{name}",
-        revision=revision or content_digest(path),
-        release_date=None,
-        languages=None,
-        n_parameters=parameters,
-        n_embedding_parameters=getattr(text, "vocab_size", 0) * model.config.hidden_size or None,
-        memory_usage_mb=round(sum(w.numel() * w.element_size() for w in model.parameters()) / 2**20),
-        max_tokens=model.processor.max_length,
-        embed_dim=model.config.hidden_size,
-        license=None,
-        open_weights=None,
-        public_training_code=None,
-        public_training_data=None,
-        framework=["PyTorch", "Transformers", "safetensors"],
-        similarity_fn_name=ScoringFunction.COSINE,
-        use_instructions=False,
-        training_datasets=None,
-        modalities=["text", "image"] if model.config.reads_images else ["text"],
-    )
+    facts = {
+        "name": f"tqnet/{name}",  # without a loader: it would need the path, and mteb writes that beside the scores
+        "revision": revision or content_digest(path),
+        "n_parameters": sum(weights.numel() for weights in model.parameters()),
+        "n_embedding_parameters": getattr(text, "vocab_size", 0) * model.config.hidden_size or None,
+        "memory_usage_mb": round(sum(w.numel() * w.element_size() for w in model.parameters()) / 2**20),
+        "max_tokens": model.processor.max_length,
+        "embed_dim": model.config.hidden_size,
+        "framework": ["PyTorch", "Transformers", "safetensors"],
+        "similarity_fn_name": ScoringFunction.COSINE,
+        "use_instructions": False,
+        "modalities": ["text", "image"] if model.config.reads_images else ["text"],
+    }
+    return ModelMeta.create_empty(facts)

@@ -1,7 +1,7 @@
-"""A trained folder in sentence-transformers 6: the module that its ``modules.json`` names.
+"""The module of sentence-transformers 6 that a trained folder's ``modules.json`` names.
 
-SentenceTransformer("runs/scl/model", trust_remote_code=True)       # the library asks for it: the class is ours
-SentenceTransformer(modules=[TQNetModule.load("runs/scl/model")])   # without that word
+SentenceTransformer("runs/scl/model", trust_remote_code=True)       # required, as the class is tqnet's
+SentenceTransformer(modules=[TQNetModule.load("runs/scl/model")])   # or without it
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.interchange import kind_of
 from tqnet.modeling.processor import TQNetProcessor
 
-#: What :func:`~tqnet.hub.inputs.pack` gives.
+#: Outputs of :func:`~tqnet.hub.inputs.pack`.
 _INPUTS = ("input_ids", "attention_mask", "pixel_values", "image_counts")
 
 
 class TQNetModule(InputModule):
-    """The whole of a model of questions, from inputs to ``sentence_embedding`` [b, h].
+    """A whole model of questions, from inputs to ``sentence_embedding`` [b, h].
 
-    Inputs are what :func:`tqnet.hub.inputs.read` reads: texts, figures (a path, a PIL image, an array), dicts
-    such as ``{"text": "Find $x$.", "image": "figure.png"}``, whose ``image`` may be a list, and tqnet's own questions.
-    A text that names an image file is that figure, as everywhere in sentence-transformers, where the model reads any.
+    Inputs are those of :func:`tqnet.hub.inputs.read`: texts, figures (a path, a PIL image, an array), dicts such as
+    ``{"text": "Find $x$.", "image": "figure.png"}``, whose ``image`` may be a list, and tqnet's own questions. If the
+    model reads figures, a text that names an image file is one, as everywhere in sentence-transformers.
     """
 
     def __init__(self, model: QuestionEncoder):
@@ -49,15 +49,15 @@ class TQNetModule(InputModule):
         local_files_only: bool = False,
         **options: Any,
     ) -> Self:
-        """From a trained folder, or from the hub.
+        """Load a trained folder, or one of the hub.
 
         Raises:
-            FileNotFoundError: No model of tqnet there.
-            ValueError: A model that is no encoder of questions; another backend than torch; weights that are damaged,
-                or options for them: they are loaded in fp32 and as they were saved.
+            FileNotFoundError: There is no model of tqnet's.
+            ValueError: The model is no encoder of questions, its weights are damaged, or there are options for them
+                (they are loaded in fp32, as saved), or another backend than torch.
         """
         if (backend := options.get("backend", "torch")) != "torch":
-            raise ValueError(f"backend: {backend!r}, where a model of tqnet runs in torch alone")
+            raise ValueError(f"backend: {backend!r}, but models of tqnet run in torch alone")
         for name in ("model_kwargs", "processor_kwargs", "config_kwargs"):
             if options.get(name):
                 raise ValueError(f"{name}: a model of tqnet takes none ({', '.join(options[name])})")
@@ -82,7 +82,7 @@ class TQNetModule(InputModule):
 
     @property
     def modalities(self) -> list[Modality]:
-        """``message`` stands for batches of unlike inputs too."""
+        """``message`` includes batches of mixed inputs."""
         if not self.model.config.reads_images:
             return ["text"]
         return ["text", "image", ("image", "text"), "message"]
@@ -112,10 +112,10 @@ class TQNetModule(InputModule):
         return self.model.config.hidden_size
 
     def preprocess(self, inputs: Sequence[Any], prompt: str | None = None, **_: Any) -> dict[str, Tensor | Any]:
-        """``input_ids`` and ``attention_mask`` [b, t]; ``pixel_values`` [n, 3, s, s] and ``image_counts`` [b].
+        """Return ``input_ids``, ``attention_mask`` [b, t], ``pixel_values`` [n, 3, s, s] and ``image_counts`` [b].
 
         Raises:
-            OSError, ValueError: As :func:`~tqnet.hub.inputs.read` and :func:`~tqnet.hub.inputs.pack`.
+            OSError, ValueError: See :func:`~tqnet.hub.inputs.read` and :func:`~tqnet.hub.inputs.pack`.
         """
         questions = [self._read(item) for item in inputs]
         if prompt:
@@ -128,9 +128,9 @@ class TQNetModule(InputModule):
         return read(item)
 
     def forward(self, features: dict[str, Tensor | Any], **_: Any) -> dict[str, Tensor | Any]:
-        """Adds ``sentence_embedding`` [b, h], the question's vector, not normalised."""
-        given = {name: features[name] for name in _INPUTS if name in features}
-        return {**features, "sentence_embedding": self.model(**given).embedding}
+        """Add ``sentence_embedding`` [b, h], not normalised."""
+        inputs = {name: features[name] for name in _INPUTS if name in features}
+        return {**features, "sentence_embedding": self.model(**inputs).embedding}
 
     def __repr__(self) -> str:
         read = "text and figures" if self.model.config.reads_images else "text"

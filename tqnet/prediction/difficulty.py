@@ -1,4 +1,4 @@
-"""The head for difficulty: a ridge regression with an interval that holds as often as it says."""
+"""The head for difficulty: a ridge regression with intervals of guaranteed coverage."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from scipy.sparse import csr_array
 from tqnet.evaluation.metrics import FloatArray
 from tqnet.prediction.features import Features, Vectors, joined
 
-#: Strengths of the penalty, of which the one is taken that errs least in cross-validation by group within ``train``.
+#: Penalties to choose from, by cross-validation by group within ``train``.
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 
-#: Folds of that cross-validation. ``valid`` takes no part: it is for the interval alone.
+#: Folds of that cross-validation. ``valid`` is left for the intervals.
 _FOLDS = 4
 
 
 class Estimates(NamedTuple):
-    """Difficulties ``[questions]`` and the ends of their intervals, in the bank's own unit.
+    """Difficulties ``[questions]`` and the ends of their intervals, in the bank's unit.
 
-    The ends are infinite where ``valid`` has too few groups for the coverage.
+    The ends are infinite if ``valid`` has too few groups for the coverage.
     """
 
     value: FloatArray
@@ -36,19 +36,17 @@ class Estimates(NamedTuple):
 class DifficultyHead:
     """Predicts difficulty from vectors and words, with an interval by split-conformal prediction.
 
-    The interval is the prediction plus and minus an error that the given share of ``valid`` keeps to (Lei et al. 2018,
-    "Distribution-free predictive inference for regression", Algorithm 2), a group counting as one however large it is
-    (Dunn, Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled
-    distribution functions). It holds for a question of a new group drawn like those of ``valid``, whatever the
-    regression is worth: a poor one has wide intervals. Its ends may lie beyond the difficulties of ``train``, since
-    those of new questions may, too.
+    The interval is the prediction plus and minus an error that the given share of ``valid`` does not exceed (Lei et al.
+    2018, "Distribution-free predictive inference for regression", Algorithm 2), with each group weighted as one (Dunn,
+    Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled
+    distribution functions). It holds for a question of a new group drawn like those of ``valid``, however poor the
+    regression, and may extend beyond the difficulties of ``train``.
 
     Attributes:
         coef, intercept: Of the regression, ``[features]`` and a number.
         errors: Absolute errors on ``valid``, ascending.
-        shares: Of each error, 1 by the size of its question's group; their sum is the number of groups.
-        lowest, highest: Difficulties of ``train``, which no estimate leaves.
-        penalty: That was chosen.
+        shares: Of each error, 1 by the size of its question's group; they sum to the number of groups.
+        lowest, highest: Difficulties of ``train``, which bound the estimates.
     """
 
     features: Features
@@ -61,10 +59,10 @@ class DifficultyHead:
     penalty: float
 
     def predict(self, vectors: Vectors, texts: Sequence[str], coverage: float = 0.9) -> Estimates:
-        """Difficulties with intervals that hold for the share ``coverage`` of questions.
+        """Return difficulties with intervals that hold for the share ``coverage`` of questions.
 
         Raises:
-            ValueError: Vectors of another width, or a coverage outside of (0, 1).
+            ValueError: Vectors of another width, or a coverage outside (0, 1).
         """
         reach = self.reach(coverage)
         value = joined(self.features.parts(vectors, texts)) @ self.coef.astype(np.float64) + self.intercept
@@ -72,9 +70,9 @@ class DifficultyHead:
         return Estimates(value, value - reach, value + reach)
 
     def reach(self, coverage: float) -> float:
-        """Half the width of an interval: the least error whose shares up to it are ``(groups + 1) coverage``.
+        """Return half the width of an interval: the least error with cumulated shares of ``(groups + 1) coverage``.
 
-        Infinite where ``valid`` has too few groups to tell.
+        Infinite if ``valid`` has too few groups.
         """
         if not 0 < coverage < 1:
             raise ValueError(f"coverage: {coverage:g} is not between 0 and 1")
@@ -84,7 +82,7 @@ class DifficultyHead:
         return float(self.errors[place]) if place < len(self.errors) else math.inf
 
     def why_no_interval(self, coverage: float) -> str:
-        """Where :meth:`reach` is infinite, a line that says so; else empty."""
+        """Return the reason if :meth:`reach` is infinite, else an empty string."""
         if math.isfinite(self.reach(coverage)):
             return ""
         groups = round(float(self.shares.sum(dtype=np.float64)))
@@ -94,26 +92,22 @@ class DifficultyHead:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Facts for JSON; :meth:`tensors` has the rest."""
+        """Return the facts for JSON; :meth:`tensors` has the arrays."""
         numbers = {name: getattr(self, name) for name in ("intercept", "lowest", "highest", "penalty")}
         return numbers | {"vocabulary": self.features.vocabulary}
 
     def tensors(self) -> dict[str, Any]:
-        """What is large."""
+        """Return the arrays."""
         return self.features.tensors() | {"coef": self.coef, "errors": self.errors, "shares": self.shares}
 
     @classmethod
     def load(cls, facts: dict[str, Any], tensors: dict[str, Any]) -> DifficultyHead:
-        """From what :meth:`to_dict` and :meth:`tensors` gave.
-
-        Raises:
-            KeyError: Something is not there.
-        """
-        own = {name: facts[name] for name in ("intercept", "lowest", "highest", "penalty")}
+        """Load what :meth:`to_dict` and :meth:`tensors` returned; KeyError if something is missing."""
+        numbers = {name: facts[name] for name in ("intercept", "lowest", "highest", "penalty")}
         features = Features.load(tensors, facts["vocabulary"])
         errors = tensors["errors"]
-        shares = tensors.get("shares", np.ones_like(errors))  # heads of 0.1.0 took every question for a group
-        return cls(features=features, coef=tensors["coef"], errors=errors, shares=shares, **own)
+        shares = tensors.get("shares", np.ones_like(errors))  # early heads took each question for a group
+        return cls(features=features, coef=tensors["coef"], errors=errors, shares=shares, **numbers)
 
 
 @dataclass(frozen=True)
@@ -122,7 +116,8 @@ class RatedQuestions:
 
     Attributes:
         vectors: ``[questions, width]``.
-        texts, units: Of each question; questions of one unit (its group) are not independent.
+        texts: ``question.content``.
+        units: Groups; questions of a group are not independent.
         difficulty: ``[questions]``.
     """
 
@@ -135,7 +130,7 @@ class RatedQuestions:
 def fit_difficulty_head(
     train: RatedQuestions, valid: RatedQuestions, *, use_vectors: bool = True, use_words: bool = True
 ) -> DifficultyHead:
-    """Fit to ``train``, its penalty by cross-validation there; errors are those on ``valid``.
+    """Fit to ``train``, with a penalty by cross-validation there, and errors on ``valid``.
 
     Raises:
         ValueError: Fewer than two difficulties in ``train``, or no question in ``valid``.
@@ -145,9 +140,9 @@ def fit_difficulty_head(
     if not len(valid.difficulty):
         raise ValueError("no question of valid has a difficulty")
     features = Features.fit(train.vectors if use_vectors else None, train.texts if use_words else None)
-    read = joined(features.parts(train.vectors, train.texts))
-    penalty = _best_penalty(read, train.difficulty, train.units)
-    model = _ridge(penalty).fit(read, train.difficulty)
+    inputs = joined(features.parts(train.vectors, train.texts))
+    penalty = _best_penalty(inputs, train.difficulty, train.units)
+    model = _ridge(penalty).fit(inputs, train.difficulty)
     fitted = DifficultyHead(
         features=features,
         coef=model.coef_.astype(np.float32),
@@ -173,11 +168,11 @@ def _best_penalty(features: csr_array, difficulty: FloatArray, units: Sequence[s
     parts = list(GroupKFold(folds).split(features, groups=np.asarray(units)))
 
     def error(penalty: float) -> float:
-        wrong = [
-            _ridge(penalty).fit(features[own], difficulty[own]).predict(features[other]) - difficulty[other]
-            for own, other in parts
+        errors = [
+            _ridge(penalty).fit(features[rows], difficulty[rows]).predict(features[rest]) - difficulty[rest]
+            for rows, rest in parts
         ]
-        return float(np.mean(np.concatenate(wrong) ** 2))
+        return float(np.mean(np.concatenate(errors) ** 2))
 
     return min(PENALTIES, key=error)
 

@@ -1,4 +1,4 @@
-"""How good predictions of knowledge points and difficulty are, and whether their probabilities can be believed."""
+"""Score predictions of knowledge points and difficulty: accuracy, calibration and coverage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tqnet.evaluation.metrics import BoolArray, FloatArray, Interval, bootstrap_interval
 from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas
-from tqnet.evaluation.table import Table
+from tqnet.evaluation.table import NOTHING, Table
 from tqnet.prediction.difficulty import Estimates
 from tqnet.prediction.knowledge import KnowledgeHead
 from tqnet.prediction.tree import FloatMatrix
@@ -23,11 +23,11 @@ BINS = 15
 
 @dataclass(frozen=True)
 class LevelScores:
-    """One level, of the questions that have a concept there.
+    """Scores of a level, of the questions that have a concept there.
 
     Attributes:
         chance: Probability of the likeliest concept, ``[questions]``.
-        first, third: Whether it is one of the question's, and whether one of the likeliest three is, ``[questions]``.
+        first, third: True if it, or one of the likeliest three, is right, ``[questions]``.
         groups: Of each question, for intervals.
     """
 
@@ -38,22 +38,22 @@ class LevelScores:
 
     @property
     def ece(self) -> float:
-        """Mean over questions of the difference between a bin's mean probability and its share of hits."""
+        """Expected calibration error: the mean difference between a bin's mean probability and its share of hits."""
         return float(sum(count * abs(mean - share) for mean, share, count in self.reliability()) / len(self.chance))
 
     def reliability(self, bins: int = BINS) -> list[tuple[float, float, int]]:
-        """Mean probability, share of hits and number of questions of each bin that has some."""
+        """Return mean probability, share of hits and number of questions of each bin with questions."""
         place = np.clip(np.ceil(self.chance * bins).astype(int) - 1, 0, bins - 1)
-        kept = [place == number for number in range(bins) if (place == number).any()]
-        return [(float(self.chance[own].mean()), float(self.first[own].mean()), int(own.sum())) for own in kept]
+        masks = [place == number for number in np.unique(place)]
+        return [(float(self.chance[mask].mean()), float(self.first[mask].mean()), int(mask.sum())) for mask in masks]
 
     def over(self, other: LevelScores) -> tuple[float, Interval]:
-        """Top-1 accuracy less that of another on the same questions, with its 95 % interval by group."""
+        """Return the gain in top-1 accuracy on the same questions, with its 95 % interval by group."""
         gain = self.first.astype(np.float64) - other.first
         return float(gain.mean()), bootstrap_interval(gain, self.groups)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return numbers for JSON."""
         return {
             "questions": len(self.chance),
             "top1": float(self.first.mean()),
@@ -61,15 +61,15 @@ class LevelScores:
             "top3": float(self.third.mean()),
             "ece": self.ece,
             "mean_probability": float(self.chance.mean()),
-            "reliability": [list(own) for own in self.reliability()],
+            "reliability": list(map(list, self.reliability())),
         }
 
 
 @dataclass(frozen=True)
 class DifficultyScores:
-    """Intervals of difficulty: how many hold, how wide they are, and the mean absolute error.
+    """Coverage (measured, and ``asked`` for) and mean width of the intervals, and the mean absolute error.
 
-    Where there are no intervals the width is infinite, and what they cover is null in JSON.
+    Without intervals the width is infinite, and coverage and width are null in JSON.
     """
 
     questions: int
@@ -80,7 +80,7 @@ class DifficultyScores:
     mae: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return numbers for JSON."""
         numbers = vars(self) | {"coverage_interval": list(self.coverage_interval)}
         if self.has_intervals:
             return numbers
@@ -94,57 +94,57 @@ class DifficultyScores:
 def score_knowledge(
     head: KnowledgeHead, chance: FloatMatrix, knowledge: Sequence[Sequence[KnowledgePath]], groups: Sequence[str]
 ) -> dict[int, LevelScores]:
-    """Level -> its scores; a concept that no training question has cannot be predicted and counts as missed.
+    """Return level -> scores; a concept without training questions cannot be predicted and counts as missed.
 
     Args:
-        chance: ``[questions, nodes]``, of ``head.predict``.
+        chance: Of ``head.predict``, ``[questions, nodes]``.
         knowledge, groups: Of each question.
     """
-    found = {}
+    scores = {}
     for level in range(1, head.tree.depth + 1):
         truth = [{path[:level] for path in paths if len(path) >= level} for paths in knowledge]
-        rows = np.array([row for row, own in enumerate(truth) if own], dtype=np.int64)
+        rows = np.array([row for row, concepts in enumerate(truth) if concepts], dtype=np.int64)
         if not len(rows):
             continue
-        concepts = head.tree.concepts(level)
-        of_level = chance[rows][:, concepts]
-        order = np.argsort(-of_level, axis=1, kind="stable")[:, :3]
-        names = [head.tree.nodes[i] for i in concepts]
+        nodes = head.tree.concepts(level)
+        of_level = chance[rows][:, nodes]
+        order = nodes[np.argsort(-of_level, axis=1, kind="stable")[:, :3]]
         hits = np.array(
-            [[names[i] in truth[row] for i in best] for row, best in zip(rows, order, strict=True)], dtype=bool
+            [[head.tree.nodes[i] in truth[row] for i in best] for row, best in zip(rows, order, strict=True)],
+            dtype=bool,
         )
         likeliest = of_level.max(axis=1).astype(np.float64)
-        found[level] = LevelScores(likeliest, hits[:, 0], np.asarray(hits.any(axis=1)), [groups[row] for row in rows])
-    return found
+        scores[level] = LevelScores(likeliest, hits[:, 0], np.asarray(hits.any(axis=1)), [groups[row] for row in rows])
+    return scores
 
 
-def score_difficulty(found: Estimates, truth: FloatArray, groups: Sequence[str], asked: float) -> DifficultyScores:
-    """Of intervals that were asked to hold for the share ``asked``."""
-    held = (truth >= found.low - 1e-9) & (truth <= found.high + 1e-9)
+def score_difficulty(estimates: Estimates, truth: FloatArray, groups: Sequence[str], asked: float) -> DifficultyScores:
+    """Score intervals of the nominal coverage ``asked``."""
+    held = (truth >= estimates.low - 1e-9) & (truth <= estimates.high + 1e-9)
     return DifficultyScores(
         questions=len(truth),
         coverage=float(held.mean()),
         coverage_interval=bootstrap_interval(held.astype(np.float64), groups),
         asked=asked,
-        width=float((found.high - found.low).mean()),
-        mae=float(np.abs(found.value - truth).mean()),
+        width=float((estimates.high - estimates.low).mean()),
+        mae=float(np.abs(estimates.value - truth).mean()),
     )
 
 
 def knowledge_table(results: Mapping[str, Mapping[int, LevelScores]]) -> Table:
-    """One row per model and level; the first model is what the others are compared with."""
+    """Return a table with a row per model and level; the others are compared with the first model."""
     baseline = next(iter(results.values()), {})
     rows = []
-    for level in sorted({level for own in results.values() for level in own}):
-        for name, own in results.items():
-            if level not in own:
+    for level in sorted({level for of_model in results.values() for level in of_model}):
+        for name, of_model in results.items():
+            if level not in of_model:
                 continue
-            scores = own[level].to_dict()
+            scores = of_model[level].to_dict()
             gain = NOTHING
-            if own is not baseline and level in baseline:
-                mean, (low, high) = own[level].over(baseline[level])
+            if of_model is not baseline and level in baseline:
+                mean, (low, high) = of_model[level].over(baseline[level])
                 gain = f"{mean:+.3f} [{low:+.3f}, {high:+.3f}]"
-            numbers = (f"{scores[of]:.3f}" for of in ("top1", "top3", "ece", "mean_probability"))
+            numbers = (f"{scores[metric]:.3f}" for metric in ("top1", "top3", "ece", "mean_probability"))
             rows.append((f"level {level}: {name}", f"{scores['questions']:,}", *numbers, gain))
     header = ("level and model", "questions", "top 1", "top 3", "ECE", "mean probability", "top 1 against the first")
     note = (
@@ -155,43 +155,30 @@ def knowledge_table(results: Mapping[str, Mapping[int, LevelScores]]) -> Table:
 
 
 def difficulty_table(results: Mapping[str, DifficultyScores]) -> Table:
-    """One row per model."""
-    rows = tuple(
-        (
-            name,
-            f"{own.questions:,}",
-            f"{own.asked:.0%}",
-            f"{own.coverage:.3f} [{own.coverage_interval.low:.3f}, {own.coverage_interval.high:.3f}]"
-            if own.has_intervals
-            else NOTHING,
-            f"{own.width:.3f}" if own.has_intervals else NOTHING,
-            f"{own.mae:.3f}",
-        )
-        for name, own in results.items()
-    )
+    """Return a table with a row per model."""
+    rows = []
+    for name, scores in results.items():
+        low, high = scores.coverage_interval
+        coverage, width = f"{scores.coverage:.3f} [{low:.3f}, {high:.3f}]", f"{scores.width:.3f}"
+        intervals = (coverage, width) if scores.has_intervals else (NOTHING, NOTHING)
+        rows.append((name, f"{scores.questions:,}", f"{scores.asked:.0%}", *intervals, f"{scores.mae:.3f}"))
     header = ("model", "questions", "asked", "intervals that hold", "mean width", "MAE")
-    return Table("Difficulty, in the bank's own unit", header, rows)
-
-
-NOTHING = "–"
-
-
-# Reliability of predicted probabilities, as a picture.
+    return Table("Difficulty, in the bank's unit", header, tuple(rows))
 
 
 def reliability_plot(
     results: Mapping[str, Mapping[int, LevelScores]], *, theme: Theme = LIGHT, fmt: Format = "png"
 ) -> bytes:
-    """Share of hits by probability, a panel for each level; a point's area is its share of the questions."""
-    levels = sorted({level for own in results.values() for level in own})
+    """Plot the share of hits by probability, a panel for each level; areas are shares of the questions."""
+    levels = sorted({level for of_model in results.values() for level in of_model})
     with canvas(3.6 * len(levels), 4.0, theme, fmt) as (figure, buffer):
         for column, level in enumerate(levels, 1):
             axes = figure.add_subplot(1, len(levels), column)
             axes.plot([0, 1], [0, 1], color=theme.other, linewidth=1, linestyle=":")
-            for color, (name, own) in zip(PALETTE, results.items(), strict=False):
-                if level not in own:
+            for color, (name, of_model) in zip(PALETTE, results.items(), strict=False):
+                if level not in of_model:
                     continue
-                chance, share, count = zip(*own[level].reliability(), strict=True)
+                chance, share, count = zip(*of_model[level].reliability(), strict=True)
                 areas = [8 + 160 * number / sum(count) for number in count]
                 axes.plot(chance, share, color=color, linewidth=1.2, label=name)
                 axes.scatter(chance, share, s=areas, color=color, linewidths=0, alpha=0.8)

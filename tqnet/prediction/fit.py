@@ -1,7 +1,8 @@
-"""Fitting the heads of a model to a bank."""
+"""Fit the heads of a model to a bank."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,17 +18,13 @@ from tqnet.prediction.tree import maximal
 from tqnet.questions import QuestionBank
 from tqnet.questions.splits import question_units
 
-#: Share of the training questions that stands in for a ``valid`` that the bank does not have.
+#: Share of the training questions that replaces a missing ``valid``.
 VALID_SHARE = 0.2
 
 
 @dataclass(frozen=True)
 class HeadSplits:
-    """Questions of a bank that heads are fitted to, and calibrated on.
-
-    Attributes:
-        drawn: Whether ``valid`` was drawn from the training questions, by group.
-    """
+    """Questions to fit heads to and to calibrate on; ``valid`` may be ``drawn`` from the training questions."""
 
     train: IntArray
     valid: IntArray
@@ -35,12 +32,12 @@ class HeadSplits:
 
 
 def head_splits(bank: QuestionBank, seed: int = 0) -> HeadSplits:
-    """``train``, or all questions where none has a split, and ``valid``; never ``test``.
+    """Return ``train`` (all questions if none has a split) and ``valid``, which is drawn by group if it is missing.
 
-    Where ``valid`` is drawn, it is among the questions with a label, and ``train`` is what is left of those.
+    Only labelled questions are drawn, and only labelled ones remain in ``train`` then.
 
     Raises:
-        ValueError: No question to train on.
+        ValueError: There is no question to train on.
     """
     given = np.array([split or "" for split in bank.column("split")])
     train = np.flatnonzero(given == ("train" if given.any() else ""))
@@ -67,11 +64,7 @@ def head_splits(bank: QuestionBank, seed: int = 0) -> HeadSplits:
 
 @dataclass(frozen=True)
 class HeadData:
-    """What the heads of a bank are fitted to, for each task that it has labels for.
-
-    Attributes:
-        why_no_knowledge, why_no_difficulty: Where there is none.
-    """
+    """Rows of ``train`` and ``valid`` with labels of each task, or the reason why there are none."""
 
     bank: QuestionBank
     knowledge: tuple[IntArray, IntArray] | None
@@ -82,59 +75,60 @@ class HeadData:
 
     @classmethod
     def of(cls, bank: QuestionBank, seed: int = 0) -> HeadData:
-        """Of a bank; found out before anything is encoded.
+        """Select the labelled questions of a bank, before anything is encoded.
 
         Raises:
-            ValueError: There is nothing to learn, and why.
+            ValueError: There is nothing to learn.
         """
         splits = head_splits(bank, seed)
         paths, rated = bank.column("knowledge"), bank.column("difficulty")
-        labelled = [splits.train[[bool(paths[i]) for i in splits.train]]]
-        labelled += [splits.valid[[bool(paths[i]) for i in splits.valid]]]
-        known = [splits.train[[rated[i] is not None for i in splits.train]]]
-        known += [splits.valid[[rated[i] is not None for i in splits.valid]]]
-        no_knowledge = _why_not(
-            [len({tuple(maximal(paths[i])) for i in labelled[0]}), len(labelled[1])], "knowledge point"
-        )
-        no_difficulty = _why_not([len({rated[i] for i in known[0]}), len(known[1])], "difficulty")
+
+        def having(has_label: Callable[[int], bool]) -> tuple[IntArray, IntArray]:
+            train, valid = (rows[[has_label(i) for i in rows]] for rows in (splits.train, splits.valid))
+            return train, valid
+
+        labelled, known = having(lambda i: bool(paths[i])), having(lambda i: rated[i] is not None)
+        kinds = len({tuple(maximal(paths[i])) for i in labelled[0]}), len({rated[i] for i in known[0]})
+        no_knowledge = _why_not(kinds[0], len(labelled[1]), "knowledge point")
+        no_difficulty = _why_not(kinds[1], len(known[1]), "difficulty")
         if no_knowledge and no_difficulty:
             raise ValueError(f"{bank.path or bank.name}: nothing to learn: {no_knowledge}; {no_difficulty}")
         return cls(
             bank,
-            None if no_knowledge else (labelled[0], labelled[1]),
-            None if no_difficulty else (known[0], known[1]),
+            None if no_knowledge else labelled,
+            None if no_difficulty else known,
             no_knowledge,
             no_difficulty,
             splits,
         )
 
     def labelled(self, vectors: Vectors) -> tuple[LabelledQuestions, LabelledQuestions]:
-        """Training and validation questions with a knowledge point, of vectors ``[questions of the bank, width]``."""
+        """Return training and validation questions with a knowledge point; vectors ``[bank, width]``."""
         assert self.knowledge is not None
         texts, paths = _texts(self.bank), self.bank.column("knowledge")
-        of = [
-            LabelledQuestions(vectors[own], [texts[i] for i in own], [paths[i] for i in own]) for own in self.knowledge
-        ]
-        return of[0], of[1]
+        train, valid = (
+            LabelledQuestions(vectors[rows], [texts[i] for i in rows], [paths[i] for i in rows])
+            for rows in self.knowledge
+        )
+        return train, valid
 
     def rated(self, vectors: Vectors) -> tuple[RatedQuestions, RatedQuestions]:
-        """Training and validation questions with a difficulty."""
+        """Return training and validation questions with a difficulty."""
         assert self.difficulty is not None
-        texts, rated, units = _texts(self.bank), self.bank.column("difficulty"), question_units(self.bank)
-        of = [
-            RatedQuestions(
-                vectors[own], [texts[i] for i in own], [units[i] for i in own], np.array([rated[i] for i in own], float)
-            )
-            for own in self.difficulty
-        ]
-        return of[0], of[1]
+        texts, units = _texts(self.bank), question_units(self.bank)
+        rated = np.array(self.bank.column("difficulty"), dtype=float)
+        train, valid = (
+            RatedQuestions(vectors[rows], [texts[i] for i in rows], [units[i] for i in rows], rated[rows])
+            for rows in self.difficulty
+        )
+        return train, valid
 
     def facts(self) -> dict[str, Any]:
-        """What the heads were fitted to."""
+        """Return facts on the training for JSON."""
         counts = {
-            name: {"train": len(own[0]), "valid": len(own[1])}
-            for name, own in (("knowledge", self.knowledge), ("difficulty", self.difficulty))
-            if own is not None
+            name: {"train": len(rows[0]), "valid": len(rows[1])}
+            for name, rows in (("knowledge", self.knowledge), ("difficulty", self.difficulty))
+            if rows is not None
         }
         return {
             "bank": self.bank.name,
@@ -147,14 +141,14 @@ class HeadData:
 def fit_heads(
     data: HeadData, vectors: Vectors, *, show_progress: bool = False, **sources: bool
 ) -> tuple[KnowledgeHead | None, DifficultyHead | None]:
-    """A head for each task that the bank has labels for.
+    """Fit a head for each task that the bank has labels of.
 
     Args:
         vectors: ``[questions of the bank, width]``.
-        sources: ``use_vectors``, ``use_words`` (and ``neighbours``), to leave something out.
+        sources: ``use_vectors``, ``use_words`` and ``neighbours``, for ablations.
 
     Raises:
-        ValueError: Not one finite vector per question.
+        ValueError: The vectors are not finite, or not as many as the questions.
     """
     if len(vectors) != len(data.bank):
         raise ValueError(f"{len(vectors)} vectors for {len(data.bank)} questions")
@@ -163,12 +157,13 @@ def fit_heads(
     knowledge = difficulty = None
     if data.knowledge is not None:
         train, valid = data.labelled(vectors)
-        with _progress(fit_count(train.knowledge), "fit knowledge", show_progress) as bar:
+        total = fit_count(train.knowledge)
+        with tqdm(total=total, desc="fit knowledge", unit=" fits", disable=not show_progress) as bar:
             knowledge = fit_knowledge_head(train, valid, step=bar.update, **sources)
     if data.difficulty is not None:
         rated, held_out = data.rated(vectors)
-        read = {name: value for name, value in sources.items() if name != "neighbours"}
-        difficulty = fit_difficulty_head(rated, held_out, **read)
+        inputs = {name: value for name, value in sources.items() if name != "neighbours"}
+        difficulty = fit_difficulty_head(rated, held_out, **inputs)
     return knowledge, difficulty
 
 
@@ -176,14 +171,7 @@ def _texts(bank: QuestionBank) -> list[str]:
     return [question.content for question in bank]
 
 
-def _progress(total: int, title: str, shown: bool) -> Any:
-    return tqdm(total=total, desc=title, unit=" fits", disable=not shown)
-
-
-def _why_not(counts: list[int], what: str) -> str:
-    """Of the different labels in train and the questions in valid; empty where there are enough."""
-    if not counts[0]:
-        return f"no question of train has a {what}"
-    if counts[0] == 1:
-        return f"all questions of train have the same {what}"
-    return "" if counts[1] else f"no question of valid has a {what}"
+def _why_not(kinds: int, validation: int, label: str) -> str:
+    if kinds < 2:
+        return f"all questions of train have the same {label}" if kinds else f"no question of train has a {label}"
+    return "" if validation else f"no question of valid has a {label}"

@@ -1,4 +1,4 @@
-"""The heads of one model in a folder: what they predict, and a mark of whose vectors they read."""
+"""The heads of a model in a folder: saving, loading, finding and predicting."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ _FACTS = "heads.json"
 
 
 class HeadsError(ValueError):
-    """There are no heads, or they are another model's, or damaged."""
+    """Heads that are missing, damaged, or another model's."""
 
 
 @dataclass(frozen=True)
 class Heads:
-    """What is predicted from a model's vectors.
+    """The heads of a model.
 
     Attributes:
-        model: Where the model was: a folder, from that of the heads where it is not absolute, or ``encoder:NAME``.
+        model: Folder of the model, relative to that of the heads, or ``encoder:NAME``.
         fingerprint: Of its files (:func:`model_fingerprint`).
-        knowledge, difficulty: None where the bank had no labels for it.
+        knowledge, difficulty: None if the bank had no labels.
         facts: On the training: bank, questions of each split, and so on.
     """
 
@@ -47,10 +47,10 @@ class Heads:
     facts: dict[str, Any] = field(default_factory=dict)
 
     def save(self, folder: Path) -> None:
-        """Write ``heads.json`` and a file of weights for each head; the folder appears whole or not at all.
+        """Write ``heads.json`` and a file of arrays for each head, atomically.
 
         Raises:
-            FileExistsError: Something else is there (:func:`check_replaceable`).
+            FileExistsError: The folder holds something else.
         """
         from safetensors.numpy import save_file
 
@@ -75,7 +75,7 @@ class Heads:
         """Read what ``save`` wrote.
 
         Raises:
-            HeadsError: There are none, or a file is damaged or missing.
+            HeadsError: A file is missing or damaged.
         """
         from safetensors import SafetensorError
         from safetensors.numpy import load_file
@@ -99,17 +99,13 @@ class Heads:
 
 
 def check_replaceable(folder: Path) -> None:
-    """Whether heads may be written to a folder, in place of what is there.
-
-    Raises:
-        FileExistsError: What is there are no heads.
-    """
+    """Raise FileExistsError if a folder holds anything but heads."""
     if folder.exists() and not (folder.is_dir() and ((folder / _FACTS).is_file() or not any(folder.iterdir()))):
         raise FileExistsError(f"{folder}: is there already, and holds no heads")
 
 
 def model_of_heads(source: str, folder: Path) -> str:
-    """What heads in a folder call their model: ``..`` where they lie beside it, so that both may move."""
+    """Return the reference of heads in a folder to their model: ``..`` if they lie in it, so that both may move."""
     if source.startswith(ENCODER):
         return source
     beside = Path(source).resolve() / BESIDE == folder.resolve()
@@ -117,43 +113,43 @@ def model_of_heads(source: str, folder: Path) -> str:
 
 
 def heads_of(source: str) -> tuple[str, Heads]:
-    """The model and the heads that a source names.
+    """Find the model and the heads of a source.
 
     Args:
-        source: A model's folder with ``heads/`` beside its weights, or a folder of heads, which says whose they are.
+        source: A model's folder with ``heads/``, or a folder of heads.
 
     Returns:
         A model's folder or ``encoder:NAME``, and its heads.
 
     Raises:
-        HeadsError: No heads, or those of another model.
-        FileNotFoundError: No such folder, or the model that the heads belong to is gone.
+        HeadsError: There are no heads, or they are another model's.
+        FileNotFoundError: There is no such folder, or the model of the heads is gone.
     """
     folder = Path(source)
     if (folder / _FACTS).is_file():
         heads = Heads.load(folder)
-        # Beside their model, wherever both have moved to.
-        if _is_beside(folder):
-            model = str(folder.absolute().parent)
+        parent = folder.absolute().parent
+        if folder.absolute().name == BESIDE and (parent / "config.json").is_file():  # wherever both have moved to
+            model = str(parent)
         else:
-            model = (
-                heads.model if heads.model.startswith(ENCODER) else os.path.normpath(folder.absolute() / heads.model)
-            )
+            model = heads.model
+            if not model.startswith(ENCODER):
+                model = os.path.normpath(folder.absolute() / model)
     elif (folder / BESIDE / _FACTS).is_file():
         heads, model = Heads.load(folder / BESIDE), source
     else:
         raise HeadsError(_missing(source))
     if not model.startswith(ENCODER) and not (Path(model) / "config.json").is_file():
-        raise FileNotFoundError(f"{source}: the heads are those of {model}, where no model is")
+        raise FileNotFoundError(f"{source}: the heads belong to {model}, where there is no model")
     if model_fingerprint(model) != heads.fingerprint:
         raise HeadsError(
-            f"{source}: the heads were fitted to other weights than those of {model}; fit them anew: {_command(model)}"
+            f"{source}: the heads were fitted to other weights than those of {model}; refit them: {_command(model)}"
         )
     return model, heads
 
 
 def model_fingerprint(source: str) -> str:
-    """Of the files of a model's folder, or of the text encoder that ``encoder:NAME`` names.
+    """Return the digest of the files of a model's folder, or of the text encoder of ``encoder:NAME``.
 
     Raises:
         FileNotFoundError: There is no model.
@@ -167,15 +163,9 @@ def model_fingerprint(source: str) -> str:
     return content_digest(path) if path.is_dir() else source  # a name on the hub
 
 
-def _is_beside(folder: Path) -> bool:
-    return folder.absolute().name == BESIDE and (folder.absolute().parent / "config.json").is_file()
-
-
 def _missing(source: str) -> str:
     if source.startswith(ENCODER):
-        return (
-            f"{source}: an encoder as it comes has no heads; fit them with {_command(source)} out=HEADS, and name HEADS"
-        )
+        return f"{source}: an off-the-shelf encoder has no heads; fit them with {_command(source)} out=HEADS; use HEADS"
     if not Path(source).is_dir():
         return f"{source}: no such folder"
     if not (Path(source) / "config.json").is_file():
@@ -187,15 +177,8 @@ def _command(model: str) -> str:
     return f"python finetune/heads.py data.bank=BANK model={model}"
 
 
-# Predictions of questions: the likeliest concepts of every level, and difficulty with its interval.
-
-
 def check_levels(heads: Heads, levels: Sequence[int]) -> list[int]:
-    """The levels that are asked for, all where none is.
-
-    Raises:
-        ValueError: One that the head does not have.
-    """
+    """Return the requested levels, by default all; ValueError for one that the head does not have."""
     depth = heads.knowledge.tree.depth if heads.knowledge else 0
     for level in levels:
         if level > depth:
@@ -207,38 +190,37 @@ def check_levels(heads: Heads, levels: Sequence[int]) -> list[int]:
 def predict(
     heads: Heads, vectors: Vectors, texts: Sequence[str], *, k: int, levels: Sequence[int], coverage: float
 ) -> list[dict[str, Any]]:
-    """Of each question a plain object for JSON.
+    """Return a JSON record for each question: the likeliest concepts of each level, and difficulty with its interval.
 
     Args:
         vectors: ``[questions, width]``, by the model of the heads.
         texts: ``question.content`` of each.
-        k: Concepts of each level, the likeliest first.
-        levels: Which, 1 the coarsest.
-        coverage: Share of questions for which the interval of difficulty is to hold; null, and no ends, in a record
-            where ``valid`` has too few groups for it.
+        k: Concepts of each level.
+        levels: From 1, the coarsest.
+        coverage: Share of questions whose interval of difficulty holds; null, without ends, if ``valid`` has too few
+            groups for it.
     """
     records: list[dict[str, Any]] = [{} for _ in texts]
     if heads.knowledge is not None:
         chance = heads.knowledge.predict(vectors, texts)
-        for record, own in zip(records, chance, strict=True):
+        for record, row in zip(records, chance, strict=True):
             record["knowledge"] = [
-                {"level": level, "concepts": likeliest(heads.knowledge, own, level, k)} for level in levels
+                {"level": level, "concepts": _likeliest(heads.knowledge, row, level, k)} for level in levels
             ]
     if heads.difficulty is not None:
         for record, value, low, high in zip(records, *heads.difficulty.predict(vectors, texts, coverage), strict=True):
             ends = [round(float(end), 4) if np.isfinite(end) else None for end in (low, high)]
-            holds = None if None in ends else coverage
             record["difficulty"] = {
                 "value": round(float(value), 4),
                 "low": ends[0],
                 "high": ends[1],
-                "coverage": holds,
+                "coverage": None if None in ends else coverage,
             }
     return records
 
 
-def likeliest(head: KnowledgeHead, chance: FloatMatrix, level: int, k: int) -> list[dict[str, Any]]:
-    """The ``k`` likeliest concepts of a level, equals by name; ``chance [nodes]`` of one question."""
-    own = head.tree.concepts(level)
-    order = own[np.argsort(-chance[own], kind="stable")[:k]]
+def _likeliest(head: KnowledgeHead, chance: FloatMatrix, level: int, k: int) -> list[dict[str, Any]]:
+    """Return the ``k`` likeliest concepts of a level, ties by name, from a question's ``chance`` [nodes]."""
+    nodes = head.tree.concepts(level)
+    order = nodes[np.argsort(-chance[nodes], kind="stable")[:k]]
     return [{"path": list(head.tree.nodes[i]), "probability": round(float(chance[i]), 6)} for i in order]

@@ -1,4 +1,4 @@
-"""The concepts that a head can predict, as a tree whose siblings lie side by side."""
+"""The tree of concepts that a head predicts, with siblings side by side."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tqnet.questions.question import KnowledgePath
 
 FloatMatrix = npt.NDArray[np.float32]
 
-#: Ends a path that goes no further where others do; no concept has this name.
+#: Marks the end of a path at a concept with children; no concept has this name.
 STOP = ""
 
 
 @dataclass(frozen=True)
 class ConceptTree:
-    """Concepts by level, then by name, so that the children of one parent are neighbours: a family.
+    """Concepts by level, then by name, so that the children of a parent are neighbours: a family.
 
     Attributes:
-        nodes: Paths of the concepts seen in training, every prefix of one included. In a single-label tree also
-            ``(.., STOP)``, beside the children of a concept that some questions end in.
-        multi_label: Whether a question may have several concepts: each is then there or not, given its parent. Else
-            every question has one path, and a parent's children exclude one another.
+        nodes: Paths of the concepts in training, with all prefixes. In a single-label tree also ``(.., STOP)`` beside
+            the children of a concept that some questions end in.
+        multi_label: Questions may have several concepts, and each is predicted separately, given its parent. Otherwise
+            a question has one path, and a parent's children are exclusive.
     """
 
     nodes: tuple[KnowledgePath, ...]
@@ -35,7 +35,7 @@ class ConceptTree:
 
     @classmethod
     def of(cls, knowledge: Iterable[Sequence[KnowledgePath]]) -> ConceptTree:
-        """The tree of the training questions' paths, of which at least one is there."""
+        """Build the tree of the training questions' paths, at least one."""
         questions = [maximal(paths) for paths in knowledge]
         multi_label = any(len(paths) > 1 for paths in questions)
         ends = {path for paths in questions for path in paths}
@@ -51,12 +51,12 @@ class ConceptTree:
 
     @cached_property
     def inner(self) -> set[KnowledgePath]:
-        """Paths that have children, the root ``()`` among them."""
+        """Paths with children, including the root ``()``."""
         return {path[:-1] for path in self.nodes}
 
     @cached_property
     def parents(self) -> IntArray:
-        """Node above each, -1 for those of the first level."""
+        """Parent of each node, -1 at the first level."""
         return np.array([self.index[path[:-1]] if len(path) > 1 else -1 for path in self.nodes], dtype=np.int64)
 
     @cached_property
@@ -66,12 +66,12 @@ class ConceptTree:
 
     @cached_property
     def starts(self) -> IntArray:
-        """Where each family begins."""
+        """First node of each family."""
         return np.flatnonzero(np.diff(self.parents, prepend=-2))
 
     @cached_property
     def families(self) -> IntArray:
-        """Number of the family of each node."""
+        """Family of each node."""
         return np.repeat(np.arange(len(self.starts)), np.diff(self.starts, append=len(self.nodes)))
 
     @property
@@ -79,43 +79,37 @@ class ConceptTree:
         return int(max((len(path) for path in self.nodes if path[-1] != STOP), default=0))
 
     def concepts(self, level: int) -> IntArray:
-        """Nodes of the concepts of a level."""
-        return np.array(
-            [i for i, path in enumerate(self.nodes) if len(path) == level and path[-1] != STOP], dtype=np.int64
-        )
+        """Return the nodes of a level's concepts, without STOP."""
+        nodes = [i for i, path in enumerate(self.nodes) if len(path) == level and path[-1] != STOP]
+        return np.array(nodes, dtype=np.int64)
 
     def indicators(self, knowledge: Sequence[Sequence[KnowledgePath]]) -> csr_array:
-        """Which nodes each question has, ``[questions, nodes]``; what the tree does not know is left out."""
+        """Return 1 for each node of a question, ``[questions, nodes]``; unknown concepts are left out."""
         rows, columns = [], []
         for row, paths in enumerate(knowledge):
-            own = {path[:level] for path in paths for level in range(1, len(path) + 1)}
-            own |= {(*path, STOP) for path in maximal(paths)}
-            known = [self.index[path] for path in own if path in self.index]
+            prefixes = {path[:level] for path in paths for level in range(1, len(path) + 1)}
+            prefixes |= {(*path, STOP) for path in maximal(paths)}
+            known = [self.index[path] for path in prefixes if path in self.index]
             rows += [row] * len(known)
             columns += known
         shape = (len(knowledge), len(self.nodes))
         return csr_array((np.ones(len(rows), dtype=np.float32), (rows, columns)), shape=shape)
 
     def log_softmax(self, scores: FloatMatrix) -> FloatMatrix:
-        """Within each family, ``[questions, nodes]``."""
+        """Normalise scores ``[questions, nodes]`` within each family."""
         return log_softmax(scores, self.families)
 
     def joint(self, conditional: FloatMatrix) -> FloatMatrix:
-        """Of each node's probability given its parent, that of the node: ``p(child) = p(parent) p(child | parent)``."""
-        whole = conditional.copy()
+        """Turn conditional into joint probabilities: ``p(child) = p(parent) p(child | parent)``."""
+        joint = conditional.copy()
         for level in range(2, int(self.levels.max()) + 1):
-            own = np.flatnonzero(self.levels == level)
-            whole[:, own] *= whole[:, self.parents[own]]
-        return whole
+            nodes = np.flatnonzero(self.levels == level)
+            joint[:, nodes] *= joint[:, self.parents[nodes]]
+        return joint
 
 
 def log_softmax(scores: FloatMatrix, families: IntArray) -> FloatMatrix:
-    """Within each family.
-
-    Shape:
-        - scores: ``[questions, nodes]``
-        - families: ``[nodes]``, ascending, that of each node
-    """
+    """Normalise scores ``[questions, nodes]`` within each of the families ``[nodes]``, which ascend."""
     starts = np.flatnonzero(np.diff(families, prepend=-1))
     place = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(families)))
     raised = scores - np.maximum.reduceat(scores, starts, axis=1)[:, place]
@@ -124,7 +118,5 @@ def log_softmax(scores: FloatMatrix, families: IntArray) -> FloatMatrix:
 
 
 def maximal(paths: Sequence[KnowledgePath]) -> list[KnowledgePath]:
-    """The paths that are no beginning of another, each once."""
-    own = set(paths)
-    inner = {path[:level] for path in own for level in range(1, len(path))}
-    return sorted(own - inner)
+    """Return the distinct paths that are not a prefix of another."""
+    return sorted(set(paths) - {path[:level] for path in paths for level in range(1, len(path))})

@@ -1,7 +1,7 @@
-"""Making an index of a bank, whoever encodes it, resumable, and bringing one up to date.
+"""Build an index of a bank, in shards and resumable, and update one.
 
-Vectors are computed in shards, each a file of its own beside the index that is to be; what a killed run has left is
-gone on with. The index appears under its name when it is whole.
+Each shard of vectors is a file beside the future index, so that a killed run can be continued. The index gets its name
+when it is complete.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tqnet.search.engine import check_free
 from tqnet.search.index import Index, Manifest, clear, publish, writing
 from tqnet.search.records import content_key, state_key
 
-#: Questions of a shard: what a killed run may lose, for each process or worker.
+#: Questions of a shard: what a killed run loses, per process or worker.
 SHARD = 2048
 
 #: Questions -> their vectors ``[questions, width]``.
 Encode = Callable[[Sequence[Question] | QuestionBank], np.ndarray]
 
-#: A bank, and the rows of its shards by their numbers -> number and vectors of each, in whatever order they are done.
+#: A bank, and number -> rows of its shards -> number and vectors of each shard, in any order.
 EncodeShards = Callable[[QuestionBank, Mapping[int, range]], Iterable[tuple[int, np.ndarray]]]
 
 
 def in_process(encode: Encode) -> EncodeShards:
-    """One shard after the other, in this process."""
+    """Encode one shard after the other in this process."""
 
     def encode_shards(bank: QuestionBank, shards: Mapping[int, range]) -> Iterator[tuple[int, np.ndarray]]:
         for number, rows in shards.items():
@@ -45,11 +45,7 @@ def in_process(encode: Encode) -> EncodeShards:
 
 @dataclass(frozen=True)
 class Processes:
-    """How many encode, and which of them this is.
-
-    Attributes:
-        wait: Until all are here.
-    """
+    """The processes that encode together; ``wait`` is their barrier."""
 
     rank: int = 0
     count: int = 1
@@ -66,17 +62,17 @@ def build(
     replace: bool = False,
     precision: str = "fp32",
 ) -> None:
-    """The index of ``bank`` at ``folder``, which must not be there; every process is to call this.
+    """Build the index of ``bank`` at the new ``folder``; to be called by every process.
 
     Args:
         encode_shards: `in_process`, or a cluster's workers (`tqnet.search.cluster`).
-        replace: It may be there, if it is an index: once the new one is whole, it is removed.
-        precision: That is encoded in: shards of a killed run in another one are made anew.
+        replace: ``folder`` may hold an index, which is removed once the new one is complete.
+        precision: Of the encoder; a killed run in another precision is not continued.
 
     Raises:
-        FileExistsError: There is something at ``folder``, or the server has a collection of this name.
-        IndexFolderError: There is something to be replaced that is no index.
-        EngineError: The server does not answer, or another process makes this index or writes to it.
+        FileExistsError: ``folder`` exists, or the server has a collection of this name.
+        IndexFolderError: ``folder`` is to be replaced and holds no index.
+        EngineError: The server does not answer, or another process writes to this index.
     """
     processes = processes or Processes()
     with writing(folder) if processes.rank == 0 else nullcontext():
@@ -104,10 +100,10 @@ def _build(
         _prepare(work, {"bank": bank.fingerprint, "model": model, "precision": precision, "shard": SHARD})
     processes.wait()
     shards = [range(start, min(start + SHARD, len(bank))) for start in range(0, len(bank), SHARD)]
-    own = [number for number in range(len(shards)) if number % processes.count == processes.rank]
-    missing = {number: shards[number] for number in own if not _vectors(work, number).exists()}
-    with tqdm(total=sum(len(shards[number]) for number in own), unit=" questions", desc="encode", disable=None) as bar:
-        bar.update(sum(len(shards[number]) for number in set(own) - set(missing)))
+    mine = dict(list(enumerate(shards))[processes.rank :: processes.count])
+    missing = {number: rows for number, rows in mine.items() if not _vectors(work, number).exists()}
+    total, left = (sum(map(len, rows.values())) for rows in (mine, missing))
+    with tqdm(total=total, initial=total - left, unit=" questions", desc="encode", disable=None) as bar:
         for number, vectors in encode_shards(bank, missing):
             with atomic(_vectors(work, number)) as temporary, temporary.open("wb") as stream:
                 np.save(stream, vectors)
@@ -120,9 +116,9 @@ def _build(
 
 
 def _prepare(work: Path, plan: dict[str, object]) -> None:
-    """An empty folder for the shards, or that of a run with the same plan."""
+    """Make an empty folder for the shards, or keep that of a run with the same plan."""
     file = work / "plan.json"
-    with suppress(OSError, ValueError):  # damaged: as if it were of another plan
+    with suppress(OSError, ValueError):  # damaged: start anew
         if json.loads(file.read_text(encoding="utf-8")) == plan:
             return
     shutil.rmtree(work, ignore_errors=True)
@@ -147,12 +143,7 @@ def _vectors(work: Path, number: int) -> Path:
 
 @dataclass(frozen=True)
 class Changes:
-    """What an update has done.
-
-    Attributes:
-        added, changed, deleted, unchanged: Questions.
-        encoded: Of the added and changed, those whose vector was computed: text or figures were new.
-    """
+    """Counts of questions in an update; ``encoded`` are those with new text or figures."""
 
     added: int = 0
     changed: int = 0
@@ -162,16 +153,16 @@ class Changes:
 
     def __str__(self) -> str:
         return (
-            f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} as they "
-            f"were; {self.encoded:,} encoded"
+            f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} unchanged; "
+            f"{self.encoded:,} encoded"
         )
 
 
 def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bool = False) -> Changes:
-    """Write what is new or has changed in ``bank``, a shard at a time; a run that was killed is simply run again.
+    """Write the new and changed questions of ``bank``, a shard at a time; a killed run is simply repeated.
 
     Args:
-        delete: Also remove questions that are not in ``bank``.
+        delete: Remove questions that are not in ``bank``.
     """
     known = index.states()
     seen: set[str] = set()
@@ -181,7 +172,8 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
         seen |= states.keys()
         fresh = [question for question in questions if known.get(question.id) != states[question.id]]
         reworded = [q for q in fresh if q.id not in known or known[q.id][1] != states[q.id][1]]
-        vectors = _kept_vectors(index, {question.id for question in fresh} - {question.id for question in reworded})
+        kept = index.engine.get(sorted({q.id for q in fresh} - {q.id for q in reworded}), ["vector"])
+        vectors = dict(zip(kept["id"].to_pylist(), map(np.array, kept["vector"].to_pylist()), strict=True))
         if reworded:
             vectors |= dict(zip((question.id for question in reworded), encode(reworded), strict=True))
         if fresh:
@@ -192,8 +184,3 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
     index.engine.delete(gone)
     index.engine.optimize()
     return Changes(added, changed, len(gone), len(seen) - added - changed, encoded)
-
-
-def _kept_vectors(index: Index, ids: set[str]) -> dict[str, np.ndarray]:
-    found = index.engine.get(sorted(ids))
-    return dict(zip(found["id"].to_pylist(), map(np.array, found["vector"].to_pylist()), strict=True))

@@ -1,6 +1,6 @@
-"""Encoding on a cluster of machines: a pool of Ray Data's actors, each with model and bank, that take whole shards.
+"""Encode on a cluster: a pool of Ray Data actors, each with model and bank, that take whole shards.
 
-A machine that is lost loses no shard: Ray starts its actors, and what they had in hand, anew where there is room.
+A lost machine loses no shard: Ray restarts its actors and their tasks where there is room.
 """
 
 from __future__ import annotations
@@ -23,36 +23,35 @@ from tqnet.questions import QuestionBank
 if TYPE_CHECKING:
     from tqnet.search.build import Encode
 
-# Read at import. Ray's core warns of every pool's arguments on stderr; what goes wrong is raised all the same.
+# Read at import. Ray's core warns of every pool's arguments on stderr; errors are raised all the same.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
 
 import ray
 import ray.data
 
-#: Seconds that a cluster may take to answer.
+#: Seconds to wait for a cluster.
 PATIENCE = 60
 
 _QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
-#: In a process of its own, since Ray does not give up an address that is silent before two minutes, and then exits.
+#: In a subprocess: Ray tries a silent address for two minutes, and then exits the process.
 _PROBE = f"import sys, ray; ray.init(sys.argv[1], **{_QUIET})"
 
 
 class ClusterError(ValueError):
-    """No cluster answers, it has no room for a worker, or a worker cannot do its part."""
+    """No cluster answers, it has no room for a worker, or a worker fails."""
 
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """This process is part of a cluster.
+    """Connect this process to a cluster.
 
     Args:
-        address: ``HOST:PORT``, ``auto`` for the cluster that this machine is part of, or ``local`` for a new one of
-            this machine alone.
+        address: ``HOST:PORT``, ``auto`` for this machine's cluster, or ``local`` for a new one of this machine alone.
 
     Raises:
-        ClusterError: None answers there within :data:`PATIENCE` seconds.
+        ClusterError: None answers within :data:`PATIENCE` seconds.
     """
     if address == "local":
         ray.init("local", include_dashboard=False, **_QUIET)
@@ -81,18 +80,18 @@ def _probe(address: str) -> None:
 
 
 def has_gpus() -> bool:
-    """Whether the cluster does."""
+    """Return True if the cluster has any."""
     return ray.cluster_resources().get("GPU", 0) > 0
 
 
 @dataclass(frozen=True)
 class Workers:
-    """Who encodes shards on the cluster that this process is part of (`tqnet.search.build.EncodeShards`).
+    """Encode shards on the connected cluster (`tqnet.search.build.EncodeShards`).
 
     Attributes:
         load: Called once by each worker.
         count: By default as many as there is room for at the start.
-        cpus, gpus: Of each worker; torch computes with as many threads as it has CPUs.
+        cpus, gpus: Of each worker; torch uses as many threads as it has CPUs.
     """
 
     load: Callable[[], Encode]
@@ -101,13 +100,13 @@ class Workers:
     gpus: int = 0
 
     def __call__(self, bank: QuestionBank, shards: Mapping[int, range]) -> Iterator[tuple[int, np.ndarray]]:
-        """Number and vectors of each shard as it is done.
+        """Yield number and vectors of each shard as it finishes.
 
         Args:
-            bank: One with a path, under which the workers find it too.
+            bank: With a path, which the workers read too.
 
         Raises:
-            ClusterError: No machine has room for a worker; one cannot read bank, figures or model, or finds others.
+            ClusterError: No machine has room for a worker, one cannot read bank, figures or model, or they differ.
         """
         if not shards:
             return
@@ -122,13 +121,13 @@ class Workers:
             raise ClusterError(f"Ray: {_last_line(str(error))}") from error
 
     def _encoded(self, bank: QuestionBank, shards: Mapping[int, range]) -> ray.data.Dataset:
-        """A row for each shard; each is a task of its own, so that it is handed over as soon as it is done."""
+        """Return a data set with a row, and a task, for each shard."""
         if bank.path is None:
             raise ValueError("a bank in memory cannot be encoded on a cluster")
         lines = np.asarray(bank.column("line"))
         tasks = [{"number": number, "lines": lines[rows.start : rows.stop]} for number, rows in shards.items()]
         count = min(self.count or self._room(), len(tasks))
-        # A smallest size of one lets the last workers go, in whose room what a lost machine had in hand is started.
+        # A minimum of one lets the last workers go, which makes room for the tasks of a lost machine.
         pool = ray.data.ActorPoolStrategy(
             min_size=1, initial_size=count, max_size=count, max_tasks_in_flight_per_actor=2
         )
@@ -141,18 +140,17 @@ class Workers:
         )
 
     def _room(self) -> int:
-        """How many workers the machines take."""
-        found = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        rooms = [
-            min(of.get("CPU", 0) // self.cpus, of.get("GPU", 0) // self.gpus if self.gpus else float("inf"))
-            for of in found
-        ]
-        if not sum(rooms):
+        machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        room = sum(
+            min(free.get("CPU", 0) // self.cpus, free.get("GPU", 0) // self.gpus if self.gpus else float("inf"))
+            for free in machines
+        )
+        if not room:
             raise ClusterError(
-                f"none of {len(found)} machines has the {self.cpus} CPUs and {self.gpus} GPUs of a worker "
+                f"none of {len(machines)} machines has the {self.cpus} CPUs and {self.gpus} GPUs of a worker "
                 "(--ray-cpus, --ray-gpus)"
             )
-        return int(sum(rooms))
+        return int(room)
 
 
 class _Worker:
@@ -163,7 +161,7 @@ class _Worker:
 
     @cached_property
     def bank(self) -> QuestionBank:
-        bank, _ = QuestionBank.read(self.path, None)  # its faults and figures were looked at where the command runs
+        bank, _ = QuestionBank.read(self.path, None)  # checked where the command runs
         return bank
 
     @cached_property
@@ -182,7 +180,7 @@ class _Worker:
             questions = self.bank.select(rows)
             done |= {"fingerprint": questions.fingerprint, "vectors": self.encode(questions), "fault": ""}
         except (OSError, ValueError, ImportError, RuntimeError, MemoryError) as error:
-            # As a value: of an exception, Ray Data keeps no more than a trace in words.
+            # As a value: Ray Data keeps only the text of an exception's traceback.
             done |= {"fingerprint": "", "fault": str(error) or type(error).__name__}
         return done
 

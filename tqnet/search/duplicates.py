@@ -1,7 +1,10 @@
-"""Clusters of duplicates in a bank, cheap signs first: equal text, near text, then a model's judgement.
+"""Find clusters of duplicates in a bank, by cheap signs first: equal text, near text, then a model's judgement.
 
-No two questions are compared that share no key, so that time and memory grow with the bank and not with its square.
-Questions whose figures differ are no duplicates, whatever they say: "Find x." stands below a thousand drawings.
+Only questions with a common key are compared, so that time and memory grow with the bank and not with its square.
+Questions with different figures are no duplicates, whatever their texts: "Find x." stands below a thousand drawings.
+
+Near vectors are found by bands of random hyperplanes (Charikar 2002), in numpy: an index that answers one query at a
+time takes hours where each of a million vectors is a query.
 """
 
 from __future__ import annotations
@@ -25,17 +28,12 @@ from tqnet.questions.traits import one_form, says_the_same, traits
 from tqnet.search.records import unit
 from tqnet.search.retrieval import NEAR
 
-# The nearest vectors of every vector, for a million of them: random hyperplanes and their bands (Charikar 2002).
-#
-# NOTE: numpy rather than an index that answers one query at a time, which takes hours where every vector is a query.
-
-
-#: Vectors on the same side of all hyperplanes of one of ``TABLES`` sets are compared; a set has as many planes as it
-#: takes to leave each vector with few others. Of pairs with cosine 0.9, 16 planes (65,000 vectors) find 94 in 100.
+#: Vectors on the same side of all hyperplanes of one of ``TABLES`` sets are compared; a set has enough planes to leave
+#: each vector with few others. Of pairs with cosine 0.9, 16 planes (65,000 vectors) find 94 in 100.
 TABLES = 32
 _FEWEST, _MOST = 8, 20
 
-#: Least cosine of neighbours, of vectors from which their mean was subtracted.
+#: Least cosine of neighbours, of centred vectors.
 LEAST = 0.6
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -44,19 +42,19 @@ _SAMPLE = 100_000
 
 
 def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: int, seed: int = 0) -> np.ndarray:
-    """Pairs of near vectors, int64 ``[2, p]``, the smaller row first, each pair once.
+    """Return pairs of near vectors, int64 ``[2, p]``, the smaller row first, each pair once.
 
     Args:
         vectors: ``[n, width]``; may be a memory map.
-        rows: Those that are compared, int64 ``[r]``.
-        kinds: uint64 ``[r]``; only rows of one kind are compared.
-        most: A pair is among the ``most`` nearest of one of its two.
+        rows: To compare, int64 ``[r]``.
+        kinds: uint64 ``[r]``; only rows of the same kind are compared.
+        most: A pair is among the ``most`` nearest of one of its ends.
     """
     if len(rows) < 2:
         return np.empty((2, 0), dtype=np.int64)
     rng = np.random.default_rng(seed)
-    some = np.sort(rng.permutation(rows)[:_SAMPLE])
-    mean = unit(np.asarray(vectors[some], dtype=np.float32)).mean(0)
+    sample = np.sort(rng.permutation(rows)[:_SAMPLE])
+    mean = unit(np.asarray(vectors[sample], dtype=np.float32)).mean(0)
     pairs, cosines = np.empty((2, 0), dtype=np.int64), np.empty(0, dtype=np.float32)
     keys = _keys(vectors, rows, mean, rng) ^ (kinds * _MIX)
     for places in tqdm(alike_within(keys), desc="neighbours", unit="", total=TABLES, disable=None):
@@ -69,7 +67,7 @@ def neighbours(vectors: np.ndarray, rows: np.ndarray, kinds: np.ndarray, most: i
 
 
 def best_of_each(pairs: np.ndarray, scores: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Those pairs, ``[2, p]``, that are among the ``most`` best of one of their ends, and their scores."""
+    """Return the pairs, ``[2, p]``, that are among the ``most`` best of one of their ends, and their scores."""
     ends, twice = pairs.ravel(), np.tile(scores, 2)
     order = np.lexsort((-twice, ends))
     first = np.searchsorted(ends[order], ends[order], "left")
@@ -80,7 +78,7 @@ def best_of_each(pairs: np.ndarray, scores: np.ndarray, most: int) -> tuple[np.n
 
 
 def _keys(vectors: np.ndarray, rows: np.ndarray, mean: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """On which side of each table's planes the vectors lie, uint64 ``[TABLES, rows]``."""
+    """Return the side of each table's planes that the vectors lie on, uint64 ``[TABLES, rows]``."""
     planes = int(np.clip(np.ceil(np.log2(len(rows))), _FEWEST, _MOST))
     normals = rng.standard_normal((vectors.shape[1], TABLES * planes)).astype(np.float32)
     weights = np.uint64(1) << np.arange(planes, dtype=np.uint64)
@@ -93,27 +91,27 @@ def _keys(vectors: np.ndarray, rows: np.ndarray, mean: np.ndarray, rng: np.rando
 
 
 def _cosines(vectors: np.ndarray, pairs: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    found = [np.empty(0, dtype=np.float32)]
+    chunks = [np.empty(0, dtype=np.float32)]
     for begin in range(0, pairs.shape[1], _CHUNK):
-        one, other = (unit(_centred(vectors, ends, mean)) for ends in pairs[:, begin : begin + _CHUNK])
-        found.append(np.einsum("ph,ph->p", one, other))
-    return np.concatenate(found)
+        first, second = (unit(_centred(vectors, ends, mean)) for ends in pairs[:, begin : begin + _CHUNK])
+        chunks.append(np.einsum("ph,ph->p", first, second))
+    return np.concatenate(chunks)
 
 
 def _centred(vectors: np.ndarray, rows: np.ndarray, mean: np.ndarray) -> np.ndarray:
     return unit(np.asarray(vectors[rows], dtype=np.float32)) - mean
 
 
-#: Least share of three-word runs of texts that a model is asked about; MinHash finds four in ten at 0.5 and eight in
-#: ten at 0.6, the vectors most others.
-ASKED = 0.5
-#: Pairs of each question that a model is asked about, of near texts and of near vectors.
+#: Least share of three-word runs of pairs that a model judges; MinHash finds four in ten at 0.5 and eight in ten at
+#: 0.6, the vectors most others.
+JUDGED = 0.5
+#: Pairs per question that a model judges, of near texts and of near vectors.
 MOST = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """Two rows of the bank that are duplicates, why, and how surely: 1, the Jaccard similarity, or a probability."""
+    """Two duplicate rows, the reason, and its score: 1, the Jaccard similarity, or a probability."""
 
     first: int
     second: int
@@ -126,7 +124,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Cluster:
-    """Rows of the bank that are duplicates of one another, ascending, and the links that hold them together."""
+    """Duplicate rows of the bank, ascending, and the links between them."""
 
     rows: tuple[int, ...]
     links: tuple[Link, ...]
@@ -137,9 +135,9 @@ class Judge:
     """A model that decides on candidates.
 
     Attributes:
-        vectors: ``[n, width]`` of the bank's questions, whose nearest are candidates too.
-        decide: Places in the bank, int ``[2, p]`` -> probabilities of RELATIONS, ``[p, 4]``.
-        least: Probability from which a pair is a duplicate.
+        vectors: Of the bank's questions, ``[n, width]``, whose nearest are candidates too.
+        decide: Rows of the bank, int ``[2, p]`` -> probabilities of RELATIONS, ``[p, 4]``.
+        least: Least probability of a duplicate.
     """
 
     vectors: np.ndarray
@@ -149,12 +147,7 @@ class Judge:
 
 @dataclass
 class Duplicates:
-    """What was found.
-
-    Attributes:
-        clusters: In the order of their first rows.
-        named: How many candidates a model took for each relation.
-    """
+    """Clusters of duplicates, in the order of their first rows, and the relations that a model gave the candidates."""
 
     clusters: list[Cluster]
     named: Counter[str] = field(default_factory=Counter)
@@ -166,11 +159,11 @@ def find_duplicates(
     judge: Judge | None = None,
     hash_image: Callable[[str], FigureHash] = hash_figure_file,
 ) -> Duplicates:
-    """The clusters of ``bank``.
+    """Return the clusters of duplicates in ``bank``.
 
-    Equal are texts in one form, digits kept (`tqnet.questions.traits.one_form`), with the same figures. Without a
-    judge, duplicates are also texts that share ``threshold`` of their three-word runs and have the same numbers (but
-    for dates), formulas and phrases of what is asked; a judge decides in place of that, on more candidates.
+    Duplicates have the same figures, and equal texts in one form, digits kept (`tqnet.questions.traits.one_form`); or
+    texts that share ``threshold`` of their three-word runs and have the same numbers (but for dates), formulas and
+    target phrases. A judge replaces the latter rule, on more candidates.
 
     Raises:
         ValueError: ``threshold`` is not in (0, 1].
@@ -182,8 +175,8 @@ def find_duplicates(
     forest = _Forest(len(bank))
     links = [Link(a, b, "equal text", 1.0) for a, b in _equal(texts, figures) if forest.join(a, b)]
     rest = np.setdiff1d(np.arange(len(bank)), [link.second for link in links])
-    near = _near_texts(sets, rest, figures, threshold if judge is None else ASKED)
-    found = Duplicates([])
+    near = _near_texts(sets, rest, figures, threshold if judge is None else JUDGED)
+    named: Counter[str] = Counter()
     if judge is None:
         for pairs, similarity in near:
             for a, b, score in zip(*pairs.tolist(), similarity.tolist(), strict=True):
@@ -193,18 +186,17 @@ def find_duplicates(
     else:
         candidates = _candidates(near, judge.vectors, rest, figures)
         probabilities = judge.decide(candidates)
-        found.named.update(RELATIONS[relation] for relation in probabilities.argmax(1).tolist())
+        named.update(RELATIONS[relation] for relation in probabilities.argmax(1).tolist())
         chances = probabilities[:, RELATIONS.index("duplicate")]
-        for at in np.argsort(-chances, kind="stable")[: int((chances >= judge.least).sum())].tolist():
-            a, b = candidates[:, at].tolist()
+        for place in np.argsort(-chances, kind="stable")[: int((chances >= judge.least).sum())].tolist():
+            a, b = candidates[:, place].tolist()
             if forest.join(a, b):
-                links.append(Link(a, b, "model", float(chances[at])))
-    found.clusters = _clusters(links)
-    return found
+                links.append(Link(a, b, "model", float(chances[place])))
+    return Duplicates(_clusters(links, forest), named)
 
 
 def _figure_keys(bank: QuestionBank, hash_image: Callable[[str], FigureHash]) -> np.ndarray:
-    """uint64 ``[n]``, equal where figures are the same drawings, one by one (`same_drawing`)."""
+    """Return keys, uint64 ``[n]``, that are equal for questions with the same drawings (`same_drawing`)."""
     figures = BankFigures(bank, hash_image)
     count = len(figures.hashes)
     pairs = near_figures(figures.hashes, figures.hashes) if count else np.empty((2, 0), dtype=np.int64)
@@ -212,17 +204,18 @@ def _figure_keys(bank: QuestionBank, hash_image: Callable[[str], FigureHash]) ->
     pairs = pairs[:, np.array(same, dtype=bool)]
     links = coo_array((np.ones(pairs.shape[1]), (pairs[0], pairs[1])), shape=(count, count))
     kinds = connected_components(links, directed=False)[1].tolist() if count else []
-    return np.array([hash64(repr([kinds[figure] for figure in own])) for own in figures.numbers], dtype=np.uint64)
+    drawings = ([kinds[number] for number in numbers] for numbers in figures.numbers)
+    return np.array([hash64(repr(shown)) for shown in drawings], dtype=np.uint64)
 
 
 def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
-    """A hash of each question's text in one form, uint64 ``[n]``, and its shingles, digits kept."""
+    """Return a hash of each question's text in one form, uint64 ``[n]``, and its shingles, digits kept."""
     hashes = array("Q")
 
     def texts() -> Iterator[str]:
         for stems, options in bank.batches("stem", "options"):
             for stem, choices in zip(stems, options, strict=True):
-                # In an order of their own: a question's options may have been shuffled.
+                # Sorted: a duplicate's options may be shuffled.
                 hashes.append(hash64("\n".join((one_form(stem), *sorted(map(one_form, choices))))))
                 yield Question(id="", stem=stem, options=choices).content
 
@@ -231,7 +224,7 @@ def _read_texts(bank: QuestionBank) -> tuple[np.ndarray, ShingleSets]:
 
 
 def _equal(texts: np.ndarray, figures: np.ndarray) -> Iterable[tuple[int, int]]:
-    """Each row with the first one that has the same text and figures."""
+    """Yield each repeated row after the first with the same text and figures."""
     keys = texts ^ (figures * np.uint64(0x9E3779B97F4A7C15))
     rows, first = same_key(keys, keys, most=1)
     return ((a, b) for a, b in zip(first.tolist(), rows.tolist(), strict=True) if a != b)
@@ -240,7 +233,7 @@ def _equal(texts: np.ndarray, figures: np.ndarray) -> Iterable[tuple[int, int]]:
 def _near_texts(
     sets: ShingleSets, rows: np.ndarray, figures: np.ndarray, least: float
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Pairs of ``rows`` with the same figures that share ``least`` of their runs: int64 ``[2, p]`` and the share."""
+    """Yield pairs of ``rows``, int64 ``[2, p]``, with the same figures and similarities of ``least``, and these."""
     sizes = sets.sizes
     for places in alike_within(band_keys(sets, rows) ^ figures[rows]):
         pairs = rows[places]
@@ -253,7 +246,7 @@ def _near_texts(
 def _candidates(
     near: Iterator[tuple[np.ndarray, np.ndarray]], vectors: np.ndarray, rows: np.ndarray, figures: np.ndarray
 ) -> np.ndarray:
-    """Pairs that a judge is asked about, each once: int64 ``[2, p]``."""
+    """Return the pairs for a judge, each once: int64 ``[2, p]``."""
     pairs, scores = np.empty((2, 0), dtype=np.int64), np.empty(0)
     for more, similarity in near:
         pairs, scores = np.concatenate((pairs, more), axis=1), np.concatenate((scores, similarity))
@@ -262,38 +255,33 @@ def _candidates(
     return np.unique(np.concatenate((pairs, by_vector), axis=1), axis=1)
 
 
-def _clusters(links: list[Link]) -> list[Cluster]:
-    """Rows that are linked, directly or over others."""
-    forest = _Forest(1 + max((max(link.first, link.second) for link in links), default=-1))
+def _clusters(links: list[Link], forest: _Forest) -> list[Cluster]:
+    by_root: dict[int, list[Link]] = {}
     for link in links:
-        forest.join(link.first, link.second)
-    rows: dict[int, set[int]] = {}
-    held: dict[int, list[Link]] = {}
-    for link in links:
-        root = forest.root(link.first)
-        rows.setdefault(root, set()).update((link.first, link.second))
-        held.setdefault(root, []).append(link)
-    return sorted(
-        (Cluster(tuple(sorted(rows[root])), tuple(held[root])) for root in rows), key=lambda cluster: cluster.rows
-    )
+        by_root.setdefault(forest.root(link.first), []).append(link)
+    clusters = [
+        Cluster(tuple(sorted({row for link in linked for row in (link.first, link.second)})), tuple(linked))
+        for linked in by_root.values()
+    ]
+    return sorted(clusters, key=lambda cluster: cluster.rows)
 
 
 class _Forest:
-    """Which of n things are linked, as they come to be (union-find)."""
+    """Union-find over n rows."""
 
     def __init__(self, n: int):
-        self._above = list(range(n))
+        self._parent = list(range(n))
 
-    def root(self, of: int) -> int:
-        while self._above[of] != of:
-            self._above[of] = of = self._above[self._above[of]]
-        return of
+    def root(self, row: int) -> int:
+        while self._parent[row] != row:
+            self._parent[row] = row = self._parent[self._parent[row]]
+        return row
 
     def joined(self, a: int, b: int) -> bool:
         return self.root(a) == self.root(b)
 
     def join(self, a: int, b: int) -> bool:
-        """Link two; whether they were apart."""
-        one, other = sorted((self.root(a), self.root(b)))
-        self._above[other] = one
-        return one != other
+        """Link two rows; return True if they were apart."""
+        first, second = sorted((self.root(a), self.root(b)))
+        self._parent[second] = first
+        return first != second

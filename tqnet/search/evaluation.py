@@ -1,4 +1,4 @@
-"""How many of a question's similar ones the recall stage finds (FSE, Table 1, R@100, Eq. 7)."""
+"""Evaluate retrieval (FSE, Table 1, R@100, Eq. 7), and what ranking adds to its precision (FSE, Table 2)."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, 
 from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
-from tqnet.search.ranking import EVIDENCE, WEIGHTS, evidence, likeness
+from tqnet.search.ranking import FEATURES, WEIGHTS, likeness, pair_features
 from tqnet.search.records import question_of
-from tqnet.search.retrieval import CANDIDATES, SOURCES, Recall
+from tqnet.search.retrieval import CANDIDATES, SOURCES, Retriever
 
-#: The first k of the order by which candidates are handed on.
+#: The k of P@k.
 FIRST = (1, 3, 5)
 
 
 @dataclass(frozen=True)
 class Way:
-    """One way to recall: by which sources, how they are merged, and whether the concepts of the query are known, or
-    guessed by the nearest."""
+    """A way to retrieve: the sources, how they are merged, and whether the query's concepts are known or guessed."""
 
     name: str
     by: tuple[str, ...] = SOURCES
@@ -36,7 +35,7 @@ class Way:
 
 BY_SCORE = Way("both, by score")
 
-#: Of a query of which no more is known than what it says and shows.
+#: For queries of which only text and figures are known.
 WAYS = (
     Way("exact text", ("text",)),
     Way("vectors", ("vector",)),
@@ -45,7 +44,7 @@ WAYS = (
     Way("both, concepts guessed", guess=True),
 )
 
-#: Beside them, of one whose concepts are known too, where these do not say by themselves what is similar.
+#: Also for queries with concepts, unless similarity is defined by these.
 KNOWN = (
     Way("exact text, concepts known", ("text",), concepts=True),
     Way("both, concepts known", concepts=True),
@@ -53,19 +52,19 @@ KNOWN = (
 
 
 def weighted(weights: Iterable[float], way: Way = BY_SCORE) -> tuple[Way, ...]:
-    """A way with each of these weights of the text, equal ones once."""
+    """Return ``way`` with each of these text weights, without repetitions."""
     named = {f"{way.name}, text {weight:g}": weight for weight in weights}
     return tuple(replace(way, name=name, text_weight=weight) for name, weight in named.items())
 
 
 @dataclass(frozen=True)
-class RecallScores:
-    """What one way finds.
+class RetrievalScores:
+    """Scores of one way.
 
     Attributes:
         recall: R@n of each query with a similar question, ``[queries]``.
-        precision: k -> P@k of the queries with five similar ones and more.
-        groups: Of the queries of ``recall``, and of those of ``precision``, for the bootstrap.
+        precision: k -> P@k of the queries with at least five similar ones.
+        groups: Of the queries of ``recall``, and of ``precision``, for the bootstrap.
     """
 
     recall: FloatArray
@@ -74,18 +73,18 @@ class RecallScores:
 
     @property
     def interval(self) -> Interval:
-        """95 % of the mean recall, by group."""
+        """95 % interval of the mean recall, by group."""
         return bootstrap_interval(self.recall, self.groups[0])
 
 
 def index_bank(engine: SearchEngine) -> QuestionBank:
-    """The questions of an index, in order of id."""
+    """Return the questions of an index, in order of id."""
     rows = [row for table in engine.scan(["id", "question", "images"]) for row in table.to_pylist()]
     rows.sort(key=lambda row: row["id"])
     return QuestionBank.from_questions(question_of(row["question"], row["images"]) for row in rows)
 
 
-def evaluate_recall(
+def evaluate_retrieval(
     engine: SearchEngine,
     bank: QuestionBank,
     similarity: Similarity,
@@ -93,62 +92,67 @@ def evaluate_recall(
     n: int = 100,
     ways: Sequence[Way] = WAYS,
     without: Collection[int] = (),
-) -> dict[str, RecallScores]:
-    """Each way's recall of the questions of ``split``, searched in the whole index.
+) -> dict[str, RetrievalScores]:
+    """Score the retrieval of the questions of ``split`` in the whole index, for each way.
 
-    Duplicates are not removed here: who put questions into one group may have put doubles into it.
+    Duplicates are not removed: groups of similar questions may contain them.
 
     Args:
-        bank: The questions of the index (:func:`index_bank`); ``similarity`` is between them.
-        without: Numbers of questions that are not asked, but may be found.
+        bank: The questions of the index (:func:`index_bank`), which ``similarity`` is about.
+        without: Numbers of questions that are no queries, but may be retrieved.
 
     Raises:
         ValueError: No question of the split is similar to any other.
     """
-    asked = similar_queries(bank, similarity, split, without)
-    ids = bank.ids
-    place = {id: at for at, id in enumerate(ids)}
-    recalls = [Recall(engine, way.merging, way.text_weight, way.guess) for way in ways]
-    similar = [set(map(int, similarity.neighbours(at))) - {at} for at in asked]
+    queries = similar_queries(bank, similarity, split, without)
+    numbers = {id: number for number, id in enumerate(bank.ids)}
+    retrievers = [Retriever(engine, way.merging, way.text_weight, way.guess) for way in ways]
+    similar = [set(map(int, similarity.neighbours(query))) - {query} for query in queries]
     hits: dict[str, list[BoolArray]] = {way.name: [] for way in ways}
-    for at, relevant in zip(tqdm(asked, unit=" queries", disable=None), similar, strict=True):
-        vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        for way, recall in zip(ways, recalls, strict=True):
-            query = bank[at] if way.concepts else replace(bank[at], knowledge=())
-            found = recall(query, vector, n, by=way.by, duplicates=True)
+    for number, relevant in zip(tqdm(queries, unit=" queries", disable=None), similar, strict=True):
+        vector = _vector(engine, bank, number)
+        for way, retrieve in zip(ways, retrievers, strict=True):
+            query = bank[number] if way.concepts else replace(bank[number], knowledge=())
+            candidates = retrieve(query, vector, n, by=way.by, duplicates=True)
             row = np.zeros(n, dtype=bool)
-            row[: len(found)] = [place[one.question.id] in relevant for one in found]
+            row[: len(candidates)] = [numbers[candidate.question.id] in relevant for candidate in candidates]
             hits[way.name].append(row)
-    relevant_counts = np.array([len(of) for of in similar])
-    groups = similarity.groups[np.array(asked)]
-    return {name: _scores(np.stack(rows), relevant_counts, groups) for name, rows in hits.items()}
+    counts, groups = np.array(list(map(len, similar))), similarity.groups[np.array(queries)]
+    enough = counts >= max(FIRST)
+    return {
+        name: RetrievalScores(
+            np.sum(rows, axis=1) / counts, _precision(np.array(rows)[enough], counts[enough]), (groups, groups[enough])
+        )
+        for name, rows in hits.items()
+    }
+
+
+def _vector(engine: SearchEngine, bank: QuestionBank, number: int) -> FloatArray:
+    return np.array(engine.get([bank.ids[number]])["vector"][0].as_py(), dtype=np.float32)
+
+
+def _precision(hits: BoolArray, relevant: IntArray) -> dict[int, FloatArray]:
+    return {k: precision_at_k(hits, relevant, k)[0] for k in FIRST}
 
 
 def similar_queries(
     bank: QuestionBank, similarity: Similarity, split: str | None, without: Collection[int] = ()
 ) -> list[int]:
-    """Numbers of the questions of a split, or of all, that have a similar one; ``without`` are left out.
+    """Return the numbers of the questions of a split, or of all, that have a similar one, except ``without``.
 
     Raises:
         ValueError: There are none.
     """
-    splits = bank.column("split")
-    chosen = (at for at, of in enumerate(splits) if split in (None, of) and at not in without)
-    asked = [at for at in chosen if similarity.has_similar[at]]
-    if not asked:
-        who = "no question" if split is None else f"no question of split {split!r}"
-        raise ValueError(f"{who} has a similar one; --pairs or --similar-level say which are")
-    return asked
+    in_split = [number for number, name in enumerate(bank.column("split")) if split in (None, name)]
+    queries = [number for number in in_split if number not in without and similarity.has_similar[number]]
+    if not queries:
+        subject = "no question" if split is None else f"no question of split {split!r}"
+        raise ValueError(f"{subject} has a similar one; --pairs or --similar-level define which are similar")
+    return queries
 
 
-def _scores(hits: BoolArray, relevant: IntArray, groups: IntArray) -> RecallScores:
-    enough = relevant >= max(FIRST)
-    precision = {k: precision_at_k(hits[enough], relevant[enough], k)[0] for k in FIRST}
-    return RecallScores(hits.sum(1) / relevant, precision, (groups, groups[enough]))
-
-
-def recall_table(results: dict[str, RecallScores], n: int, title: str = "") -> Table:
-    """A row for each way."""
+def retrieval_table(results: dict[str, RetrievalScores], n: int, title: str = "") -> Table:
+    """Return a table with a row for each way."""
     rows = []
     for name, scores in results.items():
         low, high = scores.interval
@@ -156,50 +160,49 @@ def recall_table(results: dict[str, RecallScores], n: int, title: str = "") -> T
         rows.append((name, f"{scores.recall.mean():.3f}", f"{low:.3f}–{high:.3f}", *means))
     first = next(iter(results.values()))
     notes = (
-        f"R@{n} of {len(first.recall):,} questions with a similar one; P@k, in the order of recall, of the "
+        f"R@{n} of {len(first.recall):,} questions with a similar one; P@k, in the order of retrieval, of the "
         f"{len(first.groups[1]):,} with five. Intervals are 95 %, by group.",
     )
     return Table(title, ("way", f"R@{n}", "95 % interval", *(f"P@{k}" for k in FIRST)), tuple(rows), notes)
 
 
-# What the ranking stage is worth: precision of its order over that of recall (FSE, Table 2).
+#: Name of the order before ranking.
+RETRIEVED = "order of retrieval"
 
-
-#: Name of the order that is there before any model ranks.
-RECALL = "order of recall"
-
-#: And of those of the evidence, one part after the other; the last is that which a ranker starts from.
-ORDERS = {", ".join(EVIDENCE[:parts]): parts for parts in range(1, 1 + len(EVIDENCE))}
+#: Name of the order by the first features -> how many; a ranker starts from the last.
+ORDERS = {", ".join(FEATURES[:count]): count for count in range(1, 1 + len(FEATURES))}
 START = list(ORDERS)[-1]
 
-#: Pairs of query and candidate, and their evidence ``[pairs, 3]`` -> the probability that each is similar, ``[pairs]``.
+#: Pairs of query and candidate, and their features ``[pairs, 3]`` -> probability that each is similar, ``[pairs]``.
 ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
-class Recalled:
-    """A query with its candidates in the order of recall.
+class RetrievedQuery:
+    """A query with its candidates in the order of retrieval.
 
     Attributes:
-        query: Number of the question in the bank; ``group`` is its.
-        candidates: Numbers of the questions, and in ``similar`` which of them are similar to it.
-        evidence: `tqnet.search.ranking.EVIDENCE` of each, ``[candidates, 3]``.
-        likeness: What it comes to, ``[candidates]``.
-        relevant: How many of the whole bank are.
+        query: Number of the question in the bank.
+        group: Of the query.
+        candidates: Numbers of the questions.
+        similar: Which candidates are similar to the query, ``[candidates]``.
+        features: `tqnet.search.ranking.FEATURES`, ``[candidates, 3]``.
+        likeness: ``[candidates]``.
+        relevant: Number of similar questions in the whole bank.
     """
 
     query: int
     group: int
     candidates: IntArray
     similar: BoolArray
-    evidence: np.ndarray
+    features: np.ndarray
     likeness: np.ndarray
     relevant: int
 
 
 @dataclass(frozen=True)
 class RankingScores:
-    """P@k of every query with five similar ones.
+    """P@k of every query with five similar questions.
 
     Attributes:
         precision: k -> ``[queries]``.
@@ -210,11 +213,11 @@ class RankingScores:
     groups: IntArray
 
     def interval(self, k: int, over: RankingScores | None = None) -> Interval:
-        """95 % of P@k, or of what it is over that of another order, by group."""
+        """Return the 95 % interval of P@k, or of its gain over another order, by group."""
         return bootstrap_interval(self.precision[k] - (over.precision[k] if over else 0.0), self.groups)
 
 
-def recalled(
+def retrieve_candidates(
     engine: SearchEngine,
     bank: QuestionBank,
     similarity: Similarity,
@@ -223,98 +226,96 @@ def recalled(
     seed: int = 0,
     without: Collection[int] = (),
     concepts: bool = False,
-) -> list[Recalled]:
-    """The candidates of the questions of ``split`` that have five similar ones, by text and vectors.
+) -> list[RetrievedQuery]:
+    """Retrieve the candidates of the questions of ``split`` that have five similar ones, by text and vectors.
 
     Args:
-        bank: The questions of the index (:func:`tqnet.search.evaluation.index_bank`).
-        limit: So many of the questions, at random.
-        without: Numbers of questions that are not asked, but may be candidates.
-        concepts: Whether those of the query are known, as ``tqnet search --id`` knows them. Where they say what is
-            similar, nothing is left to rank.
+        bank: The questions of the index (:func:`index_bank`).
+        limit: Draw this many of the questions.
+        without: Numbers of questions that are no queries, but may be candidates.
+        concepts: Use the query's concepts, as ``tqnet search --id`` does. Where these define what is similar,
+            nothing is left to rank.
 
     Raises:
         ValueError: No question of the split has five similar ones.
     """
-    queries = similar_queries(bank, similarity, split, without)
-    asked = [at for at in queries if len(similarity.neighbours(at)) >= max(FIRST)]
-    if not asked:
+    enough = [
+        query
+        for query in similar_queries(bank, similarity, split, without)
+        if len(similarity.neighbours(query)) >= max(FIRST)
+    ]
+    if not enough:
         raise ValueError(f"no question of split {split!r} has {max(FIRST)} similar ones")
-    chosen = np.sort(np.random.default_rng(seed).permutation(asked)[:limit])
-    ids = bank.ids
-    place = {id: at for at, id in enumerate(ids)}
-    recall = Recall(engine)
-    found = []
-    for at in tqdm(chosen.tolist(), unit=" queries", desc="recall", disable=None):
-        vector = np.array(engine.get([ids[at]])["vector"][0].as_py(), dtype=np.float32)
-        query = bank[at] if concepts else replace(bank[at], knowledge=())
-        candidates = recall(query, vector, CANDIDATES, duplicates=True)
-        numbers = np.array([place[one.question.id] for one in candidates], dtype=np.int64)
-        neighbours = similarity.neighbours(at)
-        similar = np.isin(numbers, neighbours)
-        found_by = evidence(query, candidates)
-        alike = likeness(query, candidates, found_by)
-        found.append(Recalled(at, int(similarity.groups[at]), numbers, similar, found_by, alike, len(neighbours)))
-    return found
+    chosen = np.sort(np.random.default_rng(seed).permutation(enough)[:limit])
+    numbers = {id: number for number, id in enumerate(bank.ids)}
+    retrieve = Retriever(engine)
+    queries = []
+    for number in tqdm(chosen.tolist(), unit=" queries", desc="retrieve", disable=None):
+        query = bank[number] if concepts else replace(bank[number], knowledge=())
+        candidates = retrieve(query, _vector(engine, bank, number), CANDIDATES, duplicates=True)
+        places = np.array([numbers[candidate.question.id] for candidate in candidates], dtype=np.int64)
+        neighbours, group = similarity.neighbours(number), int(similarity.groups[number])
+        similar, features = np.isin(places, neighbours), pair_features(query, candidates)
+        alike = likeness(query, candidates, features)
+        queries.append(RetrievedQuery(number, group, places, similar, features, alike, len(neighbours)))
+    return queries
 
 
 def evaluate_ranking(
-    queries: Sequence[Recalled], bank: QuestionBank, rankers: Mapping[str, ScorePairs], first: int = 20
+    queries: Sequence[RetrievedQuery], bank: QuestionBank, rankers: Mapping[str, ScorePairs], first: int = 20
 ) -> dict[str, RankingScores]:
-    """Of the order of recall, of the evidence, and of the order that each of ``rankers`` makes of its ``first``.
+    """Score the order of retrieval, the orders by features, and the order that each ranker gives the ``first``.
 
     Raises:
-        ValueError: One has the name of what is there without it.
+        ValueError: A ranker has the name of another order.
     """
-    if taken := {RECALL, *ORDERS} & rankers.keys():
-        raise ValueError(f"{min(taken)!r} is the name of what rankers are compared with")
-    results = {RECALL: _ranking_evaluation_scores(queries, [np.arange(len(one.candidates)) for one in queries])}
-    for name, parts in ORDERS.items():
-        likely = (one.evidence[:, :parts] @ WEIGHTS[:parts] if name != START else one.likeness for one in queries)
-        orders = [np.argsort(-alike, kind="stable") for alike in likely]
-        results[name] = _ranking_evaluation_scores(queries, orders)
-    read = [order[:first] for order in orders]  # by all of the evidence, as a search has them read
-    asked = list(zip(queries, read, strict=True))
-    pairs = [(bank[one.query], bank[int(at)]) for one, of in asked for at in one.candidates[of]]
-    found_by = np.concatenate([one.evidence[of] for one, of in asked])
-    ends = np.cumsum([len(of) for of in read])[:-1]
+    if taken := {RETRIEVED, *ORDERS} & rankers.keys():
+        raise ValueError(f"{min(taken)!r} is the name of another order")
+    results = {RETRIEVED: _ranking_scores(queries, [np.arange(len(query.candidates)) for query in queries])}
+    for name, count in ORDERS.items():
+        scores = (query.likeness if name == START else query.features[:, :count] @ WEIGHTS[:count] for query in queries)
+        orders = [np.argsort(-of_query, kind="stable") for of_query in scores]
+        results[name] = _ranking_scores(queries, orders)
+    read = [order[:first] for order in orders]  # by all features, as in a search
+    pairs = [
+        (bank[query.query], bank[int(number)])
+        for query, rows in zip(queries, read, strict=True)
+        for number in query.candidates[rows]
+    ]
+    features = np.concatenate([query.features[rows] for query, rows in zip(queries, read, strict=True)])
+    ends = np.cumsum(list(map(len, read)))[:-1]
     for name, score in rankers.items():
-        of_queries = zip(read, np.split(score(pairs, found_by), ends), strict=True)
-        results[name] = _ranking_evaluation_scores(
-            queries, [of[np.argsort(-scores, kind="stable")] for of, scores in of_queries]
-        )
+        ranked = zip(read, np.split(score(pairs, features), ends), strict=True)
+        orders = [rows[np.argsort(-of_query, kind="stable")] for rows, of_query in ranked]
+        results[name] = _ranking_scores(queries, orders)
     return results
 
 
-def _ranking_evaluation_scores(queries: Sequence[Recalled], orders: Sequence[IntArray]) -> RankingScores:
+def _ranking_scores(queries: Sequence[RetrievedQuery], orders: Sequence[IntArray]) -> RankingScores:
     hits = np.zeros((len(queries), max(FIRST)), dtype=bool)
-    for row, one, order in zip(hits, queries, orders, strict=True):
-        found = one.similar[order][: len(row)]
-        row[: len(found)] = found
-    relevant = np.array([one.relevant for one in queries])
-    precision = {k: precision_at_k(hits, relevant, k)[0] for k in FIRST}
-    return RankingScores(precision, np.array([one.group for one in queries]))
+    for row, query, order in zip(hits, queries, orders, strict=True):
+        similar = query.similar[order][: len(row)]
+        row[: len(similar)] = similar
+    relevant = np.array([query.relevant for query in queries])
+    return RankingScores(_precision(hits, relevant), np.array([query.group for query in queries]))
 
 
 def ranking_table(results: Mapping[str, RankingScores], first: int, title: str = "") -> Table:
-    """A row for each order; gains are over recall, and over the row before, as the parts of the method are added."""
-    rows = []
+    """Return a table with a row for each order, and its gains over retrieval and over the row before."""
+    rows, k = [], max(FIRST)
     for before, name in pairwise(["", *results]):
         scores = results[name]
-        low, high = scores.interval(max(FIRST))
+        low, high = scores.interval(k)
         means = (f"{scores.precision[k].mean():.3f}" for k in FIRST)
-        gains = (_gain(scores, results[of]) if before else NOTHING for of in (RECALL, before or RECALL))
+        gains = [NOTHING, NOTHING]
+        for column, over in enumerate((results[RETRIEVED], results[before]) if before else ()):
+            gain = float((scores.precision[k] - over.precision[k]).mean())
+            gains[column] = "{:+.3f} [{:+.3f}, {:+.3f}]".format(gain, *scores.interval(k, over))
         rows.append((name, *means, f"{low:.3f}–{high:.3f}", *gains))
     count = len(next(iter(results.values())).groups)
-    header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over recall", "over the row above")
+    header = ("order", *(f"P@{k}" for k in FIRST), "95 % interval", "P@5 over retrieval", "over the row above")
     notes = (
-        f"{count:,} queries with five similar questions, each with {CANDIDATES} candidates of recall, duplicates of "
-        f"the query among them; rankers read the first {first} by the evidence. Intervals are 95 %, by group.",
+        f"{count:,} queries with five similar questions, each with {CANDIDATES} retrieved candidates, duplicates of "
+        f"the query among them; rankers read the first {first} by likeness. Intervals are 95 %, by group.",
     )
     return Table(title, header, tuple(rows), notes)
-
-
-def _gain(scores: RankingScores, over: RankingScores) -> str:
-    k = max(FIRST)
-    by = float((scores.precision[k] - over.precision[k]).mean())
-    return "{:+.3f} [{:+.3f}, {:+.3f}]".format(by, *scores.interval(k, over))

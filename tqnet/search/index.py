@@ -1,4 +1,4 @@
-"""An index: a folder that says where records are, and by which model their vectors were made."""
+"""An index: a folder that says where the records are, and which model made their vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,15 @@ from filelock import FileLock, Timeout
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engine import EngineError, Place, check_free, create_engine, give_alias, named, open_engine, remove
+from tqnet.search.engine import (
+    EngineError,
+    Place,
+    check_free,
+    give_alias,
+    open_engine,
+    remove,
+    with_new_collection,
+)
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
 
@@ -25,23 +33,23 @@ log = logging.getLogger(__name__)
 
 _MANIFEST = "index.json"
 
-#: Raised when older indexes can no longer be read.
+#: Increased when older indexes can no longer be read.
 _FORMAT = 1
 
 
 class IndexFolderError(ValueError):
-    """A folder that is no index, one of another version, or one whose model is another."""
+    """A folder without an index, or with one of another version or model."""
 
 
 @dataclass(frozen=True)
 class Manifest(Place):
-    """What an index has to remember, and where its records are.
+    """The settings of an index, and the place of its records.
 
     Attributes:
         model: Folder of the model, or ``encoder:NAME``.
-        digest: Of the model's files; None of an encoder that has only a name.
-        width: Numbers in a vector.
-        bank: Name of the bank that it was made from.
+        digest: Of the model's files; None for an off-the-shelf encoder.
+        width: Length of a vector.
+        bank: Name of the indexed bank.
     """
 
     model: str
@@ -52,108 +60,97 @@ class Manifest(Place):
     version: str = __version__
 
     def save(self, folder: Path) -> None:
-        """To its file in ``folder``."""
+        """Write it to ``folder``."""
         with atomic(folder / _MANIFEST) as temporary:
             temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """From its file in ``folder``.
+        """Read it from ``folder``.
 
         Raises:
-            IndexFolderError: There is none, or not one that this version reads.
+            IndexFolderError: It is missing or damaged, or in another format.
         """
         file = folder / _MANIFEST
         if not file.is_file():
             raise _missing(folder)
         try:
-            kept = json.loads(file.read_text(encoding="utf-8"))
-            if kept["format"] != _FORMAT:
-                raise IndexFolderError(f"{folder}: made by tqnet {kept['version']} in a format that is no longer read")
-            return cls(**kept)
-        except IndexFolderError:
-            raise
+            values = json.loads(file.read_text(encoding="utf-8"))
+            if values["format"] == _FORMAT:
+                return cls(**values)
+            version = values["version"]
         except (KeyError, TypeError, ValueError) as error:
             raise IndexFolderError(f"{file}: not as tqnet index writes it ({error})") from error
+        raise IndexFolderError(f"{folder}: made by tqnet {version} in a format that is no longer read")
 
 
 class Index:
-    """Questions that can be searched.
-
-    Args:
-        folder: That :meth:`create` has made.
+    """An index of questions.
 
     Attributes:
-        written: Tells it from another one that takes its place in the folder.
+        written: Identifies this index, should another one replace it in the folder.
 
     Raises:
-        IndexFolderError: It is none.
+        IndexFolderError: The folder holds none.
         EngineError: Its records cannot be read.
     """
 
     def __init__(self, folder: Path):
-        self.written = _written(folder)  # first: of an index that is replaced meanwhile, the manifest is the new one's
+        self.written = _written(folder)  # first: if the index is replaced meanwhile, the manifest is the new one's
         self.folder, self.manifest = folder, Manifest.load(folder)
         self.engine = open_engine(folder, self.manifest)
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
-        """A new one without questions; in a collection of its own, where ``manifest`` names a server.
+        """Make an empty index, with a collection of its own on a server.
 
         Raises:
-            FileExistsError: There is one in ``folder``.
+            FileExistsError: ``folder`` holds one.
             EngineError: The server does not answer.
         """
         if (folder / _MANIFEST).exists():
             raise FileExistsError(f"{folder}: there is an index already; tqnet index sync brings it up to date")
         folder.mkdir(parents=True, exist_ok=True)
-        manifest = named(manifest)
-        manifest.save(folder)  # first, so that a collection is known by whom it is for, come what may
-        create_engine(folder, manifest, schema(manifest.width)).close()
+        manifest = with_new_collection(manifest)
+        manifest.save(folder)  # first, so that a collection can always be traced to its folder
+        open_engine(folder, manifest, schema(manifest.width)).close()
         return cls(folder)
 
     @property
     def facts(self) -> dict[str, str]:
-        """For the head of what is measured with it."""
+        """Bank and model, for reports."""
         source, digest = self.manifest.model, self.manifest.digest
-        if Path(source).is_relative_to(Path.cwd()):  # where it lies on this machine is of no use to readers
+        if Path(source).is_relative_to(Path.cwd()):
             source = str(Path(source).relative_to(Path.cwd()))
         model = source + (f", files {digest}" if digest else "")
         return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": model}
 
     def replaced(self) -> bool:
-        """Whether there is another index in the folder now, as ``tqnet index --replace`` leaves it.
+        """Return True if the folder holds another index now, as ``tqnet index --replace`` leaves it.
 
         Raises:
-            IndexFolderError: There is none.
+            IndexFolderError: It holds none.
         """
         return self.written != _written(self.folder)
 
     def check_model(self, model: str, digest: str | None) -> None:
-        """Whether vectors of this model belong beside those that are there.
+        """Check that the index has vectors of this model.
 
         Raises:
-            IndexFolderError: They do not.
+            IndexFolderError: It has another one's.
         """
         if digest != self.manifest.digest or (digest is None and model != self.manifest.model):
             raise IndexFolderError(
                 f"{self.folder}: its vectors were made by another model than {model}: {self.manifest.model} "
-                f"({self.manifest.digest or 'an encoder as it comes'}); make the index anew with tqnet index --replace"
+                f"({self.manifest.digest or 'an off-the-shelf encoder'}); rebuild it with tqnet index --replace"
             )
 
     def add(self, questions: Sequence[Question], vectors: np.ndarray, *, known_new: bool = False) -> None:
-        """Write new questions with their vectors ``[questions, width]``.
-
-        Args:
-            known_new: Their ids need not be looked for.
-
-        Raises:
-            DuplicateIdError: One is there already; none was written.
-        """
+        """Write new questions with their vectors ``[questions, width]`` (`SearchEngine.add`)."""
         self.engine.add(self._records(questions, vectors), known_new=known_new)
 
     def put(self, questions: Sequence[Question], vectors: np.ndarray) -> None:
-        """Write questions, each in place of the one of its id where there is one."""
+        """Insert or replace questions by id."""
         self.engine.put(self._records(questions, vectors))
 
     def _records(self, questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
@@ -162,7 +159,7 @@ class Index:
         return records(questions, vectors)
 
     def states(self) -> dict[str, tuple[str, str]]:
-        """Id of every question -> its ``state`` and its ``content`` (`tqnet.search.records`)."""
+        """Return id -> hashes of the whole question and of its content (`tqnet.search.records`)."""
         names = ["id", "state", "content"]
         return {
             id: (state, content)
@@ -173,13 +170,13 @@ class Index:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """While this process makes the index at ``folder``, or writes to it, no other one does.
+    """Lock the index at ``folder`` against other writers.
 
-    What is to be written is to be opened within: before, it may be replaced by another model's. The lock lies beside
-    the folder, which may not be there yet.
+    Open the index within: before, it may be replaced by another model's. The lock lies beside the folder, which
+    need not exist.
 
     Raises:
-        EngineError: Another one does.
+        EngineError: Another process holds the lock.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -190,12 +187,11 @@ def writing(folder: Path) -> Iterator[None]:
 
 
 def _written(folder: Path) -> tuple[int, int]:
-    """Which file the manifest is, and of when."""
     try:
-        found = (folder / _MANIFEST).stat()
+        status = (folder / _MANIFEST).stat()
     except FileNotFoundError:
         raise _missing(folder) from None
-    return found.st_ino, found.st_mtime_ns
+    return status.st_ino, status.st_mtime_ns
 
 
 def _missing(folder: Path) -> IndexFolderError:
@@ -205,10 +201,10 @@ def _missing(folder: Path) -> IndexFolderError:
 
 
 def publish(work: Path, folder: Path) -> None:
-    """Give an index that is whole its name, in place of the one that has it.
+    """Rename the finished index at ``work`` to ``folder``, in place of the index there.
 
-    Whatever a killed call leaves, the index that has the name is whole, and :func:`clear` removes the other one; or
-    none has it, and :func:`clear` gives it back.
+    If a call is killed, either a whole index has the name and :func:`clear` removes the other one, or none has it and
+    :func:`clear` puts the old one back.
     """
     replaced = _replaced(folder)
     give_alias(Manifest.load(work))
@@ -217,24 +213,24 @@ def publish(work: Path, folder: Path) -> None:
     os.replace(work, folder)
     try:
         remove_index(replaced)
-    except EngineError as error:  # the new one is in its place
-        log.warning("%s: what it was before is still there, as %s: %s", folder, replaced, error)
+    except EngineError as error:
+        log.warning("%s: the index that it replaces is still there, as %s: %s", folder, replaced, error)
 
 
 def clear(work: Path, folder: Path) -> None:
-    """Remove what killed runs have left of indexes, finished or not, and put back the old one if none has its name."""
+    """Remove indexes that killed runs have left, and put the old one back if its name is free."""
     replaced = _replaced(folder)
     if replaced.exists() and not folder.exists():
         os.replace(replaced, folder)
-    for left in (replaced, work):
+    for leftover in (replaced, work):
         try:
-            remove_index(left)
+            remove_index(leftover)
         except EngineError as error:
-            raise EngineError(f"{left}: what an earlier run has left cannot be removed ({error})") from None
+            raise EngineError(f"{leftover}: left by an earlier run, and cannot be removed ({error})") from None
 
 
 def remove_index(folder: Path) -> None:
-    """Remove an index, or what there is of one, wherever its records are.
+    """Remove an index, complete or not, with its records.
 
     Raises:
         EngineError: Its server does not answer; nothing was removed.
@@ -249,33 +245,29 @@ def _replaced(folder: Path) -> Path:
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
-    """A new index at ``folder`` of what ``SearchEngine.export`` and ``Manifest.save`` have written.
+    """Make an index at ``folder`` from what ``SearchEngine.export`` and ``Manifest.save`` wrote.
 
     Args:
-        place: Where its records are to be; by default in ``folder``, wherever they were.
+        place: For its records; by default ``folder``, wherever they came from.
 
     Raises:
-        FileExistsError: There is something at ``folder``, or another index's records in ``place``.
-        IndexFolderError, EngineError: Nothing was exported to ``exported``.
+        FileExistsError: ``folder`` exists, or ``place`` holds another index's records.
+        IndexFolderError, EngineError: ``exported`` holds no export.
     """
     manifest = replace(Manifest.load(exported), **asdict(place or Place()))
     if folder.exists():
         raise FileExistsError(f"{folder}: is there already")
-    with writing(folder):
-        _restore(exported, folder, manifest)
-    return Index(folder)
-
-
-def _restore(exported: Path, folder: Path, manifest: Manifest) -> None:
     work = folder.with_name(f"{folder.name}.building") / "index"
-    clear(work, folder)
-    check_free(manifest)
-    try:
-        index = Index.create(work, manifest)
-        index.engine.restore(exported)
-        index.engine.optimize()
-        index.engine.close()
-        publish(work, folder)
-    finally:
-        remove_index(work)
-        shutil.rmtree(work.parent, ignore_errors=True)
+    with writing(folder):
+        clear(work, folder)
+        check_free(manifest)
+        try:
+            index = Index.create(work, manifest)
+            index.engine.restore(exported)
+            index.engine.optimize()
+            index.engine.close()
+            publish(work, folder)
+        finally:
+            remove_index(work)
+            shutil.rmtree(work.parent, ignore_errors=True)
+    return Index(folder)

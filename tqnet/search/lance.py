@@ -1,9 +1,9 @@
-"""The engine inside the process: LanceDB, whose tables are files of a folder."""
+"""The embedded engine: LanceDB, whose tables are files in a folder."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
@@ -18,37 +18,38 @@ from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
 from tqnet.errors import first_line
 from tqnet.search.engine import (
     BOOSTS,
+    Boosts,
     EngineError,
     Hit,
     SearchEngine,
-    best,
-    portions,
-    refuse_known,
-    refuse_twice,
-    unseen,
+    Words,
+    id_filters,
+    lowest,
+    rounded,
+    top_hits,
 )
 from tqnet.search.records import TEXT_FIELDS, Filter
 
 _TABLE = "questions"
 
-#: Up to so many records all vectors are compared: exact, and faster than a graph is built.
+#: Up to this many records a search compares all vectors: exact, and faster than building a graph.
 EXACT = 20_000
-#: Up to so many, a graph of all vectors (HNSW); above, vectors of one bit per number in partitions (IVF, RaBitQ).
+#: Up to this many a graph of all vectors (HNSW); above, one-bit vectors in partitions (IVF, RaBitQ).
 GRAPH = 400_000
 
-#: Partitions that are searched.
+#: Partitions to search.
 _PROBES = 30
-#: Kind of index -> how many times as many candidates as are wanted are then compared by their whole vectors.
+#: Kind of vector index -> oversampling of the candidates whose full vectors are then compared.
 _REFINE = {"IvfRq": 10}
 _REFINE_OTHERS = 2
 
-#: Share of the records that a filter must keep for the nearest of all to be looked through instead of the kept ones:
-#: to list what a range keeps takes the longer, the more it is.
+#: From this share of matching records on, a filter is applied after the vector search, which finds more instead:
+#: listing the records in a range takes the longer the more there are.
 _WIDE = 0.25
-#: Filters whose share is remembered.
+#: Filters whose share is cached.
 _SHARES = 256
 
-#: Words of several fields: how many times as many of the best by one field are looked at, and up to how many.
+#: Words of several columns: oversampling of the best by one column, and its limit.
 _DEEPER = 8
 _DEEPEST = 8192
 
@@ -62,16 +63,26 @@ _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
     "concept": LabelList(),
 }
 
+#: For texts that `tqnet.text.sentences` has tokenized.
+_WORDS = FTS(
+    with_position=False,
+    base_tokenizer="whitespace",
+    lower_case=False,
+    stem=False,
+    remove_stop_words=False,
+    ascii_folding=False,
+    max_token_length=None,
+)
 
-#: What goes wrong within the database.
+#: Errors of the database.
 _ERRORS = (RuntimeError, OSError, pa.ArrowException)
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _with_clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Callable[Concatenate[LanceEngine, P], R]:
-    """What goes wrong within the database is an `EngineError` that names its folder."""
+def _clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Callable[Concatenate[LanceEngine, P], R]:
+    """Turn errors of the database into an `EngineError` that names its folder."""
 
     @wraps(method)
     def call(engine: LanceEngine, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -86,26 +97,23 @@ def _with_clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Call
 
 
 class _Indexes(NamedTuple):
-    """What searches want to know of the indexes of a version."""
+    """State of the indexes at a version: oversampling (`_REFINE`), and whether the word indexes hold all records."""
 
     version: int
-    #: See :data:`_REFINE`.
     refine: int
-    #: All records are in those of the words.
-    words_are_whole: bool
+    words_complete: bool
 
 
 class LanceEngine(SearchEngine):
     """Records in a folder.
 
     Args:
-        folder: Of the database.
-        schema: Makes a new table of these columns; by default the one that is there is opened.
+        schema: Columns of a new table; by default an existing one is opened.
         exact, graph: See :data:`EXACT` and :data:`GRAPH`.
 
     Raises:
-        EngineError: There is none, or it cannot be read.
-        FileExistsError: There is one where a new one was to be made.
+        EngineError: There is no table, or it cannot be read.
+        FileExistsError: The place of a new table is taken.
     """
 
     def __init__(self, folder: Path, schema: pa.Schema | None = None, *, exact: int = EXACT, graph: int = GRAPH):
@@ -115,7 +123,8 @@ class LanceEngine(SearchEngine):
         try:
             if schema is not None:
                 self._table = self._database.create_table(_TABLE, schema=schema)
-                self._make_word_indexes()
+                for field in TEXT_FIELDS:
+                    self._table.create_index(field, config=_WORDS)
             else:
                 self._table = self._database.open_table(_TABLE)
                 self._table.count_rows()
@@ -124,38 +133,35 @@ class LanceEngine(SearchEngine):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
         self._shares: dict[str, float] = {}
-        self._seen = _Indexes(-1, _REFINE_OTHERS, words_are_whole=False)
+        self._seen = _Indexes(-1, _REFINE_OTHERS, words_complete=False)
 
-    @_with_clear_errors
+    @_clear_errors
     def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        refuse_twice(records)
-        if not known_new:
-            refuse_known(self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist())
+        self._refuse_duplicates(records, known_new)
         if len(records):
             self._table.add(records)
 
-    @_with_clear_errors
+    @_clear_errors
     def put(self, records: pa.Table) -> None:
-        refuse_twice(records)
+        self._refuse_duplicates(records, known_new=True)
         if len(records):
             self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
 
-    @_with_clear_errors
+    @_clear_errors
     def delete(self, ids: Collection[str]) -> int:
         before = self.count()
-        for some in portions(sorted(ids)):
-            self._table.delete(condition(Filter("id", "=", some)))
+        for chunk in id_filters(sorted(ids)):
+            self._table.delete(condition(chunk))
         return before - self.count()
 
-    @_with_clear_errors
+    @_clear_errors
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
-        length = float(np.linalg.norm(vector))
-        unit = np.asarray(vector, dtype=np.float32) / (length or 1)
-        refined = self._indexes().refine
+        unit = np.asarray(vector, dtype=np.float32) / (float(np.linalg.norm(vector)) or 1)
+        oversampling, share = self._indexes().refine, self._share(where)
 
         def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
-            # As many candidates as `k` wants, though a few more than `k` are listed.
-            refine = max(_REFINE_OTHERS, math.ceil(refined * k / limit))
+            # As many candidates as `k` needs, even if a few more than `k` are listed.
+            refine = max(_REFINE_OTHERS, math.ceil(oversampling * k / limit))
             search: Any = self._table.search(unit, vector_column_name="vector")
             search = search.distance_type("dot").nprobes(_PROBES).refine_factor(refine)
             search = search.ef(max(64, refine * limit))  # less is an error
@@ -163,83 +169,72 @@ class LanceEngine(SearchEngine):
             scores = np.round(1 - table["_distance"].to_numpy(), 6)
             return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
 
-        def found(limit: int) -> tuple[list[Hit], float | None]:
-            hits: list[Hit] = []
-            share = self._share(where)
-            if _WIDE <= share < 1:
-                hits = nearest(math.ceil(1.5 * limit / share), prefilter=False)
+        def search(limit: int) -> tuple[list[Hit], float | None]:
+            hits = nearest(math.ceil(1.5 * limit / share), prefilter=False) if _WIDE <= share < 1 else []
             if len(hits) < limit:
                 hits = nearest(limit)
-            return hits, unseen(hits, limit)
+            return hits, lowest(hits, limit)
 
-        return best(found, k)
+        return top_hits(search, k)
 
-    @_with_clear_errors
-    def by_words(
-        self,
-        words: Mapping[str, Sequence[str]],
-        k: int,
-        where: Sequence[Filter] = (),
-        boosts: Mapping[str, float] = BOOSTS,
-    ) -> list[Hit]:
-        asked = [
-            MatchQuery(" ".join(of), field, boost=boosts.get(field, 1.0))  # type: ignore[call-arg]
-            for field, of in words.items()
-            if of and boosts.get(field, 1.0) > 0
+    @_clear_errors
+    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
+        queries = [
+            MatchQuery(" ".join(terms), field, boost=boosts.get(field, 1.0))  # type: ignore[call-arg]
+            for field, terms in words.items()
+            if terms and boosts.get(field, 1.0) > 0
         ]
-        if not asked:
+        if not queries:
             return []
-        # Of one field, LanceDB scores only what may be among the best, which is a small part of the work.
-        found = partial(self._by_one_field, asked[0], where) if len(asked) == 1 else partial(self._by_all, asked, where)
-        return best(found, k)
+        if len(queries) == 1:
+            return top_hits(partial(self._by_query, queries[0], where), k)
+        return top_hits(partial(self._by_sum, queries, where), k)
 
-    def _by_one_field(
-        self, query: FullTextQuery, where: Sequence[Filter], limit: int
+    def _by_query(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> tuple[list[Hit], float | None]:
+        table = self._scored(query, where, limit)
+        hits = list(map(Hit, table["id"].to_pylist(), map(rounded, table["_score"].to_pylist())))
+        return hits, lowest(hits, limit)
+
+    def _by_sum(
+        self, queries: Sequence[FullTextQuery], where: Sequence[Filter], limit: int
     ) -> tuple[list[Hit], float | None]:
-        hits = _hits(self._scored(query, where, limit))
-        return hits, unseen(hits, limit)
+        """Search by the sum over columns, without scoring every record that has any of the words.
 
-    def _by_all(
-        self, asked: Sequence[FullTextQuery], where: Sequence[Filter], limit: int
-    ) -> tuple[list[Hit], float | None]:
-        """By the sum over fields, though LanceDB would score every record that has one of the words for it.
-
-        What is not among the best of the first field scores less than the last of them there, and at most as much as
-        the best of each other field (the threshold algorithm: Fagin, Lotem and Naor, 2003).
+        A record that is not among the best of the first column scores less there than the last of them, and at most
+        the best score in each other column (the threshold algorithm: Fagin, Lotem and Naor, 2003).
         """
-        first, *others = asked
+        first, *others = queries
         deeper = _DEEPER * limit
-        # A record that is not indexed yet scores by the words of the others that are not and meet the filter.
-        within = deeper <= _DEEPEST and self._indexes().words_are_whole
-        top = self._scored(first, where, deeper) if within else None
-        if top is None or len(top) < deeper:  # then all are scored
-            query = BooleanQuery([(Occur.SHOULD, each) for each in asked])
-            return self._by_one_field(query, where, limit)
+        # LanceDB computes BM25 of records that are not indexed yet among themselves, after the filter.
+        feasible = deeper <= _DEEPEST and self._indexes().words_complete
+        top = self._scored(first, where, deeper) if feasible else None
+        if top is None or len(top) < deeper:  # score all
+            return self._by_query(BooleanQuery([(Occur.SHOULD, query) for query in queries]), where, limit)
         scores = dict(zip(top["id"].to_pylist(), top["_score"].to_pylist(), strict=True))
-        rest = min(scores.values())
-        these = Filter("id", "=", tuple(scores))
-        for other in others:
-            rest += max(self._scored(other, where, 1)["_score"].to_pylist(), default=0.0)
-            table = self._scored(other, [these], deeper)
+        bound = min(scores.values())
+        same_ids = Filter("id", "=", tuple(scores))
+        for query in others:
+            bound += max(self._scored(query, where, 1)["_score"].to_pylist(), default=0.0)
+            table = self._scored(query, [same_ids], deeper)
             for id, score in zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True):
                 scores[id] += score
-        return list(map(Hit, scores, map(_rounded, scores.values()))), _rounded(rest)
+        return list(map(Hit, scores, map(rounded, scores.values()))), rounded(bound)
 
     def _scored(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> pa.Table:
         return self._filtered(self._table.search(query), where, limit).select(["id", "_score"]).to_arrow()
 
-    @_with_clear_errors
+    @_clear_errors
     def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
         wanted = list(dict.fromkeys(("id", *(columns or self._table.schema.names))))
         pieces = [
-            self._table.search().where(condition(Filter("id", "=", some))).select(wanted).limit(len(some)).to_arrow()
-            for some in portions(list(dict.fromkeys(ids)))
+            self._table.search().where(condition(chunk)).select(wanted).limit(len(chunk.values)).to_arrow()
+            for chunk in id_filters(list(dict.fromkeys(ids)))
         ]
-        found = pa.concat_tables([self._table.schema.empty_table().select(wanted), *pieces])
-        place = {id: row for row, id in enumerate(found["id"].to_pylist())}
-        return found.take(pa.array([place[id] for id in ids if id in place], pa.int64()))
+        table = pa.concat_tables([self._table.schema.empty_table().select(wanted), *pieces])
+        rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
+        return table.take(pa.array([rows[id] for id in ids if id in rows], pa.int64()))
 
-    @_with_clear_errors
+    @_clear_errors
     def count(self, where: Sequence[Filter] = ()) -> int:
         return self._table.count_rows(_conditions(where) or None)
 
@@ -251,105 +246,70 @@ class LanceEngine(SearchEngine):
         except _ERRORS as error:
             raise EngineError(f"{self.folder}: {first_line(error)}") from error
 
-    @_with_clear_errors
+    @_clear_errors
     def optimize(self) -> None:
-        self._make_indexes()
+        indexes = self._index_by_column()
+        for field, config in _SCALAR_INDEXES.items():
+            if field not in indexes:
+                self._table.create_index(field, config=config)
+        size = self.count()
+        if size > self._graph and not ("vector" in indexes and indexes["vector"].index_type == "IvfRq"):
+            partitions = max(1, round(math.sqrt(size)))
+            self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
+        elif self._exact < size <= self._graph and "vector" not in indexes:
+            self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
         # Readers of the last hour may still hold an old version.
         self._table.optimize(cleanup_older_than=timedelta(hours=1))
 
-    @_with_clear_errors
+    @_clear_errors
     def version(self) -> int | None:
         return self._table.version
 
     def _filtered(self, search: Any, where: Sequence[Filter], limit: int, prefilter: bool = True) -> Any:
-        wanted = _conditions(where)
-        return (search.where(wanted, prefilter=prefilter) if wanted else search).limit(limit)
+        conditions = _conditions(where)
+        return (search.where(conditions, prefilter=prefilter) if conditions else search).limit(limit)
 
     def _share(self, where: Sequence[Filter]) -> float:
-        """Of all records, those that meet ``where``; as it was when these conditions were first seen."""
-        wanted = _conditions(where)
-        if not wanted:
+        """Return the share of records that meet ``where``, as it was when first computed."""
+        conditions = _conditions(where)
+        if not conditions:
             return 1.0
-        share = self._shares.get(wanted)
-        if share is None:
-            share = self.count(where) / max(1, self.count())
+        if conditions not in self._shares:
             if len(self._shares) >= _SHARES:
                 self._shares.clear()
-            self._shares[wanted] = share
-        return share
+            self._shares[conditions] = self.count(where) / max(1, self.count())
+        return self._shares[conditions]
 
     def _indexes(self) -> _Indexes:
-        """Those that are there now: another process may have made others."""
-        version = self._table.version
+        version = self._table.version  # another process may have written
         if self._seen.version != version:
-            indexes = self._index_of()
+            indexes = self._index_by_column()
             words = [self._table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
             self._seen = _Indexes(
                 version,
                 _REFINE.get(indexes["vector"].index_type if "vector" in indexes else "", _REFINE_OTHERS),
-                len(words) == len(TEXT_FIELDS) and not any(each is None or each.num_unindexed_rows for each in words),
+                len(words) == len(TEXT_FIELDS)
+                and not any(stats is None or stats.num_unindexed_rows for stats in words),
             )
         return self._seen
 
-    def _index_of(self) -> dict[str, Any]:
-        """Column -> its index."""
+    def _index_by_column(self) -> dict[str, Any]:
         return {column: index for index in self._table.list_indices() for column in index.columns}
-
-    def _make_word_indexes(self) -> None:
-        for field in TEXT_FIELDS:
-            self._table.create_index(field, config=_words_as_they_are())
-
-    def _make_indexes(self) -> None:
-        """Those that are missing, and another one of the vectors where there have become too many for theirs."""
-        there = self._index_of()
-        for field, config in _SCALAR_INDEXES.items():
-            if field not in there:
-                self._table.create_index(field, config=config)
-        size = self.count()
-        if size > self._graph and not ("vector" in there and there["vector"].index_type == "IvfRq"):
-            partitions = max(1, round(math.sqrt(size)))
-            self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
-        elif self._exact < size <= self._graph and "vector" not in there:
-            self._table.create_index("vector", config=HnswSq(distance_type="dot", num_partitions=1))
-
-
-def _hits(scored: pa.Table) -> list[Hit]:
-    return list(map(Hit, scored["id"].to_pylist(), map(_rounded, scored["_score"].to_pylist())))
-
-
-def _rounded(score: float) -> float:
-    """Equal texts get equal scores."""
-    return float(f"{score:.6g}")
-
-
-def _words_as_they_are() -> FTS:
-    """`tqnet.text.sentences` has chosen them."""
-    return FTS(
-        with_position=False,
-        base_tokenizer="whitespace",
-        lower_case=False,
-        stem=False,
-        remove_stop_words=False,
-        ascii_folding=False,
-        max_token_length=None,
-    )
 
 
 def _conditions(where: Sequence[Filter]) -> str:
     return " AND ".join(f"({condition(each)})" for each in where)
 
 
-def condition(each: Filter) -> str:
-    """As LanceDB reads it."""
-    values = ", ".join(map(_literal, each.values))
-    if each.field == "concept":
+def condition(where: Filter) -> str:
+    """Write a filter in LanceDB's SQL."""
+    field, values = where.field, ", ".join(map(_literal, where.values))
+    if field == "concept":
         contains = f"array_has_any(concept, [{values}])"
-        return contains if each.sign == "=" else f"NOT {contains}"
-    if each.sign == "=":
-        return f"{each.field} IN ({values})"
-    if each.sign == "!=":
-        return f"{each.field} IS NULL OR {each.field} NOT IN ({values})"
-    return f"{each.field} {each.sign} {values}"
+        return contains if where.sign == "=" else f"NOT {contains}"
+    if where.sign == "=":
+        return f"{field} IN ({values})"
+    return f"{field} IS NULL OR {field} NOT IN ({values})" if where.sign == "!=" else f"{field} {where.sign} {values}"
 
 
 def _literal(value: str | float | int) -> str:

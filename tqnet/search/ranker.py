@@ -1,4 +1,7 @@
-"""Two questions read together, and how similar they are (FSE, "Ranking Module", Figure 5b)."""
+"""The ranker: a cross-encoder that reads two questions together (FSE, "Ranking Module", Figure 5b), and its training.
+
+It is trained on several tasks at once, weighted by experts (FSE, Eq. 5, 8 and 9).
+"""
 
 from __future__ import annotations
 
@@ -25,56 +28,59 @@ from tqnet.modeling.build import RANKER, load_model
 from tqnet.modeling.encode import CellCache, accelerator
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import Question
-from tqnet.search.ranking import EVIDENCE, WEIGHTS
+from tqnet.search.ranking import FEATURES, WEIGHTS
 
 _HEAD, _SETTINGS = "cross_encoder.safetensors", RANKER
-
-
 _OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
 
 
-class TaskHead(nn.Module):
-    """What one task makes of a pair: a representation of its own, and a score.
+#: Largest scale of a head: beyond, all good candidates would have a probability of 1.
+SUREST = 10.0
 
-    NOTE: FSE scores the pair's vector alone, which means nothing before it is trained. To it comes how alike the two
-    are: what search knows of them beforehand, and the cosine of their texts, each read beside the other.
+
+class TaskHead(nn.Module):
+    """Turn the vector of a pair into a task's representation and score.
+
+    NOTE: FSE scores the pair's vector alone, which means nothing before training. Here the likeness of the two is
+    added: a weighted sum of the features that search computes and of the cosine of the texts, each read beside the
+    other.
 
     Attributes:
-        weights: Of that cosine, and of the evidence: what they are worth as likeness.
-        scale, centre: The logit of a likeness of 1, and the likeness of even odds.
+        weights: Of that cosine, and of the features.
+        scale, centre: Logit of a likeness of 1, and likeness of even odds.
     """
 
     def __init__(self, width: int):
         super().__init__()
         self.dense = nn.Linear(width, width)
         self.score = nn.Linear(width, 1)
-        nn.init.zeros_(self.score.weight)  # it starts with nothing to say
+        nn.init.zeros_(self.score.weight)  # starts silent
         nn.init.zeros_(self.score.bias)
-        self.weights = nn.Parameter(torch.ones(1 + len(EVIDENCE)))
+        self.weights = nn.Parameter(torch.ones(1 + len(FEATURES)))
         self.scale = nn.Parameter(torch.tensor(10.0))
         self.centre = nn.Parameter(torch.tensor(0.5))
 
-    def likeness(self, cosines: Tensor, evidence: Tensor) -> Tensor:
-        """Cosines of the sides [p] and evidence [p, 3] -> how alike the sides are [p]."""
-        # No product of matrices: under autocast, its rounding would swallow what tells candidates apart.
-        return (torch.cat([cosines[:, None], evidence], 1) * self.weights).sum(1)
+    def likeness(self, cosines: Tensor, features: Tensor) -> Tensor:
+        """Cosines of the sides [p] and features [p, 3] -> likeness [p]."""
+        # No matrix product: under autocast, its rounding would swallow what tells candidates apart.
+        return (torch.cat([cosines[:, None], features], 1) * self.weights).sum(1)
 
-    def forward(self, pairs: Tensor, cosines: Tensor, evidence: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors of pairs [p, h], and what :meth:`likeness` takes -> features [p, h] and logits [p]."""
-        features = F.gelu(self.dense(pairs))
-        likeness = self.likeness(cosines, evidence)
-        return features, self.score(features).squeeze(-1).float() + self.scale * (likeness - self.centre)
+    def forward(self, pairs: Tensor, cosines: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors of pairs [p, h], cosines [p] and features [p, 3] -> representations [p, h] and logits [p]."""
+        representation = F.gelu(self.dense(pairs))
+        likeness = self.likeness(cosines, features)
+        return representation, self.score(representation).squeeze(-1).float() + self.scale * (likeness - self.centre)
 
 
 class CrossEncoder(nn.Module):
-    """Query and candidate as one text, with the figures of both, through the encoder to the odds that they are similar.
+    """Encode query and candidate as one text, with the figures of both, and score how similar they are.
 
     Args:
-        length: Tokens of a pair; more are cut.
-        searched_by: Digest of the files of the model whose cosines are the evidence; None of one without files.
+        length: Tokens of a pair; longer ones are cut.
+        searched_by: Digest of the model whose cosines are among the features; None for an off-the-shelf encoder.
 
     Raises:
-        ValueError: The encoder has no positions for so many.
+        ValueError: The encoder has fewer positions.
     """
 
     def __init__(self, encoder: QuestionEncoder, length: int, searched_by: str | None = None):
@@ -91,12 +97,12 @@ class CrossEncoder(nn.Module):
         """As :attr:`QuestionEncoder.cells_per_image`."""
         return self.encoder.cells_per_image
 
-    def forward(self, evidence: Tensor, **batch: Tensor) -> Tensor:
-        """Evidence [p, 3] and a packed batch of pairs, each as one question -> logits [p]."""
-        return self.head(*self.read(**batch), evidence)[1]
+    def forward(self, features: Tensor, **batch: Tensor) -> Tensor:
+        """Features [p, 3] and a packed batch of pairs, each as one question -> logits [p]."""
+        return self.head(*self.read(**batch), features)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
-        """A packed batch of pairs -> their vectors [p, h] and the cosines of their sides [p]; 0 by a QuesNet."""
+        """Packed batch of pairs -> vectors [p, h] and cosines of their sides [p], which are 0 for a QuesNet."""
         separators = (batch["input_ids"] == self._separator).cumsum(1)
         sides = (separators + 1) * (separators < 2) * batch["attention_mask"]
         output = self.encoder(**batch, sides=sides)
@@ -109,20 +115,20 @@ class CrossEncoder(nn.Module):
         """Write encoder, head and settings to ``folder``."""
         folder = Path(folder)
         self.encoder.save_pretrained(folder)
-        save_file({name: of.cpu().contiguous() for name, of in self.head.state_dict().items()}, folder / _HEAD)
+        save_file({name: tensor.cpu().contiguous() for name, tensor in self.head.state_dict().items()}, folder / _HEAD)
         with atomic(folder / _SETTINGS) as temporary:
-            settings = {"length": self.length, "searched_by": self.searched_by, "evidence": EVIDENCE}
+            settings = {"length": self.length, "searched_by": self.searched_by, "evidence": FEATURES}
             temporary.write_text(json.dumps(settings) + "\n", encoding="utf-8")
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], device: str | torch.device | None = None) -> CrossEncoder:
-        """From what :meth:`save_pretrained` wrote, as ``finetune/ranker.py`` does.
+        """Load what :meth:`save_pretrained` or ``finetune/ranker.py`` wrote.
 
         Args:
-            device: By default the accelerator where there is one.
+            device: By default the accelerator if there is one.
 
         Raises:
-            FileNotFoundError: It is no folder of that kind.
+            FileNotFoundError: The folder holds no ranker.
             ValueError: It is damaged, or of an earlier version.
         """
         folder = Path(folder)
@@ -131,7 +137,7 @@ class CrossEncoder(nn.Module):
         try:
             settings = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
             length, searched_by = int(settings["length"]), settings["searched_by"]
-            if tuple(settings["evidence"]) != EVIDENCE:
+            if tuple(settings["evidence"]) != FEATURES:
                 raise ValueError
         except (KeyError, TypeError, ValueError):
             raise ValueError(f"{folder / _SETTINGS}: {_OTHER}") from None
@@ -146,15 +152,15 @@ class CrossEncoder(nn.Module):
     def probabilities(
         self,
         pairs: Sequence[tuple[Question, Question]],
-        evidence: np.ndarray,
+        features: np.ndarray,
         batch_size: int = 32,
         precision: str = "fp32",
         show_progress: bool = False,
     ) -> np.ndarray:
-        """That the questions of each pair, query and candidate, are similar: float32 [pairs].
+        """Return the probability that query and candidate of each pair are similar, float32 [pairs].
 
         Args:
-            evidence: Of each, [pairs, 3] (:func:`tqnet.search.ranking.evidence`).
+            features: [pairs, 3] (:func:`tqnet.search.ranking.pair_features`).
         """
         encoder, processor = self.encoder, self.encoder.processor
         was_training = self.training
@@ -165,36 +171,31 @@ class CrossEncoder(nn.Module):
         texts = [processor.join(tokens[q.content], tokens[c.content], self.length) for q, c in pairs]
         images = [processor.join_images(q.images, c.images) for q, c in pairs]
         order = sorted(range(len(pairs)), key=lambda i: (len(images[i]), len(texts[i])), reverse=True)
-        found = np.empty(len(pairs), dtype=np.float32)
+        scores = np.empty(len(pairs), dtype=np.float32)
         with (
             tqdm(total=len(pairs), unit=" pairs", desc="rank", disable=not show_progress) as progress,
             torch.autocast(encoder.device.type, torch.bfloat16, enabled=precision == "bf16"),
         ):
             for start in range(0, len(order), batch_size):
-                chosen = order[start : start + batch_size]
-                inputs = processor.pack_text([texts[i] for i in chosen])
-                if cells is not None and any(images[i] for i in chosen):
-                    inputs["image_cells"] = cells([path for i in chosen for path in images[i]])
-                    inputs["image_counts"] = torch.tensor([len(images[i]) for i in chosen])
-                inputs["evidence"] = torch.from_numpy(np.asarray(evidence[chosen], dtype=np.float32))
+                rows = order[start : start + batch_size]
+                inputs = processor.pack_text([texts[i] for i in rows])
+                if cells is not None and any(images[i] for i in rows):
+                    inputs["image_cells"] = cells([path for i in rows for path in images[i]])
+                    inputs["image_counts"] = torch.tensor([len(images[i]) for i in rows])
+                inputs["features"] = torch.from_numpy(np.asarray(features[rows], dtype=np.float32))
                 logits = self(**{name: value.to(encoder.device) for name, value in inputs.items()})
-                found[chosen] = logits.float().sigmoid().cpu().numpy()
-                progress.update(len(chosen))
+                scores[rows] = logits.float().sigmoid().cpu().numpy()
+                progress.update(len(rows))
         processor.forget_cuts()
         self.train(was_training)
-        return found
-
-
-# How much each task counts, learnt by an expert of its own (FSE, Eq. 5, 8 and 9).
+        return scores
 
 
 class TaskExperts(nn.Module):
-    """Coefficients of the tasks of each pair, which sum to 1.
+    """Learn the coefficients of each pair's tasks, which sum to 1, by an expert of three layers (h-h-1) for each.
 
-    Three layers for each task, h-h-1, so that all of them end in one number a task.
-
-    NOTE: the loss alone would have the coefficients move to whichever task is the easiest and leave the others. So no
-    choice of theirs has less entropy than ``floor``; and they read the tasks' features without shaping them.
+    NOTE: by the loss alone the coefficients would move to the easiest task. So their entropy is at least ``floor``, and
+    the experts read the tasks' representations without shaping them.
 
     Args:
         floor: Least entropy, as a share of that of equal coefficients.
@@ -208,20 +209,20 @@ class TaskExperts(nn.Module):
         )
         self.equal = _equal_share(tasks, floor)
 
-    def forward(self, features: Tensor, present: Tensor) -> Tensor:
-        """Features [p, tasks, h] of the tasks that a pair has, bool [p, tasks] -> coefficients [p, tasks].
+    def forward(self, representations: Tensor, present: Tensor) -> Tensor:
+        """Representations [p, tasks, h], and the tasks of each pair, bool [p, tasks] -> coefficients [p, tasks].
 
-        Those of absent tasks are 0.
+        Coefficients of absent tasks are 0.
         """
-        read = features.detach()
-        votes = torch.cat([expert(read[:, task]) for task, expert in enumerate(self.experts)], 1).float()
+        inputs = representations.detach()
+        votes = torch.cat([expert(inputs[:, task]) for task, expert in enumerate(self.experts)], 1).float()
         chosen = votes.masked_fill(~present, -math.inf).softmax(1)
         equal = present / present.sum(1, keepdim=True)
         return (1 - self.equal) * chosen + self.equal * equal
 
 
 def _equal_share(tasks: int, floor: float) -> float:
-    """The share of equal coefficients beside which even a choice of one task has the least entropy."""
+    """Return the share of equal coefficients that gives even a choice of one task the least entropy."""
 
     def missing(equal: float) -> float:
         coefficients = [1 - equal + equal / tasks] + [equal / tasks] * (tasks - 1)
@@ -230,20 +231,13 @@ def _equal_share(tasks: int, floor: float) -> float:
     return float(brentq(missing, 0, 1)) if 0 < floor < 1 else floor
 
 
-# What the cross-encoder is trained as: several tasks at once (FSE, "Ranking Module").
-
-
-#: Logits for a likeness of 1, at most: beyond, all good candidates would have a probability of 1.
-SUREST = 10.0
-
-
 class MultiTaskRanker(nn.Module):
-    """The cross-encoder, and what it is trained with: the other tasks' heads, and the experts (FSE, Eq. 5, 8 and 9).
+    """The cross-encoder with the heads of the other tasks, and the experts (FSE, Eq. 5, 8 and 9).
 
     Args:
-        coefficients: Of each task, scaled to sum to 1 over those that a pair has.
-        entropy_floor: Least entropy of coefficients that experts learn in their place, as a share of that of equal
-            ones; None learns none.
+        coefficients: Of the tasks, scaled to sum to 1 over those of a pair.
+        entropy_floor: Let experts learn the coefficients instead, with this least entropy as a share of that of equal
+            ones.
     """
 
     fixed: Tensor
@@ -257,38 +251,38 @@ class MultiTaskRanker(nn.Module):
         self.experts = TaskExperts(width, len(self.heads), entropy_floor or 0.0) if learnt else None
         self.register_buffer("fixed", torch.tensor(coefficients), persistent=False)
 
-    def forward(self, pair: Tensor, task: Tensor, evidence: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and coefficients of the tasks of each pair, both [p, tasks]; 0 where a pair has not that task.
+    def forward(self, pair: Tensor, task: Tensor, features: Tensor, **batch: Tensor) -> tuple[Tensor, Tensor]:
+        """Return logits and coefficients of the tasks of each pair, both [p, tasks]; 0 for a task that it lacks.
 
         Args:
-            pair, task, evidence: Of each row, [r] and [r, 3] (`tqnet.search.ranker_data`).
+            pair, task, features: Of each row, [r], [r] and [r, 3] (`tqnet.search.ranker_data`).
             batch: The packed rows.
         """
         rows, cosines = self.cross.read(**batch)
         pairs = int(pair.max()) + 1
-        logits, features, present = [], [], []
+        logits, representations, present = [], [], []
         for number, head in enumerate(self.heads):
-            own = task == number
-            of_rows, scores = head(rows, cosines, evidence)
-            features.append(rows.new_zeros(pairs, rows.shape[1]).index_put((pair[own],), of_rows[own].to(rows.dtype)))
-            logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put((pair[own],), scores[own].float()))
-            present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[own], True))
+            mask = task == number
+            places = (pair[mask],)
+            of_rows, scores = head(rows, cosines, features)
+            representations.append(rows.new_zeros(pairs, rows.shape[1]).index_put(places, of_rows[mask].to(rows.dtype)))
+            logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put(places, scores[mask].float()))
+            present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[mask], True))
         has = torch.stack(present, 1)
         if self.experts is not None:
-            return torch.stack(logits, 1), self.experts(torch.stack(features, 1), has)
+            return torch.stack(logits, 1), self.experts(torch.stack(representations, 1), has)
         return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
 
     @torch.no_grad()
-    def calibrate(self, evidence: np.ndarray, similar: np.ndarray) -> None:
-        """Start from the evidence [p, 3], weighed as the labels [p] have it, and be no surer of it than they allow.
+    def calibrate(self, features: np.ndarray, similar: np.ndarray) -> None:
+        """Start from the features [p, 3], weighted by a logistic regression on the labels [p].
 
-        Nor surer than `SUREST`: labels that confident learning has cleaned follow from little else.
-
-        The first task's head starts without the cosine of texts that are read together, the others have nothing else.
+        The scale is at most `SUREST`: labels cleaned by confident learning follow from little but the features. The
+        first task's head starts without the cosine of the texts, the others with nothing else.
         """
         worth, slope = np.array(WEIGHTS), 1.0
         if 0 < similar.sum() < len(similar):
-            fitted = LogisticRegression(C=100).fit(evidence, similar).coef_[0].clip(min=0)  # none speaks against
+            fitted = LogisticRegression(C=100).fit(features, similar).coef_[0].clip(min=0)
             if fitted.any():
                 worth, slope = fitted / fitted.max(), float(np.clip(fitted.max(), slope, SUREST))
         for number, head in enumerate(self.heads):
@@ -297,12 +291,12 @@ class MultiTaskRanker(nn.Module):
             cast(TaskHead, head).scale.fill_(slope)
 
     @torch.no_grad()
-    def centre(self, accelerator: Accelerator, task: Tensor, evidence: Tensor, **batch: Tensor) -> None:
-        """Put the even odds of each task at the mean likeness of its rows in a first batch, of all processes."""
+    def centre(self, accelerator: Accelerator, task: Tensor, features: Tensor, **batch: Tensor) -> None:
+        """Set the even odds of each task to the mean likeness of its rows in a first batch, over all processes."""
         self.eval()
         _, cosines = self.cross.read(**batch)
         heads = [cast(TaskHead, head) for head in self.heads]
-        likeness = torch.stack([head.likeness(cosines, evidence) for head in heads])
+        likeness = torch.stack([head.likeness(cosines, features) for head in heads])
         of_task = F.one_hot(task, len(heads)).T.to(likeness.dtype)
         sums, counts = accelerator.reduce(torch.stack([(likeness * of_task).sum(1), of_task.sum(1)]))
         for head, total, count in zip(heads, sums, counts, strict=True):

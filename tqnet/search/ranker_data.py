@@ -1,4 +1,4 @@
-"""Pairs of a query and a candidate for the ranking stage (FSE, "Dataset")."""
+"""Labelled pairs of query and candidate for training the ranker (FSE, "Dataset"), and its tasks as batches."""
 
 from __future__ import annotations
 
@@ -18,27 +18,26 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
-from tqnet.search.ranking import EVIDENCE, WEIGHTS, character_runs, in_common, words_of
+from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, in_common, search_text
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
 from tqnet.training.data import Batch, Item, QuestionViews
 
-# Which labels of pairs are to be believed (confident learning, Northcutt et al. 2021; FSE, "Confidence Learning").
-
 
 def check_installed() -> None:
-    """ImportError where cleanlab is missing."""
+    """Raise ImportError if cleanlab is missing."""
     if find_spec("cleanlab") is None:
         raise ImportError("folds: confident learning needs the package cleanlab: pip install 'tqnet[rank]'")
 
 
 def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Whose label stays, by the joint distribution of given and true labels.
+    """Select the labels to keep (confident learning, Northcutt et al. 2021; FSE, "Confidence Learning").
 
-    From each kind of pair as many are pruned as are estimated to be labelled wrongly, those that the model doubts most.
+    The joint distribution of given and true labels estimates how many of each kind are wrong; as many are pruned, those
+    that the model doubts most.
 
     Args:
-        similar: bool [p], the labels.
-        probability: [p], that a pair is similar, from a model that was trained without it.
+        similar: Labels, bool [p].
+        probability: That a pair is similar, [p], from a model that was trained without it.
 
     Returns:
         bool [p].
@@ -51,15 +50,8 @@ def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
     return ~find_label_issues(similar.astype(int), odds, filter_by="prune_by_noise_rate", n_jobs=1)
 
 
-# What recall searches a bank by, where there need be no index of it.
-
-
 class Sources:
-    """What recall searches a bank by.
-
-    Args:
-        vectors: Of its questions, ``[n, width]``.
-    """
+    """Retrieve from a bank without an index, by its questions' ``vectors`` ``[n, width]`` and texts."""
 
     def __init__(self, bank: QuestionBank, vectors: np.ndarray):
         self._bank = bank
@@ -69,69 +61,68 @@ class Sources:
         self._runs: dict[int, dict[str, float]] = {}
 
     def candidates(self, query: int, count: int) -> list[int]:
-        """The first ``count`` of what recall finds by its score, by the evidence, best first: what a ranker reads.
+        """Return ``count`` candidates of a question, by likeness: what a ranker reads.
 
-        NOTE: its text is BM25 of the words as they stand, where an index has formulas in one form. Nor does it look for
-        the query's concepts, as a search for a question of the index does (``tqnet search --id``): where questions are
-        similar that share them, nothing would be left to rank.
+        NOTE: BM25 is that of the plain words, where an index has formulas in one form. The query's concepts are not
+        used, unlike in ``tqnet search --id``: where they define what is similar, nothing would be left to rank.
         """
-        asked, everyone = np.array([query]), np.arange(len(self._bank))
-        cosines, words = (source.scores(asked, everyone)[0] for source in (self._vector, self._text))
+        everyone = np.arange(len(self._bank))
+        cosines, words = (source.scores(np.array([query]), everyone)[0] for source in (self._vector, self._text))
         words[query] = 0.0
         order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
-        found = order[order != query][: max(count, CANDIDATES)]
-        alike = self.evidence(np.full(len(found), query), found) @ WEIGHTS
-        return found[np.argsort(-alike, kind="stable")][:count].tolist()
+        retrieved = order[order != query][: max(count, CANDIDATES)]
+        likeness = self.features(np.full(len(retrieved), query), retrieved) @ WEIGHTS
+        return retrieved[np.argsort(-likeness, kind="stable")][:count].tolist()
 
-    def evidence(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-        """Of each candidate of its query, float32 ``[p, 3]``, equal to :func:`tqnet.search.ranking.evidence`."""
-        found = np.zeros((len(query), len(EVIDENCE)), dtype=np.float32)
-        for one in np.unique(query).tolist():
-            rows = np.flatnonzero(query == one)
+    def features(self, query: np.ndarray, candidate: np.ndarray) -> np.ndarray:
+        """Return features of pairs, float32 ``[p, 3]``, as :func:`tqnet.search.ranking.pair_features` does."""
+        features = np.zeros((len(query), len(FEATURES)), dtype=np.float32)
+        for number in np.unique(query).tolist():
+            rows = np.flatnonzero(query == number)
             others = candidate[rows].tolist()
-            cosines = self._vector.scores(np.array([one]), np.arange(len(self._bank)))[0]
-            cosines[one] = -1.0  # it does not say itself what it is about
-            found[rows, 0] = cosines[others]
-            found[rows, 1] = [in_common(self._of(one), self._of(other)) for other in others]
-            nearest = {at: float(cosines[at]) for at in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()}
-            found[rows, 2] = list(map(Votes(nearest, self._knowledge.__getitem__).share, others))
-        return found
+            cosines = self._vector.scores(np.array([number]), np.arange(len(self._bank)))[0]
+            cosines[number] = -1.0  # no vote for its own concepts
+            features[rows, 0] = cosines[others]
+            features[rows, 1] = [in_common(self._runs_of(number), self._runs_of(other)) for other in others]
+            nearest = {place: float(cosines[place]) for place in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()}
+            features[rows, 2] = list(map(Votes(nearest, self._knowledge.__getitem__).share, others))
+        return features
 
-    def _of(self, question: int) -> dict[str, float]:
-        if question not in self._runs:
-            self._runs[question] = character_runs(words_of(self._bank[question]))
-        return self._runs[question]
+    def _runs_of(self, number: int) -> dict[str, float]:
+        if number not in self._runs:
+            self._runs[number] = character_runs(search_text(self._bank[number]))
+        return self._runs[number]
 
 
 class SourcesOfBanks:
-    """`Sources` of banks that have questions in common: the vector of each is found once.
+    """Make the `Sources` of banks that share questions, encoding each question once.
 
     Args:
-        vectors: Of the questions of a bank, ``[n, width]``.
+        encode: Bank -> vectors of its questions, ``[n, width]``.
     """
 
-    def __init__(self, vectors: Callable[[QuestionBank], np.ndarray]):
-        self._found_by = vectors
+    def __init__(self, encode: Callable[[QuestionBank], np.ndarray]):
+        self._encode = encode
         self._vectors: dict[str, np.ndarray] = {}
 
     def __call__(self, bank: QuestionBank) -> Sources:
-        new = bank.select([at for at, id in enumerate(bank.ids) if id not in self._vectors])
+        new = bank.select([place for place, id in enumerate(bank.ids) if id not in self._vectors])
         if len(new):
-            self._vectors |= dict(zip(new.ids, self._found_by(new), strict=True))
+            self._vectors |= dict(zip(new.ids, self._encode(new), strict=True))
         return Sources(bank, np.stack([self._vectors[id] for id in bank.ids]))
 
 
 def vectors_of_index(folder: Path, bank: QuestionBank) -> np.ndarray:
-    """Those of the questions of ``bank``, ``[n, width]``.
+    """Return the vectors of the questions of ``bank`` in an index, ``[n, width]``.
 
     Raises:
-        ValueError: The index lacks one.
+        ValueError: The index lacks a question.
     """
-    engine = Index(folder).engine
-    found = {row["id"]: row["vector"] for row in engine.get(bank.ids, ["id", "vector"]).to_pylist()}
-    if missing := [id for id in bank.ids if id not in found]:
+    rows = Index(folder).engine.get(bank.ids, ["id", "vector"]).to_pylist()
+    vectors = {row["id"]: row["vector"] for row in rows}
+    if missing := [id for id in bank.ids if id not in vectors]:
         raise ValueError(f"{folder} has no question {missing[0]!r} ({len(missing):,} are missing)")
-    return np.array([found[id] for id in bank.ids], dtype=np.float32)
+    return np.array([vectors[id] for id in bank.ids], dtype=np.float32)
 
 
 @dataclass(frozen=True)
@@ -141,31 +132,31 @@ class ExercisePairs:
     Attributes:
         query, candidate: Numbers of the questions, int64 ``[p]``.
         similar: bool ``[p]``.
-        kind: How each pair was found: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
-        evidence: Of each candidate, float32 ``[p, 3]`` (`tqnet.search.ranking.EVIDENCE`).
+        kind: Origin of each pair: ``similar``, ``retrieved``, ``concept``, ``random``, ``judged``.
+        features: float32 ``[p, 3]`` (`tqnet.search.ranking.FEATURES`).
     """
 
     query: np.ndarray
     candidate: np.ndarray
     similar: np.ndarray
     kind: tuple[str, ...]
-    evidence: np.ndarray
+    features: np.ndarray
 
     def __len__(self) -> int:
         return len(self.query)
 
     def select(self, rows: np.ndarray) -> ExercisePairs:
-        """Those at ``rows``, numbers or a mask."""
+        """Select pairs by ``rows``, numbers or a mask."""
         kind = tuple(np.asarray(self.kind, dtype=object)[rows])
-        return ExercisePairs(self.query[rows], self.candidate[rows], self.similar[rows], kind, self.evidence[rows])
+        return ExercisePairs(self.query[rows], self.candidate[rows], self.similar[rows], kind, self.features[rows])
 
     def questions(self, bank: QuestionBank) -> list[tuple[Question, Question]]:
-        """Query and candidate of each pair."""
+        """Return query and candidate of each pair."""
         ends = zip(self.query.tolist(), self.candidate.tolist(), strict=True)
         return [(bank[query], bank[candidate]) for query, candidate in ends]
 
     def with_noise(self, share: float, seed: int) -> ExercisePairs:
-        """With a share of the labels turned round, drawn at random."""
+        """Flip a random share of the labels."""
         rng = np.random.default_rng(seed)
         wrong = rng.permutation(len(self))[: round(share * len(self))]
         similar = self.similar.copy()
@@ -173,34 +164,34 @@ class ExercisePairs:
         return replace(self, similar=similar)
 
     def folds(self, count: int, seed: int) -> np.ndarray:
-        """int [p], a number below ``count`` for each pair; those of one query have the same."""
+        """Draw a fold below ``count`` for each pair, int [p]; pairs of one query share it."""
         queries, place = np.unique(self.query, return_inverse=True)
         return (np.random.default_rng(seed).permutation(len(queries)) % count)[place]
 
     def save(self, path: Path, bank: QuestionBank) -> None:
-        """As lines of JSON: the ids ``a`` of the query and ``b`` of the candidate, ``similar``, ``kind``, evidence."""
+        """Write lines of JSON: ids of query (``a``) and candidate (``b``), ``similar``, ``kind``, features."""
         ids = bank.ids
-        rows = zip(self.query, self.candidate, self.similar, self.kind, self.evidence.tolist(), strict=True)
+        rows = zip(self.query, self.candidate, self.similar, self.kind, self.features.tolist(), strict=True)
         with atomic(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-            for query, candidate, similar, kind, evidence in rows:
+            for query, candidate, similar, kind, features in rows:
                 record = {"a": ids[query], "b": ids[candidate], "similar": int(similar), "kind": kind}
-                record |= dict(zip(EVIDENCE, evidence, strict=True))
+                record |= dict(zip(FEATURES, features, strict=True))
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: Path, bank: QuestionBank) -> ExercisePairs:
-        """From a file that :meth:`save` wrote, of the same bank.
+        """Read what :meth:`save` wrote, of the same bank.
 
         Raises:
             KeyError: An earlier version wrote it.
         """
-        place = {id: at for at, id in enumerate(bank.ids)}
+        numbers = {id: number for number, id in enumerate(bank.ids)}
         with path.open(encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]
-        query, candidate = (np.array([place[row[end]] for row in rows], dtype=int) for end in ("a", "b"))
+        query, candidate = (np.array([numbers[row[end]] for row in rows], dtype=int) for end in ("a", "b"))
         similar = np.array([row["similar"] for row in rows], dtype=bool)
-        evidence = np.array([[row[name] for name in EVIDENCE] for row in rows], dtype=np.float32)
-        return cls(query, candidate, similar, tuple(row["kind"] for row in rows), evidence)
+        features = np.array([[row[name] for name in FEATURES] for row in rows], dtype=np.float32)
+        return cls(query, candidate, similar, tuple(row["kind"] for row in rows), features)
 
 
 def made_pairs(
@@ -211,30 +202,29 @@ def made_pairs(
     counts: dict[str, int],
     seed: int,
 ) -> ExercisePairs:
-    """Pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
+    """Make pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
 
     Args:
-        sources: Which recall candidates.
-        counts: Of each kind, how many candidates a query has: the first that are ``retrieved``; ``similar`` ones beside
-            them; such of the same finest ``concept``, and at ``random``, that are not similar. A candidate counts once,
-            and not where it was a query whose candidate is the query now: a fold shall not have seen what it is to
-            judge.
+        sources: Retrieve candidates.
+        counts: Kind -> candidates of a query: the first ``retrieved`` ones; ``similar`` ones beside them; dissimilar
+            ones of the same finest ``concept``, and at ``random``. A candidate counts once, and not if the reverse pair
+            is there already, so that no fold has seen what it is to judge.
     """
     rng = np.random.default_rng(seed)
-    everyone, of_concept = np.arange(len(bank)), questions_of_concepts(bank)
+    everyone, by_concept = np.arange(len(bank)), questions_of_concepts(bank)
     rows: list[tuple[int, int, bool, str]] = []
     made: set[tuple[int, int]] = set()
     for query in queries.tolist():
         neighbours = similarity.neighbours(query)
-        others = [at for path in bank[query].knowledge for at in of_concept[path]]
-        found = {
+        others = [number for path in bank[query].knowledge for number in by_concept[path]]
+        candidates_by_kind = {
             "retrieved": sources.candidates(query, counts["retrieved"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": dissimilar(others, query, neighbours, counts["concept"], rng),
             "random": dissimilar(everyone, query, neighbours, counts["random"], rng),
         }
         kinds: dict[int, str] = {}
-        for kind, candidates in found.items():
+        for kind, candidates in candidates_by_kind.items():
             for candidate in candidates:
                 if (candidate, query) not in made:
                     kinds.setdefault(candidate, kind)
@@ -243,43 +233,53 @@ def made_pairs(
         rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
     first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
     query, candidate = np.array(first, dtype=int), np.array(second, dtype=int)
-    evidence = sources.evidence(query, candidate)
-    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, evidence)
+    features = sources.features(query, candidate)
+    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, features)
 
 
 def dissimilar(
     pool: Sequence[int] | np.ndarray, query: int, neighbours: np.ndarray, count: int, rng: np.random.Generator
 ) -> list[int]:
-    """At random some of ``pool``, neither the query nor similar to it."""
+    """Draw up to ``count`` of ``pool``, neither the query nor similar to it."""
     drawn = rng.permutation(np.unique(np.asarray(pool, dtype=int)))
     return drawn[~np.isin(drawn, neighbours) & (drawn != query)][:count].tolist()
 
 
 def questions_of_concepts(bank: QuestionBank) -> dict[tuple[str, ...], list[int]]:
-    """Concept -> numbers of the questions that have it."""
-    found: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for at, paths in enumerate(bank.column("knowledge")):
+    """Return concept -> numbers of its questions."""
+    numbers: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for number, paths in enumerate(bank.column("knowledge")):
         for path in paths:
-            found[path].append(at)
-    return found
+            numbers[path].append(number)
+    return numbers
 
 
-# What the ranking stage reads of a pair of exercises (FSE, "Discovering New Tasks").
-
-
-#: Of a pair: are the questions similar (stems and options), do their analyses match, is an analysis that of a stem?
+#: Tasks of a pair (FSE, "Discovering New Tasks"): are the questions similar (stems and options), do their analyses
+#: match, does an analysis belong to a stem?
 TASKS = ("questions", "analyses", "analysis")
 
 
-class PairViews(QuestionViews):
-    """Pairs as a DataLoader hands them out: for each task that a pair has, both texts as one.
+@dataclass(frozen=True)
+class _Row:
+    """The texts that a task reads, the questions whose figures belong to them, and the features ``[3]``."""
 
-    A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` say of
-    the row: its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``evidence``
-    ``[rows, 3]``, 0 but for the first task: recall knows nothing of analyses.
+    task: str
+    first: str
+    second: str
+    label: bool
+    questions: tuple[Question | None, Question | None] = (None, None)
+    features: np.ndarray = field(default_factory=lambda: np.zeros(len(FEATURES), dtype=np.float32))
+
+
+class PairViews(QuestionViews):
+    """Pairs for a DataLoader: for each task of a pair, both texts as one.
+
+    A batch's ``index`` are numbers of pairs; its inputs have a row for each task of each pair, and ``extras`` hold for
+    each row its ``pair`` (place in the batch), ``task`` (number in `TASKS`), ``label``, float, and ``features``
+    ``[rows, 3]``, 0 but for the first task.
 
     Args:
-        analyses: Whether pairs have the tasks that read analyses, where there are any (FSE's T2 and T3).
+        analyses: Also train the tasks that read analyses (FSE's T2 and T3), where there are any.
             NOTE: of T3, where the paper has both, a pair has a positive or a negative, drawn anew in every epoch; and
             its negatives of similar pairs are chosen by ``similarity``, whatever the noise in the labels.
         length: Tokens of a pair.
@@ -300,7 +300,7 @@ class PairViews(QuestionViews):
         super().__init__(bank, processor, seed, workers=workers, read_images=read_images)
         self.pairs, self.similarity, self.length, self.analyses = pairs, similarity, length, analyses
         self._analysed = np.array([bool(text) for text in bank.column("analysis")], dtype=bool)
-        self._of_concept = questions_of_concepts(bank) if analyses else {}
+        self._by_concept = questions_of_concepts(bank) if analyses else {}
 
     def __len__(self) -> int:
         return len(self.pairs)
@@ -310,8 +310,8 @@ class PairViews(QuestionViews):
         ends = int(self.pairs.query[number]), int(self.pairs.candidate[number])
         query, candidate = (self.bank[end] for end in ends)
         similar = bool(self.pairs.similar[number])
-        evidence = self.pairs.evidence[number]
-        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate), evidence)]
+        features = self.pairs.features[number]
+        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate), features)]
         if self.analyses and query.analysis:
             if candidate.analysis:
                 rows.append(_Row("analyses", query.analysis, candidate.analysis, similar))
@@ -323,15 +323,15 @@ class PairViews(QuestionViews):
         return item, rows
 
     def _wrong_analysis(self, query: int, rng: np.random.Generator) -> str | None:
-        """That of a question of the same concept: a similar one's might fit."""
-        others = [at for path in self.bank[query].knowledge for at in self._of_concept[path] if self._analysed[at]]
+        """Draw the analysis of a dissimilar question of the same concept; a similar one's might fit."""
+        others = [n for path in self.bank[query].knowledge for n in self._by_concept[path] if self._analysed[n]]
         drawn = dissimilar(others, query, self.similarity.neighbours(query), 1, rng)
         return self.bank[drawn[0]].analysis if drawn else None
 
     def collate(self, rows: list[tuple[Item, list[_Row]]]) -> Batch:  # type: ignore[override]
-        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
+        """Pack the rows of :meth:`__getitem__`."""
         size = self.processor.image_processor.image_size
-        flat = [(place, row) for place, (_, of) in enumerate(rows) for row in of]
+        flat = [(place, row) for place, (_, of_pair) in enumerate(rows) for row in of_pair]
         first = self.processor.tokenize([row.first for _, row in flat])
         second = self.processor.tokenize([row.second for _, row in flat])
         ids = [self.processor.join(a, b, self.length) for a, b in zip(first, second, strict=True)]
@@ -340,34 +340,16 @@ class PairViews(QuestionViews):
             "pair": torch.tensor([place for place, _ in flat]),
             "task": torch.tensor([TASKS.index(row.task) for _, row in flat]),
             "label": torch.tensor([float(row.label) for _, row in flat]),
-            "evidence": torch.tensor(np.stack([row.evidence for _, row in flat])),
+            "features": torch.tensor(np.stack([row.features for _, row in flat])),
         }
-        return Batch(
-            torch.tensor([number for (_, number, _), _ in rows]), [dict(self.processor.pack(ids, figures))], extras
-        )
+        index = torch.tensor([number for (_, number, _), _ in rows])
+        return Batch(index, [dict(self.processor.pack(ids, figures))], extras)
 
     def _paths(self, row: _Row) -> list[str]:
-        first, second = (question.images if question and self.read_images else () for question in row.of)
+        first, second = (question.images if question and self.read_images else () for question in row.questions)
         return self.processor.join_images(first, second)
 
     def ids(self, index: torch.Tensor) -> list[str]:
-        """Ids of both questions of the pairs of a batch."""
+        """Return the ids of both questions of the pairs of a batch."""
         ends = ((self.pairs.query[i], self.pairs.candidate[i]) for i in index.tolist())
         return [" and ".join(self.bank[int(end)].id for end in pair) for pair in ends]
-
-
-@dataclass(frozen=True)
-class _Row:
-    """What one task reads of a pair.
-
-    Attributes:
-        of: The questions whose figures belong to the two texts.
-        evidence: What recall finds the second by, ``[3]``.
-    """
-
-    task: str
-    first: str
-    second: str
-    label: bool
-    of: tuple[Question | None, Question | None] = (None, None)
-    evidence: np.ndarray = field(default_factory=lambda: np.zeros(len(EVIDENCE), dtype=np.float32))

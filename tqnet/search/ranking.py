@@ -1,4 +1,4 @@
-"""Candidates in the order of the evidence, the first of them in that of a model (FSE, "Ranking Module")."""
+"""Order candidates by their features, and the first of them by a model (FSE, "Ranking Module")."""
 
 from __future__ import annotations
 
@@ -15,63 +15,55 @@ from tqnet.questions.bank import batched
 from tqnet.search.retrieval import Candidate, Votes, jaccard
 from tqnet.text.sentences import search_words
 
-# What speaks for a candidate before a model has read it beside the query; what a ranker starts from.
+#: The features of a candidate: the cosine of the vectors, the cosine of the character runs, and the votes of the
+#: query's nearest questions for its concepts. NOTE: not BM25, which depends on the rest of the index, nor the query's
+#: own concepts, which a typed query lacks: a ranker would meet other numbers than it was trained on.
+FEATURES = ("cosine", "characters", "concepts")
 
-
-#: The cosine of the vectors, that of the runs of characters, and how far a candidate has the concepts of those nearest
-#: the query. NOTE: not BM25, which depends on what else is in an index, nor the query's own concepts, of which one that
-#: is typed has none: the ranker would be asked other numbers than it was trained on.
-EVIDENCE = ("cosine", "characters", "concepts")
-
-#: What each is worth without a ranker, and where one starts; training changes it. Chosen by the questions of `valid`.
+#: Weights of the features without a ranker, and where one starts. Chosen on `valid`.
 WEIGHTS = (1.0, 0.5, 0.4)
-#: The same where the query's own concepts are known.
+#: The same for a query whose concepts are known.
 _KNOWN_WEIGHTS = (1.0, 0.5, 1.5)
 
 #: Characters of a run: a part of a word, or the end of one and the beginning of the next.
 _RUN = 4
 
 
-def evidence(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
-    """`EVIDENCE` of each of a query's candidates, float32 ``[candidates, 3]``; a cosine of 0 where vectors were not
-    asked.
-    """
-    runs = character_runs(words_of(query))
-    cosines = np.array([one.cosine or 0.0 for one in candidates])
-    characters = [in_common(runs, character_runs(one.text or words_of(one.question))) for one in candidates]
-    knowledge = [one.question.knowledge for one in candidates]
+def pair_features(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
+    """Return the `FEATURES` of each candidate, float32 ``[candidates, 3]``; the cosine is 0 without vectors."""
+    runs = character_runs(search_text(query))
+    cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
+    characters = [
+        in_common(runs, character_runs(candidate.text or search_text(candidate.question))) for candidate in candidates
+    ]
+    knowledge = [candidate.question.knowledge for candidate in candidates]
     votes = Votes(dict(enumerate(cosines.tolist())), knowledge.__getitem__)
     concepts = list(map(votes.share, range(len(candidates))))
-    return np.array([cosines, characters, concepts], dtype=np.float32).reshape(len(EVIDENCE), -1).T
+    return np.array([cosines, characters, concepts], dtype=np.float32).reshape(len(FEATURES), -1).T
 
 
-def likeness(query: Question, candidates: Sequence[Candidate], found: np.ndarray) -> np.ndarray:
-    """How alike candidates are to the query without a model, ``[candidates]``: the weighted mean of their evidence.
+def likeness(query: Question, candidates: Sequence[Candidate], features: np.ndarray) -> np.ndarray:
+    """Return the weighted mean of each candidate's features ``[candidates, 3]``: its likeness without a model.
 
-    Of a query whose concepts are known, those that it shares with a candidate, of the concepts of both, take the place
-    of what the nearest say.
-
-    Args:
-        found: The evidence, ``[candidates, 3]``.
+    If the query's concepts are known, the share of concepts in common replaces the votes of the nearest.
     """
     weights = np.array(WEIGHTS)
     if query.knowledge:
         weights = np.array(_KNOWN_WEIGHTS)
-        shared = [jaccard(set(query.knowledge), set(one.question.knowledge)) for one in candidates]
-        found = np.column_stack([found[:, :2], shared])
-    return found @ (weights / weights.sum())
+        shared = [jaccard(set(query.knowledge), set(candidate.question.knowledge)) for candidate in candidates]
+        features = np.column_stack([features[:, :2], shared])
+    return features @ (weights / weights.sum())
 
 
-def words_of(question: Question) -> str:
-    """Those by which stem and options are searched."""
+def search_text(question: Question) -> str:
+    """Return the search terms of stem and options, as an index has them."""
     return " ".join(search_words(question.content))
 
 
 def character_runs(words: str) -> dict[str, float]:
-    """Each run of characters of the words of a question, and its share of a unit vector; none of no words.
+    """Return run of characters -> root of its share in ``words``: a unit vector; empty for no words.
 
-    A run counts by the root of how often it occurs. Words that are alike but for an ending share most of their runs,
-    and their order counts a little.
+    Words that differ in their endings share most of their runs, and their order counts a little.
     """
     if not words:
         return {}
@@ -80,28 +72,23 @@ def character_runs(words: str) -> dict[str, float]:
     return {run: (count / total) ** 0.5 for run, count in counts.items()}
 
 
-def in_common(one: Mapping[str, float], other: Mapping[str, float]) -> float:
-    """Cosine of two texts' :func:`character_runs`, 0 to 1."""
-    if len(other) < len(one):
-        one, other = other, one
-    return sum(share * other[run] for run, share in one.items() if run in other)
+def in_common(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+    """Return the cosine of two :func:`character_runs`, 0 to 1."""
+    if len(second) < len(first):
+        first, second = second, first
+    return sum(share * second[run] for run, share in first.items() if run in second)
 
 
-#: Candidates that are scored at a time: between two of these the clock is looked at.
+#: Candidates scored between two looks at the clock.
 _AT_ONCE = 8
 
-#: Query, candidates and their evidence ``[candidates, 3]`` (`tqnet.search.ranking`) -> the probability that each is
-#: similar, ``[candidates]``.
+#: Query, candidates and their features ``[candidates, 3]`` -> probability that each is similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """Candidates in order.
-
-    Attributes:
-        late: The time was up, so that this is still the order of recall.
-    """
+    """Ranked candidates; ``late`` if there was no time, and they are in the order of retrieval."""
 
     candidates: list[Candidate]
     late: bool = False
@@ -112,10 +99,10 @@ class Rank:
     """The ranking stage.
 
     Attributes:
-        score: Of a model that reads each candidate together with the query; None leaves the order of the evidence, or
-            where vectors were not asked, of which it has the most, that of recall.
-        first: So many, by the evidence, are scored; the others stay behind them.
-        deadline: Seconds that the model may take; None for as long as it takes.
+        score: A model that reads query and candidate together; None ranks by likeness, or keeps the order of retrieval
+            where vectors, the best of the features, were not searched.
+        first: Candidates, by likeness, that the model scores; the others stay behind them.
+        deadline: Seconds for the model, waiting included; None for no limit.
     """
 
     score: Score | None = None
@@ -124,37 +111,41 @@ class Rank:
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Ranked:
-        """The candidates by score, best first, equal ones in the order of the evidence, and then of recall.
+        """Rank candidates by score, then by likeness, then in the order of retrieval.
 
-        A model ranks one query at a time: several at once would each take the longer. Waiting counts.
+        The model ranks one query at a time: several at once would each take longer.
         """
         if self.score is None:
-            by_vector = any(one.cosine is not None for one in candidates)
-            return Ranked(_by_evidence(query, candidates)[0] if by_vector else list(candidates))
+            by_vector = any(candidate.cosine is not None for candidate in candidates)
+            return Ranked(_by_likeness(query, candidates)[0] if by_vector else list(candidates))
         end = None if self.deadline is None else time.monotonic() + self.deadline
+        late = Ranked(list(candidates), late=True)
         if not self._turn.acquire(timeout=-1 if self.deadline is None else self.deadline):
-            return Ranked(list(candidates), late=True)
+            return late
         try:
-            return self._ranked(self.score, query, candidates, end)
+            return self._scored(self.score, query, candidates, end) or late
         finally:
             self._turn.release()
 
-    def _ranked(self, score: Score, query: Question, candidates: Sequence[Candidate], end: float | None) -> Ranked:
-        ordered, found = _by_evidence(query, candidates)
+    def _scored(
+        self, score: Score, query: Question, candidates: Sequence[Candidate], end: float | None
+    ) -> Ranked | None:
+        """Return None if the time is up."""
+        ordered, features = _by_likeness(query, candidates)
         scores: list[float] = []
         for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
             if end is not None and time.monotonic() >= end:
-                return Ranked(list(candidates), late=True)
-            scores += score(query, [ordered[row].question for row in rows], found[rows]).tolist()
+                return None
+            scores += score(query, [ordered[row].question for row in rows], features[rows]).tolist()
         if end is not None and time.monotonic() > end:
-            return Ranked(list(candidates), late=True)
-        scored = [replace(one, rank=of) for one, of in zip(ordered, scores, strict=False)]
-        return Ranked(sorted(scored, key=lambda one: -(one.rank or 0)) + ordered[len(scored) :])
+            return None
+        scored = [replace(candidate, rank=rank) for candidate, rank in zip(ordered, scores, strict=False)]
+        return Ranked(sorted(scored, key=lambda candidate: -(candidate.rank or 0)) + ordered[len(scored) :])
 
 
-def _by_evidence(query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
-    """The candidates by what is known of them without a model, and their evidence ``[candidates, 3]`` in that order."""
-    found = evidence(query, candidates)
-    alike = likeness(query, candidates, found)
+def _by_likeness(query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:
+    """Sort candidates by likeness; return them with their features in that order."""
+    features = pair_features(query, candidates)
+    alike = likeness(query, candidates, features)
     order = np.argsort(-alike, kind="stable")
-    return [replace(candidates[at], evidence=float(alike[at])) for at in order], found[order]
+    return [replace(candidates[row], likeness=float(alike[row])) for row in order], features[order]

@@ -1,4 +1,4 @@
-"""What an index holds of a question: its vector, its words, what it may be filtered by, and the question itself."""
+"""Records, in which an index holds questions (vector, search terms, fields, JSON), and filters over their fields."""
 
 from __future__ import annotations
 
@@ -18,45 +18,45 @@ from tqnet.questions import Question
 from tqnet.questions.reading import read_question, write_question
 from tqnet.text.sentences import search_words
 
-#: Fields that are searched by words.
+#: Columns that are searched by words.
 TEXT_FIELDS = ("stem", "concepts")
 
 
 def schema(width: int) -> pa.Schema:
-    """Columns of a record whose vector has ``width`` numbers.
+    """Columns of a record.
 
     - ``vector``: of length 1, or all zeros.
-    - ``stem``, ``concepts``: words of the stem with its options, and of the names of its concepts, by spaces.
-    - ``concept``: every concept of the question and those above it, each as a path with ``/`` and by its name alone.
-    - ``content``: equal where texts and figures are, whatever the questions and files are called.
-    - ``state``: equal where the whole record is.
-    - ``question``: the whole record as JSON, and in ``images`` the figures' paths, which no answer shows.
+    - ``stem``, ``concepts``: search terms of stem and options, and of the concepts' names, separated by spaces.
+    - ``concept``: every concept of the question and its ancestors, each as a path with ``/`` and by its name alone.
+    - ``content``: hash of text and figures, independent of ids and file names.
+    - ``state``: hash of the whole record.
+    - ``question``: the record as JSON, without the paths of figures, which are in ``images`` and shown to nobody.
     """
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("vector", pa.list_(pa.float32(), width), nullable=False),
-            pa.field("stem", pa.string(), nullable=False),
-            pa.field("concepts", pa.string(), nullable=False),
-            pa.field("concept", pa.list_(pa.string()), nullable=False),
-            pa.field("difficulty", pa.float64()),
-            pa.field("type", pa.string()),
-            pa.field("language", pa.string()),
-            pa.field("source", pa.string()),
-            pa.field("figures", pa.int64(), nullable=False),
-            pa.field("content", pa.string(), nullable=False),
-            pa.field("state", pa.string(), nullable=False),
-            pa.field("question", pa.string(), nullable=False),
-            pa.field("images", pa.list_(pa.string()), nullable=False),
-        ]
-    )
+    columns = {
+        "id": pa.string(),
+        "vector": pa.list_(pa.float32(), width),
+        "stem": pa.string(),
+        "concepts": pa.string(),
+        "concept": pa.list_(pa.string()),
+        "difficulty": pa.float64(),
+        "type": pa.string(),
+        "language": pa.string(),
+        "source": pa.string(),
+        "figures": pa.int64(),
+        "content": pa.string(),
+        "state": pa.string(),
+        "question": pa.string(),
+        "images": pa.list_(pa.string()),
+    }
+    optional = ("difficulty", "type", "language", "source")
+    return pa.schema([pa.field(name, kind, nullable=name in optional) for name, kind in columns.items()])
 
 
 def records(questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
-    """The records of ``questions``, whose vectors ``[questions, width]`` are scaled to length 1.
+    """Return the records of ``questions``; their vectors ``[questions, width]`` are scaled to length 1.
 
     Raises:
-        ValueError: Not one vector per question, or one that is not finite.
+        ValueError: The numbers of vectors and questions differ, or a vector is not finite.
     """
     vectors = np.asarray(vectors, dtype=np.float32)
     if len(vectors) != len(questions):
@@ -64,7 +64,7 @@ def records(questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
     if not np.isfinite(vectors).all():
         raise ValueError("a vector is not finite")
     columns = schema(vectors.shape[1])
-    rows = [_plain(question) for question in questions]
+    rows = [_row(question) for question in questions]
     arrays = {field.name: [row[field.name] for row in rows] for field in columns if field.name != "vector"}
     flat = pa.array(unit(vectors).ravel(), pa.float32())
     arrays["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
@@ -72,32 +72,32 @@ def records(questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
-    """Vectors ``[n, width]`` scaled to length 1; zeros stay zeros."""
+    """Scale vectors ``[n, width]`` to length 1; zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1)
 
 
 def question_of(text: str, images: Iterable[str]) -> Question:
-    """The question of a record, from its columns ``question`` and ``images``."""
+    """Rebuild a question from the columns ``question`` and ``images`` of its record."""
     return read_question(json.loads(text) | {"images": list(images)})
 
 
 def query_words(question: Question) -> dict[str, list[str]]:
-    """Words of a question by the field that they are looked for in."""
+    """Return the search terms of a question by text column."""
     names = dict.fromkeys(name for path in question.knowledge for name in path)
     return {"stem": search_words(question.content), "concepts": search_words("\n".join(names))}
 
 
 def content_key(question: Question) -> str:
-    """Equal for questions that say the same and show the same figures; 16 hex digits."""
-    # NFC: other than in `normal_text`, the two of x² and x2 are not the same.
+    """Hash a question's text and figures to 16 hex digits."""
+    # NFC and not `normal_text`: x² and x2 differ.
     text = " ".join(unicodedata.normalize("NFC", question.content).split())
-    return _digest([text, *map(_figure, question.images)])
+    return _digest([text, *map(_figure_digest, question.images)])
 
 
 def state_key(question: Question) -> str:
-    """Equal where nothing about a question has changed; 16 hex digits."""
-    return _digest([json.dumps(write_question(question), sort_keys=True), *map(_figure, question.images)])
+    """Hash a whole question to 16 hex digits."""
+    return _digest([json.dumps(write_question(question), sort_keys=True), *map(_figure_digest, question.images)])
 
 
 def _digest(parts: Iterable[str]) -> str:
@@ -107,15 +107,15 @@ def _digest(parts: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-def _figure(path: str) -> str:
-    """What is in a figure's file; of one that is not there, its name."""
+def _figure_digest(path: str) -> str:
+    """Hash a figure's file; return the path of a missing one."""
     try:
         return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
     except OSError:
         return path
 
 
-def _plain(question: Question) -> dict[str, object]:
+def _row(question: Question) -> dict[str, object]:
     words = query_words(question)
     paths = dict.fromkeys(path[:end] for path in question.knowledge for end in range(1, len(path) + 1))
     names = ["/".join(path) for path in paths] + [path[-1] for path in paths]
@@ -136,10 +136,7 @@ def _plain(question: Question) -> dict[str, object]:
     }
 
 
-# What a search is restricted to: ``difficulty<=3``, ``type=choice|blank``, ``concept=Algebra/Equations``.
-
-
-#: Fields by which one may filter, and what their values are.
+#: Fields to filter by, and the types of their values.
 FIELDS: dict[str, type] = {
     "id": str,
     "concept": str,
@@ -154,18 +151,18 @@ _CONDITION = re.compile(r"\s*(?P<field>\w+)\s*(?P<sign><=|>=|!=|=|<|>)(?!=)\s*(?
 
 
 class FilterError(ValueError):
-    """A filter that cannot be read, or asks about a field that there is not."""
+    """A malformed filter, or one on an unknown field."""
 
 
 @dataclass(frozen=True)
 class Filter:
-    """One condition; those of a search hold together.
+    """A condition on a field: ``difficulty<=3``, ``type=choice|blank``, ``concept=Algebra/Equations``.
 
     Attributes:
-        field: One of :data:`FIELDS`. ``concept`` is a set: it equals a value that it contains.
+        field: One of :data:`FIELDS`. ``concept`` is a set: it equals every value that it contains.
         sign: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``.
-        values: With ``=``, one of them; with ``!=``, none of them; otherwise there is only one. A question that does
-            not say its difficulty, type, language or source meets no condition on it but ``!=``.
+        values: ``=`` matches any of them, ``!=`` none; the other signs take a single number. A missing field matches
+            ``!=`` alone.
     """
 
     field: str
@@ -174,36 +171,36 @@ class Filter:
 
     def __post_init__(self) -> None:
         if self.field not in FIELDS:
-            raise FilterError(f"filter: there is no field {self.field!r}; there are {', '.join(FIELDS)}")
+            raise FilterError(f"filter: unknown field {self.field!r}; expected one of {', '.join(FIELDS)}")
         if self.sign in _ORDERED and (FIELDS[self.field] is str or len(self.values) > 1):
-            raise FilterError(f"filter: {self.field}{self.sign}: only one number is more or less than another")
+            raise FilterError(f"filter: {self.field}{self.sign}: needs a numeric field and a single number")
 
 
 def read_filter(text: str) -> Filter:
-    """A condition as a user writes it; ``|`` parts values of which one is meant.
+    """Parse a condition; ``|`` separates alternative values.
 
     Raises:
-        FilterError: It is none, its field is unknown, or its value is of another type.
+        FilterError: It is malformed, its field is unknown, or a value has the wrong type.
     """
-    found = _CONDITION.fullmatch(text)
-    if not found or not found["value"]:
+    match = _CONDITION.fullmatch(text)
+    if not match or not match["value"]:
         raise FilterError(
             f"filter: {text!r} is not of the form FIELD=VALUE, such as difficulty<=3 or type=choice|blank"
         )
-    kind = FIELDS.get(found["field"], str)
-    values = found["value"].split("|") if kind is str else re.split(r"\s*\|\s*", found["value"])
-    return Filter(found["field"], found["sign"], tuple(_value(kind, value, text) for value in values))
+    kind = FIELDS.get(match["field"], str)
+    values = match["value"].split("|") if kind is str else re.split(r"\s*\|\s*", match["value"])
+    return Filter(match["field"], match["sign"], tuple(_value(kind, value, text) for value in values))
 
 
 def _value(kind: type, value: str, text: str) -> str | float | int:
     if kind is str:
         return value
     try:
-        read = float(value)
+        number = float(value)
     except ValueError:
-        read = math.nan
-    if not abs(read) < 2**53:
-        raise FilterError(f"filter: {text!r}: {value!r} is no number")
-    if kind is int and not read.is_integer():
-        raise FilterError(f"filter: {text!r}: {value!r} is no whole number")
-    return int(read) if kind is int else read
+        number = math.nan
+    if not abs(number) < 2**53:
+        raise FilterError(f"filter: {text!r}: {value!r} is not a number")
+    if kind is int and not number.is_integer():
+        raise FilterError(f"filter: {text!r}: {value!r} is not a whole number")
+    return int(number) if kind is int else number

@@ -1,4 +1,4 @@
-"""What of a ranking serves this student now (FSE, "Re-rank Module")."""
+"""Re-rank candidates for a student, by difficulty, curriculum, kind and variety (FSE, "Re-rank Module")."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ from tqnet.questions.pairs import RELATIONS, Classify
 from tqnet.search.records import query_words
 from tqnet.search.retrieval import Candidate, jaccard
 
-# In which order concepts are taught, and in which semester.
-
 
 class Place(NamedTuple):
-    """Where something is taught; a later place compares as greater."""
+    """When a concept is taught; later places compare as greater."""
 
     semester: int
     section: int
@@ -33,8 +31,8 @@ class Curriculum:
     """Sections in the order of teaching.
 
     Attributes:
-        places: Concept, a path with ``/``, -> where it is taught.
-        semesters: Their names, in order.
+        places: Concept, a path with ``/``, -> its place.
+        semesters: Names, in order.
     """
 
     places: dict[str, Place]
@@ -42,16 +40,16 @@ class Curriculum:
 
     @classmethod
     def load(cls, path: Path) -> Curriculum:
-        """From YAML: semesters in order, each a name with the list of its concepts in order::
+        """Read YAML with the semesters in order, each with the list of its concepts in order::
 
             Grade 8, autumn: [Algebra/Equations, Algebra/Inequalities]
             Grade 8, spring: [Geometry/Triangles]
 
-        A concept stands for those below it too.
+        A concept stands for its descendants too.
 
         Raises:
-            FileNotFoundError: There is no such file.
-            ValueError: It is not of that form, or names a concept twice.
+            FileNotFoundError: The file is missing.
+            ValueError: It is malformed, or names a concept twice.
         """
         if not path.is_file():
             raise FileNotFoundError(f"{path}: no such curriculum")
@@ -59,26 +57,26 @@ class Curriculum:
             semesters: Any = OmegaConf.to_container(OmegaConf.load(path))
         except (OmegaConfBaseException, YAMLError) as error:
             raise ValueError(f"{path}: not YAML: {' '.join(str(error).split())}") from error
-        if not isinstance(semesters, dict) or not all(isinstance(of, list) for of in semesters.values()):
+        if not isinstance(semesters, dict) or not all(isinstance(concepts, list) for concepts in semesters.values()):
             raise ValueError(f"{path}: expected semesters, each with the list of its concepts")
         places: dict[str, Place] = {}
         for number, (semester, concepts) in enumerate(semesters.items()):
             for concept in concepts:
                 if not isinstance(concept, str) or not concept:
-                    raise ValueError(f"{path}: {semester}: {concept!r} is no concept")
+                    raise ValueError(f"{path}: {semester}: {concept!r} is not a concept")
                 if concept in places:
                     raise ValueError(f"{path}: {semester}: {concept} is there twice")
                 places[concept] = Place(number, len(places))
         return cls(places, tuple(map(str, semesters)))
 
     def place_of(self, concept: str) -> Place | None:
-        """Where a concept is taught, or else the nearest one above it; None where neither is."""
+        """Return the place of a concept, or of its nearest ancestor; None if neither has one."""
         parts = concept.split("/")
         above = ("/".join(parts[:end]) for end in range(len(parts), 0, -1))
         return next((self.places[name] for name in above if name in self.places), None)
 
     def needs(self, question: Question) -> Place | None:
-        """The latest place that a question needs; None where none of its concepts is taught."""
+        """Return the latest place of a question's concepts; None if none has one."""
         places = (self.place_of("/".join(path)) for path in question.knowledge)
         return max((place for place in places if place is not None), default=None)
 
@@ -90,34 +88,32 @@ PREFERENCES = ("variant", "similar")
 
 @dataclass(frozen=True)
 class Reranked:
-    """What is left, and what is not.
-
-    Attributes:
-        candidates: In order, each with notes.
-        dropped: With the reason as the last of its notes.
-    """
+    """Kept candidates in order, and dropped ones with the reason as the last of their notes."""
 
     candidates: list[Candidate]
     dropped: list[Candidate]
 
 
+#: Candidates, each with True if it is kept.
+_Judged = list[tuple[Candidate, bool]]
+
+
 @dataclass(frozen=True)
 class Rerank:
-    """The re-rank stage; whatever is None or 0 is switched off.
+    """The re-rank stage; None or 0 switches a part off.
 
-    A candidate that does not say its difficulty, or has no concept that the curriculum has, is kept and says so.
+    A candidate without a difficulty, or without a concept of the curriculum, is kept and gets a note.
 
     Attributes:
-        student: A ``strong`` one gets questions as hard as the query or harder, a ``weak`` one as hard or easier.
-        tolerance: Difficulties that differ by no more count as the same.
-        stage: In ``practice`` nothing is beyond the current section, in ``review`` nothing beyond the semester.
-        curriculum: By which that is told.
+        student: A ``strong`` one gets questions at least as hard as the query, a ``weak`` one at most as hard.
+        tolerance: Largest difference of difficulties that count as equal.
+        stage: ``practice`` drops what is beyond the current section, ``review`` what is beyond the semester.
         section: The current one; by default the latest that the query needs.
-        prefer: Whether every ``variant`` of the query comes first, as in the paper, or every ``similar`` question; then
-            the other kind, then what is unrelated, each in the order of ranking. Duplicates of the query are dropped.
+        prefer: Put every ``variant`` of the query first, as in the paper, or every ``similar`` question; then the other
+            kind, then unrelated ones, each in the order of ranking. Duplicates of the query are dropped.
         classify: Tells these kinds apart.
-        diversity: From 0 to 1, how much a question is put back for what it shares with those before it (maximal
-            marginal relevance, Carbonell and Goldstein 1998, by words in common).
+        diversity: From 0 to 1, how much a question is moved back for words that it shares with those before it (maximal
+            marginal relevance, Carbonell and Goldstein 1998).
     """
 
     student: str | None = None
@@ -138,83 +134,80 @@ class Rerank:
             if value is not None and value not in known:
                 raise ValueError(f"{name}: {value!r} is none of {', '.join(known)}")
         if self.stage and self.curriculum is None:
-            raise ValueError("stage: what is beyond it is told by a curriculum, and there is none")
+            raise ValueError("stage: needs a curriculum")
         if self.section and self.curriculum and self.curriculum.place_of(self.section) is None:
             raise ValueError(f"section: the curriculum has no {self.section!r}")
         if self.prefer and self.classify is None:
-            raise ValueError("prefer: kinds are told apart by a classifier of pairs, and there is none")
+            raise ValueError("prefer: needs a classifier of pairs")
         if not 0 <= self.tolerance < math.inf:
             raise ValueError(f"tolerance: {self.tolerance} is not in [0, inf)")
         if not 0 <= self.diversity <= 1:
             raise ValueError(f"diversity: {self.diversity} is not in [0, 1]")
 
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Reranked:
-        """``candidates``, best first, as they serve ``query``."""
+        """Re-rank ``candidates``, best first."""
         kept, dropped = list(candidates), []
-        for step in (self._by_difficulty, self._by_stage, self._by_kind):  # the dearest last
+        for step in (self._by_difficulty, self._by_stage, self._by_kind):  # the most expensive last
             judged = step(query, kept)
-            kept = [one for one, fits in judged if fits]
-            dropped += [one for one, fits in judged if not fits]
+            kept = [candidate for candidate, fits in judged if fits]
+            dropped += [candidate for candidate, fits in judged if not fits]
         return Reranked(self._varied(kept), dropped)
 
-    def _by_kind(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
+    def _by_kind(self, query: Question, candidates: list[Candidate]) -> _Judged:
         if self.prefer is None or self.classify is None or not candidates:
-            return [(one, True) for one in candidates]
-        chances = self.classify(query, [one.question for one in candidates])
-        judged = []
-        for one, chance in zip(candidates, chances, strict=True):
-            kind = RELATIONS[int(chance.argmax())]
-            if kind == "duplicate":
-                judged.append((noted(one, "dropped: duplicate of the query"), False))
-            else:
-                judged.append((noted(one, f"{kind} {chance.max():.2f}"), True))
+            return [(candidate, True) for candidate in candidates]
+        chances = self.classify(query, [candidate.question for candidate in candidates])
         order = [self.prefer, *(kind for kind in PREFERENCES if kind != self.prefer)]
-        kinds = [RELATIONS[place] for place in chances.argmax(1)]
-        rank = [order.index(kind) if kind in order else len(order) for kind in kinds]
-        return [judged[at] for at in sorted(range(len(judged)), key=rank.__getitem__)]
+        judged, rank = [], []
+        for candidate, chance in zip(candidates, chances, strict=True):
+            kind = RELATIONS[int(chance.argmax())]
+            note = "dropped: duplicate of the query" if kind == "duplicate" else f"{kind} {chance.max():.2f}"
+            judged.append((_noted(candidate, note), kind != "duplicate"))
+            rank.append(order.index(kind) if kind in order else len(order))
+        return [judged[place] for place in np.argsort(rank, kind="stable")]
 
-    def _by_difficulty(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
+    def _by_difficulty(self, query: Question, candidates: list[Candidate]) -> _Judged:
         if self.student is None:
-            return [(one, True) for one in candidates]
+            return [(candidate, True) for candidate in candidates]
         if query.difficulty is None:
-            return [(noted(one, "difficulty of the query unknown"), True) for one in candidates]
-        return [self._difficult(one, query.difficulty) for one in candidates]
+            return [(_noted(candidate, "difficulty of the query unknown"), True) for candidate in candidates]
+        return [self._difficult(candidate, query.difficulty) for candidate in candidates]
 
-    def _difficult(self, one: Candidate, wanted: float) -> tuple[Candidate, bool]:
-        own = one.question.difficulty
-        if own is None:
-            return noted(one, "difficulty unknown"), True
-        harder = own - wanted
+    def _difficult(self, candidate: Candidate, wanted: float) -> tuple[Candidate, bool]:
+        difficulty = candidate.question.difficulty
+        if difficulty is None:
+            return _noted(candidate, "difficulty unknown"), True
+        harder = difficulty - wanted
         if self.student == "strong" and harder < -self.tolerance:
-            return noted(one, f"dropped: easier than the query ({own:g} < {wanted:g})"), False
+            return _noted(candidate, f"dropped: easier than the query ({difficulty:g} < {wanted:g})"), False
         if self.student == "weak" and harder > self.tolerance:
-            return noted(one, f"dropped: harder than the query ({own:g} > {wanted:g})"), False
-        return one, True
+            return _noted(candidate, f"dropped: harder than the query ({difficulty:g} > {wanted:g})"), False
+        return candidate, True
 
-    def _by_stage(self, query: Question, candidates: list[Candidate]) -> list[tuple[Candidate, bool]]:
+    def _by_stage(self, query: Question, candidates: list[Candidate]) -> _Judged:
         if self.stage is None or self.curriculum is None:
-            return [(one, True) for one in candidates]
+            return [(candidate, True) for candidate in candidates]
         now = self.curriculum.place_of(self.section) if self.section else self.curriculum.needs(query)
         if now is None:
-            return [(noted(one, "current section unknown"), True) for one in candidates]
-        return [self._taught(one, self.curriculum, now) for one in candidates]
+            return [(_noted(candidate, "current section unknown"), True) for candidate in candidates]
+        return [self._taught(candidate, self.curriculum, now) for candidate in candidates]
 
-    def _taught(self, one: Candidate, curriculum: Curriculum, now: Place) -> tuple[Candidate, bool]:
-        needed = curriculum.needs(one.question)
+    def _taught(self, candidate: Candidate, curriculum: Curriculum, now: Place) -> tuple[Candidate, bool]:
+        needed = curriculum.needs(candidate.question)
         if needed is None:
-            return noted(one, "not in the curriculum"), True
+            return _noted(candidate, "not in the curriculum"), True
         if self.stage == "practice" and needed > now:
-            return noted(one, "dropped: beyond the current section"), False
+            return _noted(candidate, "dropped: beyond the current section"), False
         if self.stage == "review" and needed.semester > now.semester:
-            when = curriculum.semesters[needed.semester]
-            return noted(one, f"dropped: beyond the current semester ({when})"), False
-        return one, True
+            semester = curriculum.semesters[needed.semester]
+            return _noted(candidate, f"dropped: beyond the current semester ({semester})"), False
+        return candidate, True
 
     def _varied(self, candidates: list[Candidate]) -> list[Candidate]:
-        """Each time the best of what is left, by place less what it shares with what was chosen."""
+        """Choose repeatedly the best by place, less the words that it shares with those chosen."""
         if not self.diversity or len(candidates) < 3:
             return candidates
-        words = [set(query_words(one.question)["stem"]) for one in candidates]
+        words = [set(query_words(candidate.question)["stem"]) for candidate in candidates]
         merit = 1 - np.arange(len(candidates)) / len(candidates)
         shared = np.zeros(len(candidates))
         left, order = list(range(len(candidates))), []
@@ -225,11 +218,10 @@ class Rerank:
             for at in left:
                 shared[at] = max(shared[at], jaccard(words[at], words[best]))
         return [
-            noted(candidates[at], "put back for variety") if place > at and shared[at] > 0.5 else candidates[at]
+            _noted(candidates[at], "moved back for variety") if place > at and shared[at] > 0.5 else candidates[at]
             for place, at in enumerate(order)
         ]
 
 
-def noted(one: Candidate, note: str) -> Candidate:
-    """With one more note."""
-    return replace(one, notes=(*one.notes, note))
+def _noted(candidate: Candidate, note: str) -> Candidate:
+    return replace(candidate, notes=(*candidate.notes, note))

@@ -1,4 +1,4 @@
-"""From a query to its answer, for ``tqnet search`` and ``tqnet serve`` alike."""
+"""Answer queries from an index, for ``tqnet search`` and ``tqnet serve`` alike."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ from tqnet.questions import Question
 from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
-from tqnet.search.precomputed import Precomputed
+from tqnet.search.precomputed import precomputed_candidates
 from tqnet.search.ranking import Rank
 from tqnet.search.records import Filter, question_of, unit
 from tqnet.search.rerank import Rerank
-from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Recall
+from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retriever
 
-#: Id of a query that is no question of the index: none is left out for it.
+#: Id of a typed query.
 TYPED = "(query)"
 
 _TEXT_ALONE = "the model of this index reads no figures: the text alone is searched"
-
-_LATE = "there was no time to rank: this is the order of recall"
+_LATE = "there was no time to rank: this is the order of retrieval"
 
 
 class QueryError(ValueError):
@@ -32,17 +31,17 @@ class QueryError(ValueError):
 
 
 class UnknownIdError(QueryError):
-    """The index has no question of this id."""
+    """The index has no question with this id."""
 
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for.
+    """A query.
 
     Attributes:
-        vector: ``[width]``; None if it is looked for by its text alone.
-        notes: What the one who asked is to know, such as that figures were not read.
-        known: It is a question of the index, whose candidates may have been found beforehand.
+        vector: ``[width]``; None to search by text alone.
+        notes: For the user, such as that figures were not read.
+        known: It is a question of the index, whose candidates may be precomputed.
     """
 
     question: Question
@@ -53,13 +52,13 @@ class Query:
 
 @dataclass(frozen=True)
 class Answer:
-    """What was found.
+    """The answer to a query.
 
     Attributes:
         candidates: Best first.
-        notes: Those of the query, and on what was done otherwise than asked.
-        dropped: Those that re-ranking has left out, each with the reason in its notes.
-        late: There was no time to rank; another time there may be.
+        notes: On the query, and on deviations from the request.
+        dropped: Candidates that re-ranking left out, each with the reason in its notes.
+        late: There was no time to rank; a repeated query may be ranked.
     """
 
     query: Query
@@ -70,13 +69,13 @@ class Answer:
 
 
 class Searcher:
-    """Answers queries from an index, always from its state of now, even if it has been replaced meanwhile.
+    """Answers queries from the current state of an index, even if it is replaced meanwhile.
 
     Args:
-        encode: Makes the vectors of queries that are no question of the index; without it these are searched by text.
-        reads_figures: Whether ``encode`` looks at figures.
-        rank: Orders what is recalled anew.
-        merging: How what both sources find is merged (:class:`Recall`).
+        encode: Encodes queries that are not in the index; without it these are searched by text.
+        reads_figures: Whether ``encode`` does.
+        rank: The ranking stage.
+        merging: See :class:`Retriever`.
     """
 
     def __init__(
@@ -89,59 +88,51 @@ class Searcher:
         merging: str = "score",
     ):
         self._merging = merging
-        self._index, self._recall = index, Recall(index.engine, merging)
+        self._index, self._retrieve = index, Retriever(index.engine, merging)
         self.encode, self.reads_figures, self.rank = encode, reads_figures, rank
         self._reopening = threading.Lock()
 
     @property
     def index(self) -> Index:
-        """That which is in the folder now.
+        """The index that is in the folder now.
 
         Raises:
-            IndexFolderError: There is none, or one by another model.
+            IndexFolderError: There is none, or one of another model.
             EngineError: Its records cannot be read.
         """
-        return self._refreshed()[0]
+        return self._current()[0]
 
-    def _refreshed(self) -> tuple[Index, Recall]:
+    def _current(self) -> tuple[Index, Retriever]:
         with self._reopening:
             if self._index.replaced():
                 new = Index(self._index.folder)
                 new.check_model(self._index.manifest.model, self._index.manifest.digest)
-                self._index, self._recall = new, Recall(new.engine, self._merging)
-            return self._index, self._recall
+                self._index, self._retrieve = new, Retriever(new.engine, self._merging)
+            return self._index, self._retrieve
 
     def state(self) -> Hashable | None:
-        """Differs from an earlier one if the index may give other answers now; None where that cannot be told."""
+        """Return a value that changes whenever the index may give other answers; None if that cannot be told."""
         index = self.index
         version = index.engine.version()
         return None if version is None else (index.written, version)
 
-    def question(self, id: str) -> Question:
-        """A question of the index.
+    def by_id(self, id: str) -> Query:
+        """Return the query for questions similar to one of the index.
 
         Raises:
-            UnknownIdError: There is none.
+            UnknownIdError: The index does not have it.
         """
-        return self.of_index(id).question
-
-    def of_index(self, id: str) -> Query:
-        """The query for what is similar to a question of the index.
-
-        Raises:
-            UnknownIdError: There is none.
-        """
-        found = self.index.engine.get([id]).to_pylist()
-        if not found:
+        rows = self.index.engine.get([id]).to_pylist()
+        if not rows:
             raise UnknownIdError(f"id: the index has no question {id!r}")
-        vector = np.array(found[0]["vector"], dtype=np.float32)
-        return Query(question_of(found[0]["question"], found[0]["images"]), vector, known=True)
+        vector = np.array(rows[0]["vector"], dtype=np.float32)
+        return Query(question_of(rows[0]["question"], rows[0]["images"]), vector, known=True)
 
-    def given(self, questions: Sequence[Question], by: Sequence[str] = SOURCES) -> Iterator[Query]:
-        """The queries for what is similar to ``questions``, which are encoded if they are asked for by vector.
+    def queries(self, questions: Sequence[Question], by: Sequence[str] = SOURCES) -> Iterator[Query]:
+        """Yield queries for questions similar to ``questions``, which are encoded if vectors are searched.
 
         Raises:
-            QueryError: One has figures alone, and they are not looked at.
+            QueryError: One has figures alone, and they cannot be read.
         """
         by_vector = "vector" in by and self.encode is not None
         for question in questions:
@@ -167,57 +158,55 @@ class Searcher:
         candidates: int = CANDIDATES,
         rerank: Rerank | None = None,
     ) -> Answer:
-        """The ``k`` best of what is recalled, ranked and re-ranked.
+        """Return the ``k`` best candidates: retrieved, ranked and re-ranked.
 
         Args:
-            by: The sources that are asked, of :data:`SOURCES`.
-            candidates: How many are recalled, if ``k`` are not more.
-            rerank: What serves whom the answer is for; None leaves the order of ranking.
+            by: The sources to search, of :data:`SOURCES`.
+            candidates: How many to retrieve, ``k`` at least.
+            rerank: The re-rank stage; None keeps the order of ranking.
         """
-        found = self._recalled(query, max(candidates, k), where, by)
+        results = self._retrieved(query, max(candidates, k), where, by)
         notes, dropped, late = query.notes, [], False
         if self.rank is not None:
-            ranked = self.rank(query.question, found)
-            found, late = ranked.candidates, ranked.late
+            ranked = self.rank(query.question, results)
+            results, late = ranked.candidates, ranked.late
             notes += (_LATE,) if late else ()
         if rerank is not None:
-            reranked = rerank(query.question, found)
-            found, dropped = reranked.candidates, reranked.dropped
-        return Answer(query, found[:k], notes, tuple(dropped), late)
+            reranked = rerank(query.question, results)
+            results, dropped = reranked.candidates, reranked.dropped
+        return Answer(query, results[:k], notes, tuple(dropped), late)
 
-    def _recalled(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
-        index, recall = self._refreshed()
+    def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
+        index, retrieve = self._current()
         if query.known and not where and set(by) == set(SOURCES) and self._merging == "score":
-            found = Precomputed(index).candidates(query.question.id, n)
-            if found is not None:
-                return found
-        return recall(query.question, query.vector, n, where, by=by)
+            candidates = precomputed_candidates(index, query.question.id, n)
+            if candidates is not None:
+                return candidates
+        return retrieve(query.question, query.vector, n, where, by=by)
 
 
 def typed_question(text: str, images: Sequence[str] = ()) -> Question:
-    """A query that someone has typed, with figures or as figures alone.
-
-    Its figures are ``images``: files that an ``<img>`` in the text names are not opened.
+    """Return a typed query as a question; files that an ``<img>`` in the text names are not opened.
 
     Raises:
-        QueryError: There is nothing in it.
+        QueryError: It is empty.
     """
     if not text.strip() and not images:
         raise QueryError("text: is empty")
-    # A bank's question has a stem; a query may be a figure alone.
+    # A bank's question has a stem, a query may be a figure alone.
     question = read_question({"id": TYPED, "stem": text.strip() or "-"})
     return replace(question, stem=question.stem if text.strip() else "", images=tuple(images))
 
 
 def shown(candidate: Candidate) -> dict[str, Any]:
-    """What an answer says of a candidate, as JSON; no path of a figure."""
+    """Return a candidate as JSON, without the paths of figures."""
     question = candidate.question
     return {
         "id": question.id,
         "score": round(candidate.score, 6),
         "cosine": candidate.cosine,
         "words": candidate.words,
-        "evidence": candidate.evidence,
+        "evidence": candidate.likeness,
         "rank": candidate.rank,
         "why": candidate.why,
         **{name: getattr(question, name) for name in ("stem", "options", "difficulty", "type", "knowledge")},

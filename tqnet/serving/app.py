@@ -1,10 +1,12 @@
-"""The server as an ASGI application."""
+"""The server as an ASGI application: endpoints, API key, security headers, search page and API description."""
 
 from __future__ import annotations
 
+import hmac
 import html
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from typing import Annotated, Any
@@ -14,7 +16,9 @@ from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from fastapi.security import APIKeyHeader
+from starlette.datastructures import MutableHeaders
 from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tqnet.questions.question import FieldError
 from tqnet.search.engine import EngineError
@@ -23,86 +27,8 @@ from tqnet.search.records import FilterError
 from tqnet.search.searcher import QueryError, Searcher, UnknownIdError
 from tqnet.serving.models import Health, Problem, QuestionBody, SearchAnswer, SearchBody, Suggestions
 from tqnet.serving.requests import Settings, UploadError, read_search
-from tqnet.serving.security import KEY_HEADER, Guarded, KeyCheck
 from tqnet.serving.service import BusyError, Metrics, SearchService
 from tqnet.version import __version__
-
-# The API's description as a page that fetches nothing from elsewhere.
-
-
-def docs_page(description: dict[str, Any]) -> str:
-    """HTML of an OpenAPI description."""
-    sections = "".join(
-        _operation(method, path, operation, description)
-        for path, operations in description["paths"].items()
-        for method, operation in operations.items()
-    )
-    title, version = (html.escape(description["info"][name]) for name in ("title", "version"))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{title}: API</title><link rel="stylesheet" href="/page/page.css">'
-        '<link rel="icon" href="/page/icon.svg"></head><body class="docs"><main>'
-        f"<h1>{title} <small>{version}</small></h1><p>{_code(description['info']['description'])} "
-        '<a href="/openapi.json">openapi.json</a> · <a href="/">search page</a></p>'
-        f"{sections}</main></body></html>"
-    )
-
-
-def _operation(method: str, path: str, operation: dict[str, Any], description: dict[str, Any]) -> str:
-    content = operation.get("requestBody", {}).get("content", {})
-    bodies = [_resolved(of["schema"], description)["properties"] for of in content.values()]
-    fields = [
-        _row(name, field, "body" if all(name in body for body in bodies) else "only in a form")
-        for name, field in (bodies[-1] if bodies else {}).items()  # the form has every field of the JSON
-    ]
-    parameters = [_row(of["name"], of["schema"] | of, of["in"]) for of in operation.get("parameters", [])]
-    answers = [
-        f"<tr><td><code>{html.escape(status)}</code></td><td>{html.escape(of['description'])}</td>"
-        f"<td>{_schema(of, description)}</td></tr>"
-        for status, of in operation["responses"].items()
-    ]
-    return (
-        f"<section><h2><code>{method.upper()} {html.escape(path)}</code></h2>"
-        f"<p><b>{html.escape(operation['summary'])}.</b> {_code(operation.get('description', ''))}</p>"
-        + _table("Asked", parameters + fields)
-        + _table("Answered", answers)
-        + "</section>"
-    )
-
-
-def _row(name: str, field: dict[str, Any], where: str) -> str:
-    kinds = [of.get("type", "") for of in field.get("anyOf", [field])]
-    kind = " or ".join(filter(None, kinds)) + (f", by default {field['default']}" if field.get("default") else "")
-    return (
-        f"<tr><td><code>{html.escape(name)}</code></td><td>{_code(field.get('description', ''))}</td>"
-        f"<td>{html.escape(kind)}<br><small>{html.escape(where)}</small></td></tr>"
-    )
-
-
-def _schema(answer: dict[str, Any], description: dict[str, Any]) -> str:
-    names = [
-        name
-        for of in answer.get("content", {}).values()
-        for name in _resolved(of.get("schema", {}), description).get("properties", {})
-    ]
-    return " ".join(f"<code>{html.escape(name)}</code>" for name in names) or ", ".join(answer.get("content", {}))
-
-
-def _resolved(schema: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
-    name = schema.get("$ref", "").rpartition("/")[2]
-    return description["components"]["schemas"][name] if name else schema
-
-
-def _table(title: str, rows: list[str]) -> str:
-    return f"<h3>{title}</h3><div class=scroll><table>{''.join(rows)}</table></div>" if rows else ""
-
-
-def _code(text: str) -> str:
-    """Escaped; what is between backticks as code."""
-    parts = html.escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))
-
 
 _log = logging.getLogger(__name__)
 
@@ -111,9 +37,9 @@ _DESCRIPTION = (
     '`{"detail": "why"}`.'
 )
 
-Id = Annotated[str, Path(description="Of a question; it may contain slashes")]
+Id = Annotated[str, Path(description="Id of a question; it may contain slashes")]
 
-#: Seconds after which a full queue is worth another try.
+#: Seconds after which a refused search may be repeated.
 _RETRY = 2
 
 _PAGE = {
@@ -123,19 +49,37 @@ _PAGE = {
 }
 
 _PROBLEMS: dict[int, str] = {
-    400: "No JSON, or a query that cannot be answered",
-    401: "No key, or another one",
+    400: "Malformed JSON, or a query that cannot be answered",
+    401: "A missing or wrong key",
     404: "No such question or figure",
-    413: "Too many bytes (said as plain text), characters or pixels",
-    415: "Of a kind that is not read",
-    422: "A field with a value that it cannot have, a filter that cannot be read, a damaged figure",
-    429: "Too many searches are waiting; the header Retry-After has the seconds after which to try again",
+    413: "Too many bytes (as plain text), characters or pixels",
+    415: "An unsupported type",
+    422: "An invalid value of a field, a malformed filter, a damaged figure",
+    429: "Too many searches are waiting; the header Retry-After has the seconds to wait",
     503: "The index cannot be read",
 }
 
 
+KEY_HEADER = "X-API-Key"
+
+#: Only files of this server; no script or style inside a page, whatever a question contains.
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
 def create_app(searcher: Searcher, settings: Settings | None = None) -> FastAPI:
-    """The application that answers from ``searcher``'s index."""
+    """Make the application that answers from the index of ``searcher``."""
     settings = settings or Settings()
     metrics = Metrics()
     service = SearchService(searcher, settings, metrics)
@@ -164,7 +108,7 @@ def create_app(searcher: Searcher, settings: Settings | None = None) -> FastAPI:
 
 def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: Metrics) -> None:
     needs_key = [Depends(KeyCheck(settings)), Depends(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
-    as_many_as_wait = anyio.CapacityLimiter(settings.queue)
+    limiter = anyio.CapacityLimiter(settings.queue)
 
     @app.post(
         "/search",
@@ -174,10 +118,10 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         openapi_extra=_SEARCH_BODY,
     )
     async def search(request: Request) -> SearchAnswer:
-        """The query is a text, figures, or both; or a question of the index. JSON, or a form if figures are sent."""
-        with service.room():  # before its figures are read, which take memory
-            asked = await read_search(request, settings)
-            return await anyio.to_thread.run_sync(service.answer, asked, limiter=as_many_as_wait)
+        """The query is a text, figures, or both; or a question of the index. JSON, or a form with figures."""
+        with service.room():  # before reading the figures, which take memory
+            query = await read_search(request, settings)
+            return await anyio.to_thread.run_sync(service.answer, query, limiter=limiter)
 
     @app.get(
         "/questions/{id:path}/figures/{number}",
@@ -202,23 +146,23 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         responses=_problems(401, 404, 503),
     )
     def question(id: Id) -> QuestionBody:
-        """Whatever the bank says of it that is meant for people."""
+        """All fields of the bank that are meant for people."""
         return service.question(id)
 
-    @app.get("/filters", summary="What to filter by", dependencies=needs_key, responses=_problems(401, 503))
+    @app.get("/filters", summary="Values to filter by", dependencies=needs_key, responses=_problems(401, 503))
     def filters() -> Suggestions:
-        """The values that are there."""
+        """The values in the index."""
         return service.suggestions()
 
     @app.get("/health", summary="Whether the server can answer", responses=_problems(503))
     def health() -> Health:
-        """Needs no key, and tells nothing else."""
+        """Needs no key."""
         service.check()
         return Health()
 
     @app.get("/metrics", summary="Numbers for Prometheus", dependencies=needs_key, response_class=Response)
     async def numbers() -> Response:
-        """Requests, seconds until the answer, searches that wait, sizes of batches, the cache."""
+        """Requests, latencies, waiting searches, batch sizes, the cache."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -243,20 +187,17 @@ def _add_page(app: FastAPI) -> None:
 
 
 def _add_errors(app: FastAPI) -> None:
-    def handler(make: Callable[[Any], Response]) -> Callable[[Request, Exception], Awaitable[Response]]:
-        async def handle(request: Request, error: Exception) -> Response:
-            return make(error)
+    async def handle(request: Request, error: Exception) -> Response:
+        return next(answer for kind, answer in _ANSWERS.items() if isinstance(error, kind))(error)
 
-        return handle
-
-    for kind, make in _ANSWERS.items():
-        app.add_exception_handler(kind, handler(make))
+    for kind in _ANSWERS:
+        app.add_exception_handler(kind, handle)
 
 
 def _unreadable(error: Exception) -> Response:
     # The message names folders of this machine.
     _log.error("%s", error)
-    return _problem(503, "the index cannot be read now; the server's log says why")
+    return _problem(503, "the index cannot be read now; see the server's log")
 
 
 def _fault(error: dict[str, Any]) -> str:
@@ -273,7 +214,7 @@ def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
 
 
 def _search_body() -> dict[str, Any]:
-    """FastAPI describes a body of one kind; this one has two."""
+    """Describe a body of two content types; FastAPI describes bodies of one."""
     fields = SearchBody.model_json_schema()
     figures = {
         "type": "array",
@@ -287,7 +228,7 @@ def _search_body() -> dict[str, Any]:
 
 _SEARCH_BODY = _search_body()
 
-#: Errors that a request or the index can cause -> the answer.
+#: Errors of a request or the index -> response; subclasses first.
 _ANSWERS: dict[type[Exception], Callable[[Any], Response]] = {
     UnknownIdError: lambda error: _problem(404, str(error)),
     QueryError: lambda error: _problem(400, str(error)),
@@ -299,3 +240,118 @@ _ANSWERS: dict[type[Exception], Callable[[Any], Response]] = {
     EngineError: _unreadable,
     IndexFolderError: _unreadable,
 }
+
+
+class KeyCheck:
+    """A dependency of all endpoints that reveal the index; answers 401 without the key."""
+
+    def __init__(self, settings: Settings):
+        self._key = None if settings.api_key is None else settings.api_key.encode()
+
+    async def __call__(self, request: Request) -> None:
+        given = request.headers.get(KEY_HEADER, "").encode("latin-1")
+        if self._key is not None and not hmac.compare_digest(given, self._key):
+            raise HTTPException(401, f"send the key in the header {KEY_HEADER}")
+
+
+class Guarded:
+    """Middleware that adds the headers to every response, and counts it."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics):
+        self._app, self._metrics = app, metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started, status = time.perf_counter(), 500
+
+        async def send_with_headers(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_with_headers)
+        finally:
+            # The pattern of the path: each path would be a series of its own.
+            endpoint = getattr(scope.get("route"), "path", "other")
+            self._metrics.requests.labels(endpoint, status).inc()
+            self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
+
+
+def docs_page(description: dict[str, Any]) -> str:
+    """Render an OpenAPI description as HTML that fetches nothing from elsewhere."""
+    sections = "".join(
+        _operation(method, path, operation, description)
+        for path, operations in description["paths"].items()
+        for method, operation in operations.items()
+    )
+    title, version = (html.escape(description["info"][name]) for name in ("title", "version"))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f'<title>{title}: API</title><link rel="stylesheet" href="/page/page.css">'
+        '<link rel="icon" href="/page/icon.svg"></head><body class="docs"><main>'
+        f"<h1>{title} <small>{version}</small></h1><p>{_code(description['info']['description'])} "
+        '<a href="/openapi.json">openapi.json</a> · <a href="/">search page</a></p>'
+        f"{sections}</main></body></html>"
+    )
+
+
+def _operation(method: str, path: str, operation: dict[str, Any], description: dict[str, Any]) -> str:
+    content = operation.get("requestBody", {}).get("content", {})
+    bodies = [_resolved(body["schema"], description)["properties"] for body in content.values()]
+    rows = [_row(item["name"], item["schema"] | item, item["in"]) for item in operation.get("parameters", [])]
+    rows += [
+        _row(name, field, "body" if all(name in body for body in bodies) else "only in a form")
+        for name, field in (bodies[-1] if bodies else {}).items()  # the form has every field of the JSON
+    ]
+    answers = [
+        f"<tr><td><code>{html.escape(status)}</code></td><td>{html.escape(answer['description'])}</td>"
+        f"<td>{_schema(answer, description)}</td></tr>"
+        for status, answer in operation["responses"].items()
+    ]
+    return (
+        f"<section><h2><code>{method.upper()} {html.escape(path)}</code></h2>"
+        f"<p><b>{html.escape(operation['summary'])}.</b> {_code(operation.get('description', ''))}</p>"
+        + _table("Request", rows)
+        + _table("Responses", answers)
+        + "</section>"
+    )
+
+
+def _row(name: str, field: dict[str, Any], where: str) -> str:
+    kinds = [option.get("type", "") for option in field.get("anyOf", [field])]
+    kind = " or ".join(filter(None, kinds)) + (f", by default {field['default']}" if field.get("default") else "")
+    return (
+        f"<tr><td><code>{html.escape(name)}</code></td><td>{_code(field.get('description', ''))}</td>"
+        f"<td>{html.escape(kind)}<br><small>{html.escape(where)}</small></td></tr>"
+    )
+
+
+def _schema(answer: dict[str, Any], description: dict[str, Any]) -> str:
+    content = answer.get("content", {})
+    names = [
+        name
+        for body in content.values()
+        for name in _resolved(body.get("schema", {}), description).get("properties", {})
+    ]
+    return " ".join(f"<code>{html.escape(name)}</code>" for name in names) or ", ".join(content)
+
+
+def _resolved(schema: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    return description["components"]["schemas"][name] if name else schema
+
+
+def _table(title: str, rows: list[str]) -> str:
+    return f"<h3>{title}</h3><div class=scroll><table>{''.join(rows)}</table></div>" if rows else ""
+
+
+def _code(text: str) -> str:
+    """Escape a text, and mark what is between backticks as code."""
+    parts = html.escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))

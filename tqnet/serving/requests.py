@@ -1,4 +1,4 @@
-"""Searches as they come in: JSON, or a form with figures; what is too large or of another kind is refused."""
+"""Read search requests, JSON or forms with figures, and refuse those that are too large or of another type."""
 
 from __future__ import annotations
 
@@ -25,18 +25,15 @@ from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import QueryError
 from tqnet.serving.models import SearchBody
 
-# Figures that come with a query: of few kinds, bounded, never larger than a model can make use of.
-
-
-#: Of the formats that Pillow knows, those that browsers send; few decoders are few ways in.
+#: The formats that browsers send; each decoder of Pillow's is a risk.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 
-#: Pixels of the longer side that are kept: photographs of many users have to fit into memory at once.
+#: Largest side in pixels; photographs are scaled down, so that those of many users fit into memory.
 _LARGEST = 2048
 
 
 class UploadError(ValueError):
-    """A file that is no figure for a query; ``status`` is HTTP's for it."""
+    """A file that cannot be a figure of a query, with its HTTP status."""
 
     def __init__(self, status: int, message: str):
         super().__init__(f"figures: {message}")
@@ -44,21 +41,20 @@ class UploadError(ValueError):
 
 
 class Upload:
-    """A file as it came."""
+    """An uploaded file."""
 
     def __init__(self, content: bytes):
         self._content = content
 
     @cached_property
     def digest(self) -> str:
-        """Equal for equal files."""
         return hashlib.blake2b(self._content, digest_size=16).hexdigest()
 
     def save(self, path: Path, max_pixels: int) -> None:
-        """Write the figure, scaled down if it is large.
+        """Write the figure, scaled down if it is large, to ``path``.
 
         Raises:
-            UploadError: 415 of another kind, 413 too many pixels, 422 damaged.
+            UploadError: 415 of another type, 413 too many pixels, 422 damaged.
         """
         if self._pixels() > max_pixels:
             raise UploadError(413, f"a figure has more than {max_pixels / 1e6:g} million pixels")
@@ -69,16 +65,16 @@ class Upload:
             path.write_bytes(self._content)
             return
         image = ImageOps.exif_transpose(image)
-        if not image.mode.startswith("I"):  # 16 bits of grey are scaled as they are
+        if not image.mode.startswith("I"):  # 16-bit grey is scaled without conversion
             image = image.convert("RGBA" if image.has_transparency_data else "RGB")
         image.thumbnail((_LARGEST, _LARGEST))
         image.save(path, "PNG")
 
     def _pixels(self) -> int:
-        """As the head of the file says; nothing is decoded."""
+        """Read the number of pixels from the file's header, without decoding."""
         try:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # Pillow warns of sizes that are refused here anyway
+                warnings.simplefilter("ignore")  # large sizes are refused anyway
                 with Image.open(io.BytesIO(self._content), formats=FORMATS) as opened:
                     return opened.width * opened.height
         except Image.DecompressionBombError:
@@ -87,27 +83,24 @@ class Upload:
             raise UploadError(415, f"a file is none of {', '.join(FORMATS)}") from None
 
 
-# What can be chosen about a server.
-
-
 @dataclass(frozen=True)
 class Settings:
-    """Limits, and who may ask.
+    """Settings of a server: limits and access.
 
     Attributes:
-        api_key: Without it nothing of the index is told; None: everyone may ask.
-        hosts: Names under which the server may be addressed. Behind a page of another site whose name was made to point
-            here, a browser sends that name.
-        batch_size: Queries that are encoded at once, at most.
+        api_key: Required to read the index; None lets everyone.
+        hosts: Host names of the server. A page of another site, whose name resolves to this server, would have its
+            browser send that name.
+        batch_size: Most queries that are encoded together.
         batch_wait: Seconds that the first of a batch waits for others.
-        queue: Searches that wait or run at a time; more are refused.
-        cache: Answers that are kept.
+        queue: Most searches that wait or run; more are refused.
+        cache: Answers in the cache.
         max_upload: Bytes of a request.
         max_pixels: Of a figure.
         max_figures: Of a query.
         max_text: Characters of a query.
-        curriculum: By which it is told what is beyond a learning stage.
-        classify: By which variants of the query are told from similar questions and from duplicates.
+        curriculum: For the learning stage.
+        classify: For variants, similar questions and duplicates.
     """
 
     api_key: str | None = None
@@ -124,15 +117,13 @@ class Settings:
     classify: Classify | None = None
 
 
-_LISTS = ("filters",)
-
-#: Faults of a request that are told, and fields that are looked at.
-_TOLD, _MOST_FIELDS = 10, 40
+#: Most errors that a response reports, and fields that a request may have.
+_REPORTED, _MOST_FIELDS = 10, 40
 
 
 @dataclass(frozen=True)
 class Search:
-    """What is asked for, in order."""
+    """A validated search request."""
 
     text: str
     figures: tuple[Upload, ...]
@@ -145,21 +136,22 @@ class Search:
 
     @property
     def key(self) -> Hashable:
-        """Equal for equal searches; without the figures themselves."""
-        asked = self.text, tuple(figure.digest for figure in self.figures), self.id, self.k, self.where, self.by
-        # The server has one curriculum and one classifier, which are the same in every search.
-        whom = self.rerank and replace(self.rerank, stage=None, prefer=None, curriculum=None, classify=None)
-        return *asked, self.difficulty, whom, self.rerank and (self.rerank.stage, self.rerank.prefer)
+        """Cache key: equal for equal searches, with digests in place of figures."""
+        figures = tuple(figure.digest for figure in self.figures)
+        # The server has a single curriculum and classifier.
+        rerank = self.rerank and replace(self.rerank, stage=None, prefer=None, curriculum=None, classify=None)
+        options = self.rerank and (self.rerank.stage, self.rerank.prefer)
+        return self.text, figures, self.id, self.k, self.where, self.by, self.difficulty, rerank, options
 
 
 async def read_search(request: Request, settings: Settings) -> Search:
-    """The search that a request asks for.
+    """Read and validate a request.
 
     Raises:
-        HTTPException: 400 no JSON, 413 too long, 415 of another kind.
-        RequestValidationError: A field that there is not, or with a value that it cannot have.
-        FilterError: A condition that cannot be read.
-        QueryError: Nothing is asked for, or two things.
+        HTTPException: 400 malformed JSON, 413 too long, 415 another content type.
+        RequestValidationError: An unknown field, or an invalid value.
+        FilterError: A malformed filter.
+        QueryError: No query, or two of them.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
@@ -173,7 +165,7 @@ async def read_search(request: Request, settings: Settings) -> Search:
     try:
         body = SearchBody.model_validate(values)
     except ValidationError as error:
-        raise RequestValidationError(error.errors()[:_TOLD]) from None
+        raise RequestValidationError(error.errors()[:_REPORTED]) from None
     if len(body.text or "") > settings.max_text:
         raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
     text = (body.text or "").strip()
@@ -192,20 +184,11 @@ async def read_search(request: Request, settings: Settings) -> Search:
 
 
 def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:
-    """For whom the answer is, where that is said."""
     if not (body.student or body.stage or body.prefer or body.diversity):
         return None
+    wanted = body.model_dump(include={"student", "tolerance", "stage", "section", "prefer", "diversity"})
     try:
-        return Rerank(
-            student=body.student,
-            tolerance=body.tolerance,
-            stage=body.stage,
-            curriculum=settings.curriculum,
-            section=body.section,
-            prefer=body.prefer,
-            classify=settings.classify,
-            diversity=body.diversity,
-        )
+        return Rerank(curriculum=settings.curriculum, classify=settings.classify, **wanted)
     except ValueError as error:
         raise QueryError(str(error)) from None
 
@@ -214,20 +197,20 @@ async def _json(request: Request) -> Any:
     try:
         values = await request.json()
     except (ValueError, RecursionError):
-        raise HTTPException(400, "the body is no JSON") from None
+        raise HTTPException(400, "the body is not JSON") from None
     if isinstance(values, dict) and len(values) > _MOST_FIELDS:
         raise HTTPException(400, f"the body has {len(values):,} fields")
     return values
 
 
 def _fields(form: FormData) -> dict[str, Any]:
-    """Texts by name; a field that is empty in a form is not meant."""
+    """Return the texts by name; empty fields of a form do not count."""
     texts = [(name, value) for name, value in form.multi_items() if value != "" and name != "figures"]
-    lists = {name: [value for other, value in texts if other == name] for name in _LISTS}
-    return dict(texts) | {name: values for name, values in lists.items() if values}
+    filters = [value for name, value in texts if name == "filters"]
+    return dict(texts) | ({"filters": filters} if filters else {})
 
 
 async def _upload(part: UploadFile | str) -> Upload:
     if isinstance(part, str):
-        raise HTTPException(422, "figures: a file is wanted, not a text")
+        raise HTTPException(422, "figures: must be files, not text")
     return Upload(await part.read())

@@ -1,4 +1,4 @@
-"""Searches between the network and the index: counted, kept, never more at a time than there is room for."""
+"""The search service: batched encoding, a cache of answers, a bounded queue, metrics."""
 
 from __future__ import annotations
 
@@ -26,8 +26,6 @@ from tqnet.search.searcher import Query, Searcher, UnknownIdError, typed_questio
 from tqnet.serving.models import QuestionBody, SearchAnswer, Suggestions, answer_view, question_view, suggestions
 from tqnet.serving.requests import Search, Settings
 
-# Queries that come at the same time are encoded together.
-
 
 class _Waiting(NamedTuple):
     question: Question
@@ -35,42 +33,38 @@ class _Waiting(NamedTuple):
 
 
 class MicroBatcher:
-    """Encodes in one thread what many ask for, and so is an `Encode` itself.
+    """Encode concurrent queries together, in a single thread; is an `Encode` itself.
 
     Args:
-        encode: Is called from that thread alone.
-        size: Questions of a batch, at most.
+        encode: Called from that thread alone.
+        size: Most questions of a batch.
         wait: Seconds that the first of a batch waits for others.
-        observe: Is told the size of each batch.
+        observe: Called with the size of each batch.
     """
 
     def __init__(self, encode: Encode, size: int, wait: float, observe: Callable[[int], object] = lambda size: None):
         self._encode, self._size, self._wait, self._observe = encode, size, wait, observe
-        self._asked: SimpleQueue[_Waiting | None] = SimpleQueue()
+        self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._closing, self._closed = Lock(), False
         self._thread = Thread(target=self._work, name="encode", daemon=True)
         self._thread.start()
 
     def __call__(self, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
-        """Vectors ``[questions, width]``.
-
-        Raises:
-            RuntimeError: It is closed.
-        """
-        asked = [_Waiting(question, Future()) for question in questions]
+        """Return vectors ``[questions, width]``; RuntimeError after :meth:`close`."""
+        waiting = [_Waiting(question, Future()) for question in questions]
         with self._closing:
             if self._closed:
                 raise RuntimeError("the server is shutting down")
-            for one in asked:
-                self._asked.put(one)
-        return np.stack([one.vector.result() for one in asked])
+            for item in waiting:
+                self._queue.put(item)
+        return np.stack([item.vector.result() for item in waiting])
 
     def close(self) -> None:
-        """Encode what waits, and end."""
+        """Encode what is in the queue, and end."""
         with self._closing:
             if not self._closed:
                 self._closed = True
-                self._asked.put(None)
+                self._queue.put(None)
         self._thread.join()
 
     def _work(self) -> None:
@@ -78,63 +72,54 @@ class MicroBatcher:
             self._observe(len(batch))
             try:
                 self._answer(batch)
-            except Exception as error:
-                if len(batch) == 1:
-                    batch[0].vector.set_exception(error)
-                else:  # one question must not fail those that happen to come with it
-                    self._one_by_one(batch)
+            except Exception:
+                for item in batch:  # so that one question does not fail the others of its batch
+                    try:
+                        self._answer([item])
+                    except Exception as error:
+                        item.vector.set_exception(error)
 
     def _next(self) -> list[_Waiting]:
-        """The next batch; an empty one at the end."""
-        first = self._asked.get()
+        """Return the next batch; an empty one at the end."""
+        item = self._queue.get()
         batch: list[_Waiting] = []
         until = time.monotonic() + self._wait
-        while first is not None:
-            batch.append(first)
+        while item is not None:
+            batch.append(item)
             if len(batch) == self._size:
                 return batch
             try:
-                first = self._asked.get(timeout=max(0.0, until - time.monotonic()))
+                item = self._queue.get(timeout=max(0.0, until - time.monotonic()))
             except Empty:
                 return batch
         if batch:
-            self._asked.put(None)
+            self._queue.put(None)
         return batch
 
     def _answer(self, batch: Sequence[_Waiting]) -> None:
-        vectors = self._encode([one.question for one in batch])
-        for one, vector in zip(batch, vectors, strict=True):
-            one.vector.set_result(vector)
-
-    def _one_by_one(self, batch: Sequence[_Waiting]) -> None:
-        for one in batch:
-            try:
-                self._answer([one])
-            except Exception as error:
-                one.vector.set_exception(error)
-
-
-# Answers that were given lately.
+        vectors = self._encode([item.question for item in batch])
+        for item, vector in zip(batch, vectors, strict=True):
+            item.vector.set_result(vector)
 
 
 T = TypeVar("T")
 
 
 class RecentlyUsed(Generic[T]):
-    """At most ``size`` values by key; those that have not been asked for the longest are forgotten first."""
+    """A cache of at most ``size`` values that drops the least recently used first."""
 
     def __init__(self, size: int):
         self._size, self._kept, self._lock = size, OrderedDict[Hashable, T](), Lock()
 
     def get(self, key: Hashable) -> T | None:
-        """The value of ``key``, if it is still there."""
+        """Return the value of ``key``; None if it is not cached."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
     def put(self, key: Hashable, value: T) -> None:
-        """Remember it."""
+        """Store a value."""
         with self._lock:
             self._kept[key] = value
             self._kept.move_to_end(key)
@@ -142,16 +127,13 @@ class RecentlyUsed(Generic[T]):
                 self._kept.popitem(last=False)
 
 
-# What an operator watches, as Prometheus reads it.
-
-
-#: Seconds.
+#: Buckets of the histograms: seconds, and queries.
 _LATENCIES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """Those of one server."""
+    """Prometheus metrics of a server."""
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
@@ -167,28 +149,24 @@ class Metrics:
         self.misses = Counter("tqnet_cache_misses", "Searches that were carried out", registry=self._registry)
 
     def text(self) -> bytes:
-        """In Prometheus' text format."""
+        """Return them in Prometheus' text format."""
         return generate_latest(self._registry)
 
 
-#: Pixels of the longer side of a figure that is shown.
+#: Largest side, in pixels, and colours of a figure in a response.
 _LARGEST = 1200
 _COLOURS = 256
 
-#: Seconds for which what one may filter by is not looked up again.
+#: Seconds for which the suggestions are cached.
 _FRESH = 60
 
 
 class BusyError(RuntimeError):
-    """More searches than there is room for."""
+    """The queue is full."""
 
 
 class SearchService:
-    """Answers from the cache, else by the searcher, whose queries are encoded in batches.
-
-    Args:
-        searcher: Its `Searcher.encode` is called from one thread alone.
-    """
+    """Answers searches from the cache, or else by ``searcher``, with queries encoded in batches by a single thread."""
 
     def __init__(self, searcher: Searcher, settings: Settings, metrics: Metrics):
         self._settings, self._metrics = settings, metrics
@@ -207,16 +185,16 @@ class SearchService:
         metrics.queue.set_function(lambda: self._inside)
 
     def close(self) -> None:
-        """Finish what waits to be encoded."""
+        """Encode what is in the queue, and end."""
         if self._batcher:
             self._batcher.close()
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """A place in the queue; to be asked for in the event loop alone.
+        """Hold a place in the queue; to be called from the event loop alone.
 
         Raises:
-            BusyError: There is none.
+            BusyError: The queue is full.
         """
         if self._inside >= self._settings.queue:
             raise BusyError(f"{self._inside} searches are waiting already")
@@ -227,31 +205,31 @@ class SearchService:
             self._inside -= 1
 
     def answer(self, search: Search) -> SearchAnswer:
-        """What is found by the index as it is now.
+        """Search the current index.
 
         Raises:
             UnknownIdError: The index has no such question.
-            QueryError: Figures alone, which the model does not look at.
+            QueryError: Figures alone, which the model cannot read.
             EngineError, IndexFolderError: The index cannot be read.
         """
-        # The state is that of before the search: a write meanwhile makes the kept answer one that nobody asks for.
+        # The state before the search: after a write meanwhile, the cached answer is never used.
         state = self._searcher.state()
         key = (state, search.key)
-        if state is not None and (kept := self._answers.get(key)) is not None:
+        if state is not None and (cached := self._answers.get(key)) is not None:
             self._metrics.hits.inc()
-            return kept
+            return cached
         self._metrics.misses.inc()
         with self._query(search) as query:
             answer = self._searcher.answer(query, search.k, search.where, by=search.by, rerank=search.rerank)
-        found = answer_view(answer)
+        view = answer_view(answer)
         if state is not None and not answer.late:
-            self._answers.put(key, found)
-        return found
+            self._answers.put(key, view)
+        return view
 
     @contextmanager
     def _query(self, search: Search) -> Iterator[Query]:
         if search.id is not None:
-            yield self._searcher.of_index(search.id)
+            yield self._searcher.by_id(search.id)
             return
         # The model reads figures from files.
         with tempfile.TemporaryDirectory(prefix="tqnet-") as folder:
@@ -261,47 +239,38 @@ class SearchService:
                     figure.save(path, self._settings.max_pixels)
             typed = typed_question(search.text, [str(path) for path in paths])
             question = replace(typed, difficulty=search.difficulty)
-            yield next(self._searcher.given([question], search.by))
+            yield next(self._searcher.queries([question], search.by))
 
     def question(self, id: str) -> QuestionBody:
-        """A question of the index with its solution.
-
-        Raises:
-            UnknownIdError: The index has none of this id.
-        """
-        return question_view(self._searcher.question(id), solution=True)
+        """Return a question with its solution; UnknownIdError if the index does not have it."""
+        return question_view(self._searcher.by_id(id).question, solution=True)
 
     def figure(self, id: str, number: int) -> bytes:
-        """A question's figure as PNG, counted from 1.
+        """Return a question's figure, counted from 1, as PNG.
 
         Raises:
-            UnknownIdError: The index has no such question, or it no such figure.
+            UnknownIdError: There is no such question or figure.
             ValueError: Its file cannot be read.
         """
-        images = self._searcher.question(id).images
+        images = self._searcher.by_id(id).question.images
         if not 1 <= number <= len(images):
             raise UnknownIdError(f"question {id!r} has {len(images)} figures, and no figure {number}")
         path = images[number - 1]
         key = (path, os.stat(path).st_mtime_ns if os.path.isfile(path) else None)
-        if (kept := self._pictures.get(key)) is not None:
-            return kept
+        if (cached := self._pictures.get(key)) is not None:
+            return cached
         with self._decoding:
             picture = figure_png(path, _LARGEST, _COLOURS)
         self._pictures.put(key, picture)
         return picture
 
     def check(self) -> None:
-        """Whether the index can be read.
-
-        Raises:
-            EngineError, IndexFolderError: It cannot.
-        """
+        """Check that the index can be read; EngineError or IndexFolderError if not."""
         self._searcher.index.engine.count()
 
     def suggestions(self) -> Suggestions:
-        """Values to filter by, as they were a minute ago or later."""
-        with self._suggesting:  # looking takes long in a large index: once for all who ask
+        """Return the values to filter by, a minute old at most."""
+        with self._suggesting:  # slow on a large index: once for all requests
             if self._suggestions is None or time.monotonic() - self._suggestions[0] > _FRESH:
-                found = suggestions(self._searcher.index)
-                self._suggestions = (time.monotonic(), found)
+                self._suggestions = (time.monotonic(), suggestions(self._searcher.index))
             return self._suggestions[1]

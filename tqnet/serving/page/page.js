@@ -62,15 +62,15 @@ function askForKey(wasWrong) {
 // The query.
 
 function conditions() {
-  const found = [];
-  const add = (condition, value) => { if (value) found.push(condition + value); };
+  const texts = [];
+  const add = (condition, value) => { if (value) texts.push(condition + value); };
   add("difficulty>=", $("least").value);
   add("difficulty<=", $("most").value);
   add("type=", $("type").value);
   add("language=", $("language").value);
   add("concept=", $("concept").value.trim());
   add("", $("pictured").value);
-  return found;
+  return texts;
 }
 
 function showActive() {
@@ -140,7 +140,7 @@ async function search(form = query()) {
     return;
   }
   running?.abort();
-  const own = running = new AbortController();
+  const controller = running = new AbortController();
   const figures = form.getAll("figures");
   lastSearch = form;
   $("answers").setAttribute("aria-busy", "true");
@@ -148,7 +148,7 @@ async function search(form = query()) {
   $("status").textContent = "Searching …";
   const started = performance.now();
   try {
-    const response = await ask("/search", { method: "POST", body: form, signal: own.signal });
+    const response = await ask("/search", { method: "POST", body: form, signal: controller.signal });
     const answer = await response.json();
     show(answer, figures, performance.now() - started);
   } catch (error) {
@@ -156,7 +156,7 @@ async function search(form = query()) {
     clearResults();
     showProblem(error);
   } finally {
-    if (running === own) $("answers").setAttribute("aria-busy", "false");
+    if (running === controller) $("answers").setAttribute("aria-busy", "false");
   }
 }
 
@@ -198,8 +198,8 @@ function show(answer, figures, milliseconds) {
   $("asked").querySelector(".thumbs").replaceChildren(
     ...figures.map((file, at) => thumbnail(file, `Figure ${at + 1} of your question`)));
   $("asked").hidden = !answer.query.stem && !figures.length;
-  const mostWords = Math.max(...answer.results.map((one) => one.words || 0), 1e-9);
-  $("results").replaceChildren(...answer.results.map((one, at) => card(one, at + 1, mostWords)));
+  const mostWords = Math.max(...answer.results.map((result) => result.words || 0), 1e-9);
+  $("results").replaceChildren(...answer.results.map((result, at) => card(result, at + 1, mostWords)));
   $("tools").hidden = !count;
   showSelected();
   if (!count) {
@@ -212,15 +212,15 @@ function show(answer, figures, milliseconds) {
 // How many were left out, by reason.
 function reasons(dropped) {
   const counts = new Map();
-  for (const one of dropped) {
-    const why = one.why.replace(/ \(.*/, "");
+  for (const result of dropped) {
+    const why = result.why.replace(/ \(.*/, "");
     counts.set(why, (counts.get(why) || 0) + 1);
   }
   return [...counts].map(([why, count]) => `${count} ${why}`);
 }
 
-function card(one, place, mostWords) {
-  const question = one.question;
+function card(result, place, mostWords) {
+  const question = result.question;
   const item = $("result").content.cloneNode(true).firstElementChild;
   const part = (selector) => item.querySelector(selector);
   const article = part("article");
@@ -243,11 +243,11 @@ function card(one, place, mostWords) {
   }));
   part(".figures").replaceChildren(...Array.from({ length: question.figures }, (_, at) => figure(question.id, at + 1)));
   part(".path").textContent = question.knowledge.map((path) => path.join(" › ")).join(" · ");
-  measure(part(".meaning"), one.cosine, one.cosine, 2);
-  measure(part(".wording"), one.words, one.words / mostWords, 1);
+  measure(part(".meaning"), result.cosine, result.cosine, 2);
+  measure(part(".wording"), result.words, result.words / mostWords, 1);
   part(".why").setAttribute("aria-label", "Why it was found");
-  const common = one.shared.length ? [`In common: ${one.shared.join(", ")}`] : [];
-  part(".shared").textContent = [...common, ...one.remarks.map(sentence)].join(" · ");
+  const common = result.shared.length ? [`In common: ${result.shared.join(", ")}`] : [];
+  part(".shared").textContent = [...common, ...result.remarks.map(sentence)].join(" · ");
   part(".solution").addEventListener("click", () => solution(article, question));
   part(".similar").addEventListener("click", () => {
     $("text").value = "";
