@@ -206,7 +206,8 @@ def _by_content(source: Source, name: str) -> str | None:
 
 def _first_record(text: str) -> dict[str, Any]:
     """Return the first object of JSON: alone, in a list, or under an id; empty if there is none."""
-    record, start = {}, -1
+    record: Any = {}
+    start = -1
     for _ in range(2):  # the second, where the head of an object of objects is cut off
         start = text.find("{", start + 1)
         with suppress(ValueError, RecursionError):

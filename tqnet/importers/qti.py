@@ -108,8 +108,10 @@ def _camel(name: str) -> str:
 # Items: the body is the stem, interactions are options and blanks, the correct response is the answer.
 
 #: Elements of a body that are hidden, or shown only after an answer.
-_HIDDEN = ("feedbackInline", "feedbackBlock", "templateInline", "templateBlock", "infoControl", "catalogInfo")
-_HIDDEN += ("positionObjectStage",)
+_HIDDEN = (
+    *("feedbackInline", "feedbackBlock", "templateInline", "templateBlock"),
+    *("infoControl", "catalogInfo", "positionObjectStage"),
+)
 #: QTI's elements without a capital in their names.
 _OWN = frozenset({"gap", "hottext", "prompt", "stylesheet", "include"})
 _LANGUAGE = "{http://www.w3.org/XML/1998/namespace}lang"
