@@ -21,7 +21,7 @@ from openpyxl import Workbook
 from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
 from tqnet.cli import main
 from tqnet.commands.import_bank import FORMATS
-from tqnet.importers import formats, writing
+from tqnet.importers import formats
 from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]
@@ -85,7 +85,7 @@ def test_nothing_is_half_written(
     out = tmp_path / "bank"
     assert main(["import", str(table), "--out", str(out)]) == 0
     before = (out / "questions.jsonl").read_bytes()
-    real = writing.write_question
+    real = formats.write_question
     calls = []
 
     def fail(question: object) -> object:
@@ -94,7 +94,7 @@ def test_nothing_is_half_written(
             raise error
         return real(question)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(writing, "write_question", fail)
+    monkeypatch.setattr(formats, "write_question", fail)
     code = main(["import", str(table), "--out", str(out), "--replace"])
     assert code == (130 if isinstance(error, KeyboardInterrupt) else 1)
     assert (out / "questions.jsonl").read_bytes() == before
