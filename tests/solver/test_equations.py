@@ -83,6 +83,8 @@ def test_commutative_form_keeps_the_value(tree: Prefix) -> None:
         ("1,200÷4", 300),
         ("/ 54.0 6.0", 9),
         ("divide(multiply(12, const_2), const_100)", Fraction(24, 100)),
+        ("add(3.5, const_0_25)|", Fraction(15, 4)),
+        ("multiply(const_2.0, add(1, negate(const_1)))", 0),
         ("4^0.5", 2),
         ("5/(3-3)", None),
         ("0^(0-1)", None),

@@ -349,7 +349,7 @@ _OPERATIONS: dict[str, Callable[..., Prefix]] = {
 
 def _parse_nested(formula: str) -> Prefix:
     """Read MathQA's notation, which is Python's for calls; its ``n0`` is ``n1`` here."""
-    source = re.sub(r"(?<=\d)\.(?=\d)", "_", formula.strip().rstrip("|"))  # const_0.25 is no Python name
+    source = re.sub(r"(const_\d+)\.(?=\d)", r"\1_", formula.strip().rstrip("|"))  # const_0.25 is no Python name
     try:
         return _nested(ast.parse(source, mode="eval").body, formula, 0)
     except (SyntaxError, ValueError) as error:
@@ -372,6 +372,8 @@ def _nested(node: ast.expr, formula: str, depth: int) -> Prefix:
         return (_PI,)
     if quantity := re.fullmatch(r"n(\d+)", token):
         return (f"n{int(quantity[1]) + 1}",)
-    if constant := re.fullmatch(r"(?:const_)?(\d+(?:_\d+)?)", token):  # "const_0_25" is 0.25
+    if constant := re.fullmatch(r"const_(\d+(?:_\d+)?)", token):  # "const_0_25" is 0.25
         return (constant[1].replace("_", ".").removesuffix(".0"),)
+    if re.fullmatch(r"\d+(?:\.\d+)?", token):
+        return (token,)
     raise EquationError(f"{formula!r}: {token!r} has no plain operators")
