@@ -17,7 +17,6 @@ pytest.importorskip("openpyxl")
 import pyarrow as pa
 import pyarrow.parquet as pq
 from openpyxl import Workbook
-from tqnet.commands.import_bank import FORMATS
 
 from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
 from tqnet.cli import main
