@@ -143,11 +143,13 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 def test_every_page_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert not [page.name for page in DOCS.glob("*.md") if f"docs/{page.name})" not in readme]
+    assert not [
+        page.name for page in DOCS.glob("*.md") if page.name != "index.md" and f"docs/{page.name})" not in readme
+    ]
 
 
 def test_every_command_and_every_recipe_is_in_the_table_of_faults() -> None:
-    assert set(CALLS) == set(commands(make_parser()))
+    assert {*CALLS, "train"} == set(commands(make_parser()))  # train becomes a recipe, which has rows of its own
     assert set(RECIPES) == {
         str(file.relative_to(ROOT)) for of in ("pretrain", "finetune") for file in (ROOT / of).glob("*.py")
     }

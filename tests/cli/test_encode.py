@@ -125,7 +125,10 @@ def test_vectors_too_far_off_are_refused_unless_forced(
     [
         (["--format", "onnx", "--precision", "int8"], "--format onnx --precision int8: ONNX Runtime's int8 drifts"),
         (["--format", "onnx", "--precision", "bf16"], "--format onnx --precision bf16: ONNX Runtime has no bf16"),
-        (["--format", "torch", "--precision", "int8"], "--format torch --precision int8: PyTorch's int8 is not made"),
+        (
+            ["--format", "torch", "--precision", "int8"],
+            "--format torch --precision int8: PyTorch's int8 is not supported",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_one_line(

@@ -135,7 +135,7 @@ def test_an_index_follows_its_bank(
     ("place", "message"),
     [
         (["--engine", "milvus"], "uri: must be http://HOST:PORT"),
-        (["--uri", "http://127.0.0.1:9"], "the engine of this one is lance"),
+        (["--uri", "http://127.0.0.1:9"], "only for engine milvus; lance keeps its records in files"),
         (
             ["--engine", "milvus", "--uri", "http://127.0.0.1:9", "--collection", "a"],
             "http://127.0.0.1:9, collection a: Fail",

@@ -61,7 +61,7 @@ def test_the_whole_way(
     ended = run.out / "folds" / "1" / "model" / "cross_encoder.json"
     ended.write_text(json.dumps({"length": 64, "searched_by": "of another model", "evidence": FEATURES}))
     assert main(["search", index, "--text", "Find x.", "--ranker", str(ended.parent)]) == 2
-    assert "trained beside vectors of another model (files of another model)" in capsys.readouterr().err
+    assert "trained with vectors of another model (files of another model)" in capsys.readouterr().err
     named = f"ranker={run.out / 'model'}"
     out = tmp_path / "ranking"
     few = ["--first", "5", "--queries", "4"]
@@ -94,7 +94,7 @@ def test_labels_that_follow_from_the_evidence_leave_it_its_doubts(tiny_model: TQ
 
 def test_the_first_task_alone_learns(train: Callable[..., Any]) -> None:
     few = ["queries=6", "folds=0", "analyses=false", "run.epochs=20", "run.max_steps=60"]
-    run = train("finetune.ranker", *FEW, *FAST, *few)
+    run = train("finetune.ranker", WHOLE_SAMPLE, *FEW, *FAST, *few)
     assert run.losses[-1] < run.losses[0] - 0.1
     assert not any("loss/analyses" in record for record in run.records)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.recipes.conftest import WHOLE_SAMPLE
 from tqnet.config import ConfigError
 from tqnet.paraphrase.seq2seq import Seq2Seq
 
@@ -18,7 +19,9 @@ SETTINGS = ["model.max_length=48", "model.dropout=0", "decoder_layers=1", "model
 
 
 def test_rewriter(train: Callable[..., Any]) -> None:
-    run = train("pretrain.rewriter", *SETTINGS, "run.max_steps=20", "run.log_every=5", "run.eval_every=20")
+    run = train(
+        "pretrain.rewriter", WHOLE_SAMPLE, *SETTINGS, "run.max_steps=20", "run.log_every=5", "run.eval_every=20"
+    )
     assert run.losses[-1] < run.losses[0] - 0.5
     scores = [record["valid/accuracy"] for record in run.records if "valid/accuracy" in record]
     assert len(scores) == 2

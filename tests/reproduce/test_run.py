@@ -177,7 +177,9 @@ def test_wrong_settings_end_it_before_the_first_training(tmp_path: Path) -> None
     stages = {"scl": Stage("finetune/similar.py", 64, name="scl")}
     rows = [Row("a", ["scl"]), Row("b", ["scl"], settings={"scl": {"run": {"batch_size": 0}}})]
     suite = Suite("T", SAMPLE, rows=rows, stages=stages, name="table")
-    with pytest.raises(SuiteError, match=r"row b: stage scl: run: run\.batch_size: 0 is less than 1"):
+    with pytest.raises(
+        SuiteError, match=r"row b: stage scl: run: batch_size: must be greater than or equal to 1, not 0"
+    ):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
     with pytest.raises(FileNotFoundError, match="--scores nowhere: no such folder"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING, [Path("nowhere")])

@@ -115,7 +115,7 @@ def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     with pytest.raises(SystemExit):
         parse_config(Config, None, ["size"])
     assert "'size' is not of the form key=value" in capsys.readouterr().err
-    with pytest.raises(ConfigError, match=r"^/nowhere\.yaml: no such configuration$"):
+    with pytest.raises(ConfigError, match=r"^/nowhere\.yaml: no such file, and no shipped configuration of this name$"):
         parse_config(Config, None, ["--config", "/nowhere.yaml"])
     with pytest.raises(SystemExit) as caught:
         parse_config(Config, "A recipe.", ["--help"])
