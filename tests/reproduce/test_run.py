@@ -184,7 +184,7 @@ def test_wrong_settings_end_it_before_the_first_training(tmp_path: Path) -> None
     with pytest.raises(FileNotFoundError, match="--scores nowhere: no such folder"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING, [Path("nowhere")])
     suite.data = {"on_error": "perhaps"}
-    with pytest.raises(SuiteError, match=r"table: data: data\.on_error: 'perhaps'"):
+    with pytest.raises(SuiteError, match=r"table: data: on_error: must be 'stop' or 'skip', not 'perhaps'"):
         Bench(suite, suite.bank, tmp_path, ROOT, ENCODING)
 
 

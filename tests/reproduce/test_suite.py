@@ -13,6 +13,7 @@ from omegaconf import OmegaConf
 
 from reproduce.bench.suite import Stage, Suite, SuiteError, load_suite
 from reproduce.bench.trainings import Training, trainings
+from tqnet.config import ConfigError
 
 TABLES = sorted((Path(__file__).parents[2] / "reproduce" / "tables").glob("*.yaml"))
 STAGES = {
