@@ -6,11 +6,14 @@ A docstring under each field is its text in ``--help``; see :mod:`tqnet.training
 from __future__ import annotations
 
 import argparse
+import ast
 import json
+import sys
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, asdict, field, fields, is_dataclass
 from functools import partial, wraps
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform, get_args, get_origin
 
@@ -56,7 +59,7 @@ def settings(kind: type[C]) -> type[C]:
     Numbers are not read from strings, nor integers from booleans or floats; a float may be given as an integer. Checks
     across fields go into ``__post_init__`` and raise :class:`ConfigError` with the full name of the setting.
     """
-    rules = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True)
+    rules = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
     made: Any = dataclass(config=rules)(kind)
     validate = made.__init__
 
@@ -197,12 +200,7 @@ def save_config(config: Any, path: Path) -> None:
 
 def _help(kind: Any, defaults: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
     """Each setting as ``name=default``, its choices and its docstring; then the groups within, under their headings."""
-    texts = {
-        name: " ".join(item.description.split())
-        for base in reversed(kind.__mro__)
-        for name, item in getattr(base, "__pydantic_fields__", {}).items()
-        if item.description
-    }
+    texts = {name: text for base in reversed(kind.__mro__) for name, text in _docstrings(base).items()}
     types = {name: item.annotation for name, item in kind.__pydantic_fields__.items()}
     groups = {name: group for name, group in types.items() if is_dataclass(group)}
     for name in [name for name in types if name not in groups]:
@@ -214,6 +212,22 @@ def _help(kind: Any, defaults: Mapping[str, Any], prefix: str = "") -> Iterator[
     for name, group in groups.items():
         yield f"\n{prefix}{name}: {(group.__doc__ or '').splitlines()[0]}"
         yield from _help(group, defaults[name], f"{prefix}{name}.")
+
+
+def _docstrings(kind: type) -> dict[str, str]:
+    """The docstring under each field that ``kind`` itself defines, from the source of its module."""
+    if not is_dataclass(kind):
+        return {}
+    # Not by pydantic: it finds a class through the frames of the import, which depends on what was imported before.
+    source = Path(sys.modules[kind.__module__].__file__ or "").read_text(encoding="utf-8")
+    classes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
+    body = next(node.body for node in classes if node.name == kind.__name__)
+    return {
+        field.target.id: " ".join(below.value.value.split())
+        for field, below in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }
 
 
 def _choices(annotation: Any) -> tuple[str, ...]:
