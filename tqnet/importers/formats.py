@@ -19,7 +19,7 @@ from tqnet.importers.job import Draft, FigureFolder, Format, Job, Settings
 from tqnet.importers.source import Source, SourceError, ZipSource, open_source
 from tqnet.questions.question import BankError, Fault, Question
 from tqnet.questions.reading import read_fields, write_question
-from tqnet.text import html
+from tqnet.text.plain import protect
 
 #: Name -> the module of this folder with ``read_NAME``, imported when it is needed.
 FORMATS = {
@@ -146,7 +146,7 @@ def _protected(record: dict[str, Any]) -> dict[str, Any]:
     options = record.get("options", [])
     if not isinstance(options, list) or not all(isinstance(option, str) for option in options):
         return record
-    texts = iter(html.protect([*(record[name] for name in names), *options]))
+    texts = iter(protect([*(record[name] for name in names), *options]))
     return record | {name: next(texts) for name in names} | {"options": list(texts)}
 
 

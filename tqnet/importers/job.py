@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tqnet.importers.markup import Plain
 from tqnet.importers.source import MAX_MEMBER, Source, SourceError, inside
 from tqnet.questions.images import read_image
 from tqnet.questions.question import Fault
+from tqnet.text.plain import Plain
 
 #: Formats of Pillow that a bank keeps -> file endings.
 _ENDINGS = {"PNG": "png", "JPEG": "jpg", "MPO": "jpg", "GIF": "gif", "BMP": "bmp", "WEBP": "webp", "TIFF": "tif"}

@@ -8,16 +8,14 @@ from itertools import count
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place, distinct, from_base64, lettered
-from tqnet.importers.markup import Plain, plain
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
 from tqnet.importers.tables import paths
+from tqnet.text.plain import BLANK, Plain, plain
 
 #: The fields of a record.
 Fields = dict[str, Any]
 
-#: A blank to be filled in.
-BLANK = "____"
 _NUMBERED_GAP = re.compile(r"\[\[(\d+)\]\]")
 #: The beginning of a category's path, before the teacher's names.
 _CONTEXT = re.compile(r"^\$(?:course|module|cat|coursecat|system)\$(?:/|$)")

@@ -15,10 +15,10 @@ from typing import Any
 from lxml import etree
 
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered, resolve
-from tqnet.importers.markup import plain
 from tqnet.importers.moodle import BLANK
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, strip_namespaces
 from tqnet.importers.source import SourceError
+from tqnet.text.plain import plain
 
 #: Concepts of an item, coarse to fine.
 Knowledge = Sequence[Sequence[str]]

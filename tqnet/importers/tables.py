@@ -12,8 +12,8 @@ from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.json_records import split_options, without_letters
-from tqnet.importers.markup import plain_texts
 from tqnet.questions.question import Question
+from tqnet.text.plain import plain_texts
 
 #: Field -> usual names of its column.
 _NAMES = {

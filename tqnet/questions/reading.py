@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
-from tqnet.text import html
+from tqnet.text.plain import plain_texts, protect
 
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
@@ -225,23 +225,19 @@ def _read_extras(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_plain(values: dict[str, Any]) -> None:
-    """Turn HTML into plain text, in place.
-
-    One text in HTML makes the whole record HTML: an option ``x &lt; 3`` has no tag that would show it.
-    """
-    content = (values["stem"], *values["options"])
-    solution = {name: values[name] for name in ("answer", "analysis") if values[name] is not None}
-    if not any(map(html.is_html, (*content, *solution.values()))):
-        return
-    texts, images = zip(*map(html.to_plain, content), strict=True)
-    values["stem"], *options = texts
+    """Turn HTML and editors' notations into plain text, in place."""
+    solution = [name for name in ("answer", "analysis") if values[name] is not None]
+    texts = plain_texts([values["stem"], *values["options"], *(values[name] for name in solution)])
+    content, of_solution = texts[: len(texts) - len(solution)], texts[len(texts) - len(solution) :]
+    values["stem"], *options = (part.text for part in content)
     values["options"] = tuple(options)
-    for name, text in solution.items():
-        values[name], _ = html.to_plain(text)  # a figure of the analysis would give the answer away
-    first: dict[str, str] = {}
-    for image in (*(source for sources in images for source in sources), *values["images"]):
-        first.setdefault(os.path.normpath(image), image)
-    values["images"] = tuple(first.values())
+    # A figure of the analysis would give the answer away.
+    values.update(zip(solution, (part.text for part in of_solution), strict=True))
+    if sources := [source for part in content for source in part.images]:
+        first: dict[str, str] = {}
+        for image in (*sources, *values["images"]):
+            first.setdefault(os.path.normpath(image), image)
+        values["images"] = tuple(first.values())
 
 
 def write_question(question: Question, folder: str | os.PathLike[str] = "") -> dict[str, Any]:
@@ -259,7 +255,7 @@ def write_question(question: Question, folder: str | os.PathLike[str] = "") -> d
     except (TypeError, ValueError) as error:
         raise FieldError("extras", f"not JSON: {error}") from None
     solution = [text for text in (question.answer, question.analysis) if text is not None]
-    texts = iter(html.protect([question.stem, *question.options, *solution]))
+    texts = iter(protect([question.stem, *question.options, *solution]))
     return {
         "id": question.id,
         "stem": next(texts),

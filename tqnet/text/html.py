@@ -1,29 +1,50 @@
-"""HTML to plain text, with formulas left as they are.
+"""HTML as a tree, with formulas left as they are.
 
 Only real tags outside of formulas make a text HTML: question banks are full of ``a < b``, ``$a<b$ and c>d`` and
-``a<b>c``.
+``a<b>c``. `tqnet.text.plain` writes the tree as text.
 """
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from html.entities import html5
 from html.parser import HTMLParser
-from urllib.parse import unquote
+from xml.etree.ElementTree import Element, SubElement
 
 _BLOCK_NAMES = (
-    "address article blockquote br center dd div dl dt figcaption figure footer h1 h2 h3 h4 h5 h6 header "
-    "hr li ol p pre section table tbody tfoot thead tr ul"
+    "address article aside blockquote br center dd details dialog div dl dt fieldset figcaption figure footer form h1 "
+    "h2 h3 h4 h5 h6 header hr legend li main menu nav ol p pre section summary table tbody tfoot thead tr ul td th"
 )
 _INLINE_NAMES = (
-    "a abbr b big caption cite code col colgroup del em font i img input ins kbd label mark q s script "
-    "small span strike strong style sub sup td th tt u wbr"
+    "a abbr acronym area audio b bdi bdo big button canvas caption cite code col colgroup data del dfn em embed font "
+    "html body head i iframe img input ins kbd label link map mark meta meter nobr noscript object optgroup option "
+    "output param picture progress q rb rp rt ruby s samp script select small source span strike strong style sub sup "
+    "svg template textarea time title track tt u var video wbr"
 )
-_BLOCKS = frozenset(_BLOCK_NAMES.split())
-_TAGS = _BLOCKS | frozenset(_INLINE_NAMES.split())
-_HIDDEN = frozenset({"script", "style"})
-_SCRIPTS = {"sup": "^", "sub": "_"}
+_MATHML_NAMES = (
+    "math annotation annotation-xml maction maligngroup malignmark menclose merror mfenced mfrac mglyph mi mlabeledtr "
+    "mmultiscripts mn mo mover mpadded mphantom mprescripts mroot mrow ms mspace msqrt mstyle msub msubsup msup mtable "
+    "mtd mtext mtr munder munderover none semantics"
+)
+BLOCKS = frozenset(_BLOCK_NAMES.split())
+_TAGS = BLOCKS | frozenset(_INLINE_NAMES.split()) | frozenset(_MATHML_NAMES.split())
+_VOID_NAMES = "area br col embed hr img input link meta param source track wbr"
+_VOID = frozenset(_VOID_NAMES.split())
+#: An opening tag -> the open elements that it ends, and those that it never looks beyond.
+_ENDS = {
+    "li": ({"li"}, {"ul", "ol", "menu"}),
+    "p": ({"p"}, {"td", "th", "li", "div", "blockquote", "section"}),
+    "dt": ({"dt", "dd"}, {"dl"}),
+    "dd": ({"dt", "dd"}, {"dl"}),
+    "td": ({"td", "th"}, {"tr", "table"}),
+    "th": ({"td", "th"}, {"tr", "table"}),
+    "tr": ({"tr"}, {"table"}),
+    "option": ({"option"}, {"select"}),
+}
+#: Deeper elements are read as if they had no tags.
+_DEEPEST = 200
 
 _FORMULA = re.compile(
     r"\$\$.+?\$\$"
@@ -36,70 +57,69 @@ _FORMULA = re.compile(
 _ATTRIBUTE = r"""\s+[a-zA-Z_:@][-\w:.]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+)"""
 _TAG = re.compile(
     rf"<(?P<close>/?)(?:(?P<short>[a-zA-Z])(?P<some>(?:{_ATTRIBUTE})*)"  # no bare words: a<b and c>d
-    rf"|(?P<long>[a-zA-Z][a-zA-Z0-9]+)(?:{_ATTRIBUTE}|\s+[a-zA-Z]+)*)\s*/?>"
+    rf"|(?P<long>[a-zA-Z][-:a-zA-Z0-9]+)(?:{_ATTRIBUTE}|\s+[a-zA-Z]+)*)\s*/?>"
 )
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->|<!\[(?:if|endif)[^>]*>", re.DOTALL)
+_NAMED = re.compile(r"&(?:(\w+;)|#\d{1,7};|#[xX][0-9a-fA-F]{1,6};)")
 #: References that end in a semicolon only: ``&lt`` and ``&times`` occur by chance after LaTeX's ``&``.
 _REFERENCE = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d+|#[xX][0-9a-fA-F]+);")
-_VERBATIM = "tq-formula"  # no HTML name, so that a bank's own tags never meet it
+#: Element of a protected formula; no HTML name, so that a bank's own tags never meet it.
+VERBATIM = "tq-formula"
 
 
 def is_html(text: str) -> bool:
-    """Return True if ``text`` has a tag, outside of formulas, that cannot be an inequality."""
-    if "<" not in text:
+    """Return True if ``text`` has a tag that is no inequality, or a reference (``&lt;``), outside of formulas."""
+    if "<" not in text and "&" not in text:
         return False
     if re.match(r"\s*<p\s*>", text, re.IGNORECASE):
         return True
-    return any(not formula and _has_certain_tag(piece) for formula, piece in _pieces(text))
+    return any(not formula and (_next_tag(piece, 0) or _has_reference(piece)) for formula, piece in _pieces(text))
 
 
-def to_plain(text: str) -> tuple[str, tuple[str, ...]]:
-    """Return the plain text of an HTML ``text``, and the sources of its images in reading order.
-
-    Blocks and ``<br>`` become line breaks, table cells are separated by ``|``, ``<sup>2</sup>`` is written
-    ``^2`` (``^{10}`` if longer), ``<sub>`` likewise with ``_``; entities are decoded. In formulas only references such
-    as ``&lt;`` are decoded, without which HTML could not hold them.
-    """
-    # A text with inline tags only was typed as plain text: its line breaks mean something.
-    tags = (tag for is_formula, piece in _pieces(text) if not is_formula for tag in _TAG.finditer(piece))
-    blocks = any(_name(tag) in _BLOCKS for tag in tags)
-    reader = _PlainText(keep_newlines=not blocks)
-    closed = {m["short"].lower() for m in _TAG.finditer(text) if m["close"] and m["short"]} | {"p"}
-    for formula, piece in _pieces(text):
-        reader.feed(_verbatim(piece) if formula else _escape_stray(piece, closed))
-    reader.close()
-    return reader.result(), tuple(reader.images)
-
-
-def protect(texts: Sequence[str]) -> list[str]:
-    """Encode the ``texts`` of a record so that reading them as a record gives exactly ``texts`` again.
-
-    Only a record with a text that looks like HTML (once decoded from ``&lt;p&gt;``) needs a change.
-    """
-    if not any(map(is_html, texts)):
-        return list(texts)
-    return [f"<pre>{html.escape(text, quote=False)}</pre>" for text in texts]
+def tree(markup: str) -> Element:
+    """Return the ``body`` of ``markup``; formulas in it are elements named `VERBATIM`."""
+    builder = _TreeBuilder()
+    closed = {tag["short"].lower() for tag in _TAG.finditer(markup) if tag["close"] and tag["short"]} | {"p"}
+    for formula, piece in _pieces(markup):
+        builder.feed(_verbatim(piece) if formula else _escape_stray(piece, closed))
+    builder.close()
+    return builder.root
 
 
 def _pieces(text: str) -> Iterator[tuple[bool, str]]:
     """Cut ``text`` into (is_formula, piece)."""
     start = position = 0
+    tag = _next_tag(text, 0)
     while match := _FORMULA.search(text, position):
-        if _has_certain_tag(match[0]):  # two prices with markup between them, not a formula
+        while tag and tag.end() <= match.start():
+            tag = _next_tag(text, tag.end())
+        if tag and tag.start() < match.start():  # within an attribute
+            position = tag.end()
+        elif tag and tag.start() < match.end():  # two prices with markup between them, not a formula
             position = match.start() + 1
-            continue
-        yield False, text[start : match.start()]
-        yield True, match[0]
-        start = position = match.end()
+        else:
+            yield False, text[start : match.start()]
+            yield True, match[0]
+            start = position = match.end()
     yield False, text[start:]
 
 
-def _has_certain_tag(piece: str) -> bool:
-    return any(_name(tag) in _TAGS and _is_certain(tag) for tag in _TAG.finditer(piece))
+def _next_tag(text: str, start: int) -> re.Match[str] | None:
+    """Return the first tag from ``start`` on that is certain to be one."""
+    return next((tag for tag in _TAG.finditer(text, start) if _is_known(_name(tag)) and _is_certain(tag)), None)
+
+
+def _has_reference(piece: str) -> bool:
+    return any(match[1] is None or match[1] in html5 for match in _NAMED.finditer(piece))
 
 
 def _name(tag: re.Match[str]) -> str:
     return (tag["short"] or tag["long"]).lower()
+
+
+def _is_known(name: str) -> bool:
+    """HTML, MathML, custom elements (``mjx-container``) and prefixed ones (``o:p``, ``mml:math``)."""
+    return name in _TAGS or "-" in name.strip("-") or ":" in name.strip(":")
 
 
 def _is_certain(tag: re.Match[str]) -> bool:
@@ -109,7 +129,7 @@ def _is_certain(tag: re.Match[str]) -> bool:
 
 def _verbatim(formula: str) -> str:
     decoded = _REFERENCE.sub(lambda m: html.unescape(m[0]).replace("\xa0", " "), formula)
-    return f"<{_VERBATIM}>{html.escape(decoded, quote=False)}</{_VERBATIM}>"
+    return f"<{VERBATIM}>{html.escape(decoded, quote=False)}</{VERBATIM}>"
 
 
 def _escape_stray(piece: str, closed: set[str]) -> str:
@@ -120,89 +140,56 @@ def _escape_stray(piece: str, closed: set[str]) -> str:
             continue
         tag = _TAG.match(piece, match.start())
         comment = _COMMENT.match(piece, match.start())
-        real = tag and _name(tag) in _TAGS and (_is_certain(tag) or _name(tag) in closed)
+        real = tag and _is_known(_name(tag)) and (_is_certain(tag) or _name(tag) in closed)
         end = comment.end() if comment else tag.end() if tag and real else match.end()
-        parts += [piece[start : match.start()], piece[match.start() : end] if comment or real else "&lt;"]
+        kept = "" if comment else piece[match.start() : end] if real else "&lt;"
+        parts += [piece[start : match.start()], kept]
         start = end
     return "".join((*parts, piece[start:]))
 
 
-class _PlainText(HTMLParser):
-    """Collects text; white space and breaks wait in ``_pending`` until something follows them."""
+class _TreeBuilder(HTMLParser):
+    """Builds elements; what is never closed ends with its parent."""
 
-    def __init__(self, keep_newlines: bool):
+    # Scripts hold formulas, whose stray signs are escaped like those of a text.
+    CDATA_CONTENT_ELEMENTS = ("style",)  # type: ignore[misc]
+
+    def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self.images: list[str] = []
-        self._keep_newlines = keep_newlines
-        self._out: list[str] = []
-        self._pending = ""
-        self._verbatim = 0
-        self._hidden = 0
-        self._cells = 0
-        self._scripts: list[tuple[str, int]] = []
+        self.root = Element("body")
+        self._open = [self.root]
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in _BLOCKS:
-            self._wait("\n")
-        if tag in (_VERBATIM, "pre"):
-            self._verbatim += 1
-        elif tag in _HIDDEN:
-            self._hidden += 1
-        elif tag in _SCRIPTS:
-            self._write("")
-            self._scripts.append((tag, len(self._out)))
-        elif tag == "tr":
-            self._cells = 0
-        elif tag in ("td", "th"):
-            if self._cells:
-                self._wait(" ")
-                self._write("|")
-            self._wait(" ")
-            self._cells += 1
-        elif tag == "img" and (source := dict(attrs).get("src")):
-            self.images.append(unquote(source))
-            self._wait(" ")
+        element = self._start(tag, attrs)
+        if element is not None and tag not in _VOID:
+            self._open.append(element)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._start(tag, attrs)
+
+    def _start(self, tag: str, attrs: list[tuple[str, str | None]]) -> Element | None:
+        ends, stops = _ENDS.get(tag, (set(), set()))
+        for depth in range(len(self._open) - 1, 0, -1):
+            if self._open[depth].tag in stops:
+                break
+            if self._open[depth].tag in ends:
+                del self._open[depth:]
+                break
+        if len(self._open) >= _DEEPEST:
+            return None
+        return SubElement(self._open[-1], tag, {name: value or "" for name, value in attrs})
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _BLOCKS:
-            self._wait("\n")
-        if tag in (_VERBATIM, "pre"):
-            self._verbatim = max(0, self._verbatim - 1)
-        elif tag in _HIDDEN:
-            self._hidden = max(0, self._hidden - 1)
-        elif self._scripts and tag == self._scripts[-1][0]:
-            self._close_script()
+        for depth in range(len(self._open) - 1, 0, -1):
+            if self._open[depth].tag == tag:
+                del self._open[depth:]
+                return
+        if tag in BLOCKS:  # a stray </p> still ends a line
+            SubElement(self._open[-1], "br")
 
     def handle_data(self, data: str) -> None:
-        if self._hidden:
-            return
-        if self._verbatim:
-            self._write(data)
-            return
-        for part in re.split(r"(\s+)", data):
-            if part and not part.isspace():
-                self._write(part)
-            elif part:
-                self._wait("\n" if self._keep_newlines and "\n" in part else " ")
-
-    def result(self) -> str:
-        while self._scripts:
-            self._close_script()
-        return "".join(self._out)
-
-    def _wait(self, space: str) -> None:
-        if self._pending != "\n":
-            self._pending = space
-
-    def _write(self, text: str) -> None:
-        if self._out and self._pending:
-            self._out.append(self._pending)
-        self._pending = ""
-        self._out.append(text)
-
-    def _close_script(self) -> None:
-        tag, start = self._scripts.pop()
-        inner = "".join(self._out[start:]).strip()
-        del self._out[start:]
-        if inner:
-            self._out.append(_SCRIPTS[tag] + (inner if len(inner) == 1 else f"{{{inner}}}"))
+        parent = self._open[-1]
+        if len(parent):
+            parent[-1].tail = (parent[-1].tail or "") + data
+        else:
+            parent.text = (parent.text or "") + data

@@ -10,15 +10,13 @@ for a character, the first is the usual one.
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
+from xml.etree.ElementTree import Element
 
 from latex2mathml.symbols_parser import SYMBOLS
-
-from tqnet.importers.safe_xml import Element, XmlError, parse, strip_namespaces
 
 #: A blank of a formula; a backslash and a blank would lose its end when a formula is trimmed.
 SPACE = r"\;"
@@ -32,6 +30,7 @@ _USUAL = {
     "∦": r"\nparallel", "∟": r"\angle", "‖": r"\|", "∣": r"\mid", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq",
     "→": r"\to", "…": r"\ldots", "∅": r"\emptyset", "□": r"\square", "%": r"\%", "#": r"\#", "&": r"\&", "$": r"\$",
     "_": r"\_", "{": r"\{", "}": r"\}", "\\": r"\backslash", "~": r"\sim", "^": r"\hat{}", "½": r"\frac{1}{2}",
+    "∙": r"\cdot", "•": r"\bullet", "ⅆ": "d", "ⅇ": "e", "ⅈ": "i", "ⅉ": "j",
     "⟨": r"\langle", "⟩": r"\rangle", "〈": r"\langle", "〉": r"\rangle", "≅": r"\cong", "▱": r"\parallelogram",
 }  # fmt: skip
 
@@ -72,24 +71,29 @@ NOTATIONS = {
 #: A letter or digit needs a blank after these: a command, a script of one sign.
 _ENDS_OPEN = re.compile(r"\\[A-Za-z]+$|[_^]\w$")
 _SPECIAL = re.compile(r"[\\{}$&#^_%~]")
-_NAMED_REFERENCE = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)(\w+;)")
 
 
-def to_latex(markup: str) -> str:
-    r"""Convert one ``<math>`` element to LaTeX, without delimiters.
+class MathMLError(ValueError):
+    """An element that is no presentation MathML, or holds what it may not."""
+
+
+def to_latex(math: Element) -> str:
+    r"""Convert a ``<math>`` element to LaTeX, without delimiters; prefixes of names are ignored.
 
     Raises:
-        XmlError: It is not well-formed, or holds an element that is no presentation MathML.
+        MathMLError: It holds an element that is no presentation MathML.
     """
-    named = _NAMED_REFERENCE.sub(lambda m: html.unescape(m[0]), markup)  # as HTML has them, and XML not
-    undeclared = re.sub(r"(?<=[<\s/])\w+:(?=\w)", "", named)  # mml:mi, whose namespace a stretch of HTML may not say
-    return _latex(strip_namespaces(parse(undeclared))).strip()
+    for element in math.iter():
+        element.tag = element.tag.rpartition(":")[2]
+    return _latex(math).strip()
 
 
 def _latex(element: Element) -> str:
     convert = _CONVERTERS.get(element.tag)
     if convert is None:
-        raise XmlError(f"<{element.tag}> is no presentation MathML")
+        raise MathMLError(f"<{element.tag}> is no presentation MathML")
+    if element.tag not in _TOKENS and any(map(str.strip, (element.text or "", *(part.tail or "" for part in element)))):
+        raise MathMLError(f"<{element.tag}> holds text")
     return convert(element)
 
 
@@ -107,7 +111,7 @@ def _base(element: Element) -> str:
 def _children(element: Element, count: int) -> list[Element]:
     children = list(element)
     if len(children) != count:
-        raise XmlError(f"<{element.tag}> holds {len(children)} elements, not {count}")
+        raise MathMLError(f"<{element.tag}> holds {len(children)} elements, not {count}")
     return children
 
 
@@ -207,7 +211,7 @@ def _both_scripts(element: Element) -> str:
 
 
 def _short(script: str) -> str:
-    """Write a script as usually typed, and as `tqnet.text.html` does: ``^2``, ``^{10}``."""
+    """Write a script as usually typed, and as `tqnet.text.plain` does: ``^2``, ``^{10}``."""
     return script if len(script) == 1 else f"{{{script}}}"
 
 
@@ -237,10 +241,10 @@ def _under_and_over(element: Element) -> str:
         return _latex(base).strip() + "".join(f"{mark}{_group(limit)}" for mark, limit in limits)
     if above is not None and (arrow := ARROWS.get(_text(base))):
         return f"{arrow}{'' if below is None else f'[{_latex(below).strip()}]'}{_group(above)}"
-    if above is None or below is None:
-        command = OVER.get(_text(above)) if below is None else UNDER.get(_text(below))
-        if command:
-            return f"{command}{_group(base)}"
+    command = OVER.get(_text(above)) if above is not None and below is None else None
+    command = UNDER.get(_text(below)) if below is not None and above is None else command
+    if command:
+        return f"{command}{_group(base)}"
     stack = _group(base) if above is None else rf"\overset{_group(above)}{_group(base)}"
     if below is None:
         return stack
@@ -346,6 +350,7 @@ def text_command(text: str) -> str:
     return rf"\text{{{_SPECIAL.sub(lambda m: special.get(m[0], chr(92) + m[0]), text)}}}"
 
 
+_TOKENS = frozenset({"mi", "mn", "mo", "mtext", "ms"})
 _CONVERTERS: dict[str, Callable[[Element], str]] = {
     **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "merror", "mtd"), _row),
     **dict.fromkeys(("none", "mprescripts", "mphantom", "malignmark", "maligngroup", "mglyph"), lambda _: ""),

@@ -1,0 +1,453 @@
+"""HTML as plain text with LaTeX formulas: what a question says, wherever an editor has put it.
+
+Formulas come from MathML, attributes (Canvas, Quill, MathLive, WIRIS), scripts (MathJax), images with their LaTeX as
+text or address, and rendered output, of which one copy is read. Lists keep their marks, tables their rows.
+"""
+
+from __future__ import annotations
+
+import base64
+import html as stdlib_html
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import unquote, unquote_plus
+from xml.etree.ElementTree import Element
+
+from tqnet.text import html
+from tqnet.text.formulas import segments
+from tqnet.text.mathml import MathMLError, to_latex
+
+#: A blank to be filled in.
+BLANK = "____"
+
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "head", "colgroup", "map"})
+#: Neither text nor figures; reported as lost.
+_MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas"})
+_BULLETS = "•◦▪"
+_PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
+
+#: Attributes that hold a formula's LaTeX on any element, and those that do on an element called after formulas.
+_LATEX_ATTRIBUTES = ("data-equation-content", "data-latex", "data-tex", "data-formula", "data-katex", "latex")
+_NAMED_ATTRIBUTES = ("data-value", "data-content", "alt")
+_LOOKS_LIKE_LATEX = re.compile(r"[\\^_=]|^\S{1,3}$")
+_CALLED_FORMULA = re.compile(r"formula|latex|\btex|tex\b|texrender|\bmath|mathquill|equation|wiris", re.IGNORECASE)
+#: Addresses of images that are made of LaTeX.
+_LATEX_ADDRESS = re.compile(
+    r"codecogs\.com/[\w./-]*\?(.+)"
+    r"|/equation_images/(.+?)(?:\?scale=.*)?$"
+    r"|(?:mathtex|mimetex)(?:\.cgi)?\?(.+)"
+    r"|[?&](?:chl|latex|tex|formula)=([^&]+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_APPEARANCE = re.compile(
+    r"\\(?:dpi|fn|bg|color)(?:_\w+|\s*\{[^{}]*\})|\\(?:inline|displaystyle|large|huge|normalsize)(?![a-z])"
+)
+#: Containers of rendered formulas.
+_RENDERED = re.compile(r"(?:^|\s)(?:katex|mathjax(?:_\w+)?|mjx-\S+|mq-math-mode|mathml)(?:\s|$)", re.IGNORECASE)
+
+#: MathType's spelling of angle brackets, quotes and ampersands.
+_WIRIS = str.maketrans({"«": "<", "»": ">", "¨": '"', "§": "&", "`": "'"})
+_WIRIS_MATH = re.compile(r"«math\b.*?«/math»|«math\b[^»]*/»", re.DOTALL)
+_CODE = re.compile(r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>.+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL)
+_TWICE = re.compile(
+    r"(?<![\\$])(?P<dollars>\$\$?)\s*(?P<inner>\\\[(?:\\[^\]]|[^\\$])+\\\]|\\\((?:\\[^)]|[^\\$])+\\\))\s*(?P=dollars)"
+)
+_MARKDOWN_IMAGE = re.compile(
+    r"!\[[^\[\]\n]*\]\(\s*<?([^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
+)
+_MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}(.*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
+_SUSPECT = re.compile(r"[<«&]|!\[|\[[tlmTLM]|\$\s*\\[\[(]|\{ml|\{ML")
+_DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A text without markup.
+
+    Attributes:
+        images: Sources of its figures in reading order, as the markup names them.
+        lost: What could not be read, in words.
+    """
+
+    text: str
+    images: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
+def plain_texts(texts: Sequence[str], language: str | None = None) -> list[Plain]:
+    """Return the texts of one record as plain text; all are HTML if one is (an option ``x &lt; 3`` has no tag)."""
+    if not any(map(_SUSPECT.search, texts)):
+        return [Plain(text) for text in texts]
+    ready = [_as_html(text, language) for text in texts]
+    if any(map(html.is_html, ready)):
+        return [_plain(text, language) for text in ready]
+    return [Plain(text) for text in ready]
+
+
+def plain(markup: str, language: str | None = None) -> Plain:
+    """Return the text of ``markup``, which is read as HTML in any case.
+
+    Blocks and ``<br>`` become line breaks, table cells are separated by ``|``, ``<sup>2</sup>`` is written ``^2``
+    (``^{10}`` if longer), ``<sub>`` likewise with ``_``. Formulas that are LaTeX already stay as they are.
+
+    Args:
+        language: Of a text in several languages (Moodle's filters), the one to read; by default the first.
+    """
+    return _plain(_as_html(markup, language), language)
+
+
+def protect(texts: Sequence[str]) -> list[str]:
+    """Encode the ``texts`` of a record so that `plain_texts` gives exactly ``texts`` again."""
+    if [Plain(text) for text in texts] == plain_texts(texts):
+        return list(texts)
+    escaped = (stdlib_html.escape(text, quote=False) for text in texts)
+    return [f"<pre>{_MARKS.sub(lambda mark: f'&#{ord(mark[0])};', text)}</pre>" for text in escaped]
+
+
+#: Signs that begin the notations of `_as_html`.
+_MARKS = re.compile(r"«(?=math)|\[(?=tex|latex|math)|!(?=\[)|\{(?=mlang)|\$(?=\s*\\[\[(])", re.IGNORECASE)
+
+
+def _as_html(text: str, language: str | None) -> str:
+    """Write editors' notations that are not HTML as HTML or in dollars."""
+    text = _WIRIS_MATH.sub(lambda math: math[0].translate(_WIRIS), text)
+    text = _CODE.sub(r"$\g<latex>$", text)
+    text = _TWICE.sub(r"\g<inner>", text)
+    text = _MARKDOWN_IMAGE.sub(lambda image: f'<img src="{stdlib_html.escape(image[1])}">', text)
+    return _MULTILANG.sub(_Chosen(language), text) if "{mlang" in text.lower() else text
+
+
+class _Chosen:
+    """Keeps one language of each run of ``{mlang en}..{mlang}``."""
+
+    def __init__(self, language: str | None):
+        self._language, self._end, self._kept = language, -1, False
+
+    def __call__(self, part: re.Match[str]) -> str:
+        if part.string[self._end : part.start()].strip() or self._end < 0:
+            self._kept = False
+        self._end = part.end()
+        wanted = self._language is None or bool({self._language, "other"} & set(part[1].lower().split(",")))
+        if self._kept or not wanted:
+            return ""
+        self._kept = True
+        return part[2]
+
+
+def _plain(markup: str, language: str | None) -> Plain:
+    drawings: list[str] = []
+
+    def set_aside(drawing: re.Match[str]) -> str:
+        drawings.append(drawing[0])
+        return f'<img src="{_ASIDE}{len(drawings) - 1}">'
+
+    root = html.tree(_DRAWING.sub(set_aside, markup))
+    writer = _Writer(root, language)
+    writer.children(root)
+    images = (
+        drawing_uri(drawings[int(name.removeprefix(_ASIDE))]) if name.startswith(_ASIDE) else name
+        for name in writer.images
+    )
+    return Plain("".join(writer.out), tuple(images), tuple(writer.lost))
+
+
+_ASIDE = "tq-drawing:"
+
+
+def drawing_uri(drawing: str) -> str:
+    """Return an SVG drawing as a ``data:`` URI."""
+    return f"data:image/svg+xml;base64,{base64.b64encode(drawing.encode()).decode()}"
+
+
+class _Writer:
+    """Writes a tree as text; white space and breaks wait in ``_pending`` until something follows them."""
+
+    def __init__(self, root: Element, language: str | None):
+        self.out: list[str] = []
+        self.images: list[str] = []
+        self.lost: list[str] = []
+        self._language = language
+        self._pending = ""
+        self._after_mark = False
+        self._verbatim = False
+        self._cells: list[int] = []
+        self._lists: list[_List] = []
+        # A text with inline tags only was typed as plain text: its line breaks mean something.
+        self._keeps_newlines = not any(element.tag in html.BLOCKS for element in root.iter())
+        prose = "".join(_prose(root))
+        has_dollars = "$" in prose and any("$" in part.body for part in segments(prose) if not part.is_formula)
+        self._delimiters = (r"\(", r"\)", r"\[", r"\]") if has_dollars else ("$", "$", "$$", "$$")
+        self._formula_end = -1  # length of `out` after a formula
+
+    def children(self, element: Element) -> None:
+        self._data(element.text)
+        skipped = _copies(element, self._language)
+        for child in element:
+            if child not in skipped:
+                self._element(child)
+            self._data(child.tail)
+
+    def _element(self, element: Element) -> None:
+        name, style = element.tag, _style(element)
+        if name == html.VERBATIM:
+            self._write(element.text or "")
+        elif self._formula(element) or name in _HIDDEN:
+            return
+        elif name in _MEDIA:
+            self._lose(f"{name}: not read")
+        elif name == "img":
+            self._image(element)
+        elif name == "object":
+            self._object(element)
+        elif name in ("input", "textarea"):
+            if element.get("type", "text").lower() in ("text", "number", "search", "tel", ""):
+                self._write(BLANK)
+        elif name in ("sup", "sub") or style.get("vertical-align", "baseline") in _RAISED:
+            raised = name == "sup" or _RAISED.get(style.get("vertical-align", ""), name) == "sup"
+            self._enclose(element, "^" if raised else "_", "")
+        elif "overline" in style.get("text-decoration", "") + style.get("text-decoration-line", "") + element.get(
+            "class", ""
+        ):
+            self._enclose(element, r"\overline", "braces")
+        elif name == "select":
+            options = [" ".join("".join(option.itertext()).split()) for option in element.iter("option")]
+            self._write(" / ".join(filter(None, options)))
+        elif name == "pre":
+            self._wait("\n")
+            self._verbatim, before = True, self._verbatim
+            self.children(element)
+            self._verbatim = before
+            self._wait("\n")
+        elif name in html.BLOCKS:
+            self._block(element)
+        else:
+            self.children(element)
+
+    def _block(self, element: Element) -> None:
+        name = element.tag
+        if name in ("td", "th"):
+            if self._cells and self._cells[-1]:
+                self._wait(" ")
+                self._write("|")
+            self._wait(" ")
+            if self._cells:
+                self._cells[-1] += 1
+            self.children(element)
+            return
+        self._wait("\n")
+        if name in ("ul", "ol"):
+            self._lists.append(_List(element))
+            self.children(element)
+            self._lists.pop()
+        elif name == "li":
+            self._write(f"{self._lists[-1].next_mark(self._lists[:-1]) if self._lists else _BULLETS[0]} ")
+            self._after_mark = True
+            self.children(element)
+        elif name == "tr":
+            self._cells.append(0)
+            self.children(element)
+            self._cells.pop()
+        else:
+            self.children(element)
+        self._wait("\n")
+
+    def _image(self, element: Element) -> None:
+        if source := element.get("src") or element.get("data-src"):
+            self.images.append(unquote(source) if not source.startswith("data:") else source)
+            self._wait(" ")
+
+    def _object(self, element: Element) -> None:
+        """The content of an object is only its replacement."""
+        source = element.get("data", "")
+        if element.get("type", "").startswith("image/") or _PICTURES.search(source):
+            self.images.append(unquote(source))
+            self._wait(" ")
+        else:
+            self._lose(f"object: {source or 'without data'!r:.200} is no figure")
+
+    def _formula(self, element: Element) -> bool:
+        """Write the formula that an element is; return False if it is none, or one that cannot be read."""
+        after_formula = self._formula_end == len(self.out) and not self._pending
+        if after_formula and _ASSISTIVE.search(element.get("class", "")) and _math(element) is not None:
+            return True  # the same formula for screen readers
+        latex, is_block = "", False
+        if (source := _latex_source(element)) is not None:
+            latex, is_block = _undelimited(source)
+            is_block |= element.tag == "script" and "display" in element.get("type", "")
+        elif (math := _math_of(element)) is not None:
+            try:
+                latex, is_block = to_latex(math), math.get("display") == "block"
+            except MathMLError as error:
+                self._lose(f"a formula in MathML: {error}")
+                return False
+        else:
+            return False
+        if latex:
+            opening, closing = self._delimiters[2:] if is_block else self._delimiters[:2]
+            formula = f"{opening}{latex}{closing}"
+            if not (after_formula and self.out[-1] == formula):  # rendered twice, once as an image
+                self._write(formula)
+                self._formula_end = len(self.out)
+        return True
+
+    def _enclose(self, element: Element, command: str, braces: str) -> None:
+        """Write ``^2``, ``^{10}`` or ``\\overline{3}`` of an element's text."""
+        self._write("")
+        start = len(self.out)
+        self.children(element)
+        inner = "".join(self.out[start:]).strip()
+        del self.out[start:]
+        if inner:
+            self.out.append(command + (inner if len(inner) == 1 and not braces else f"{{{inner}}}"))
+
+    def _data(self, data: str | None) -> None:
+        if not data:
+            return
+        if self._verbatim:
+            self._write(data)
+            return
+        for part in re.split(r"(\s+)", data):
+            if part and not part.isspace():
+                self._write(part)
+            elif part:
+                self._wait("\n" if self._keeps_newlines and "\n" in part else " ")
+
+    def _lose(self, message: str) -> None:
+        self.lost.append(message)
+        self._wait(" ")
+
+    def _wait(self, space: str) -> None:
+        if not self._after_mark and self._pending != "\n":
+            self._pending = " " if self._cells else space  # a row stays on its line
+
+    def _write(self, text: str) -> None:
+        if self.out and self._pending:
+            self.out.append(self._pending)
+        self._pending = ""
+        self._after_mark = False
+        self.out.append(text)
+
+
+#: Values of CSS's vertical-align that move text up or down.
+_RAISED = {"super": "sup", "text-top": "sup", "sub": "sub", "text-bottom": "sub"}
+_ASSISTIVE = re.compile(r"assistive|hidden-readable|screen-?reader|sr-only|visually-?hidden", re.IGNORECASE)
+
+
+def _style(element: Element) -> dict[str, str]:
+    """The CSS declarations in an element's ``style``."""
+    pairs = (declaration.partition(":") for declaration in element.get("style", "").lower().split(";"))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _prose(element: Element) -> Iterator[str]:
+    """The texts outside of MathML and scripts."""
+    yield element.text or ""
+    for child in element:
+        if child.tag not in _HIDDEN and not child.tag.endswith("math"):
+            yield from _prose(child)
+        yield child.tail or ""
+
+
+def _copies(parent: Element, language: str | None) -> set[Element]:
+    """Return the children that say again what a sibling says: MathJax's output before its script, other languages."""
+    copies: set[Element] = set()
+    run: list[Element] = []  # adjacent elements
+    for child in parent:
+        run.append(child)
+        if child.tag == "script" and "math/" in child.get("type", ""):
+            copies.update(item for item in run[:-1] if _RENDERED.search(item.get("class", "")))
+        if (child.tail or "").strip():
+            copies |= _other_languages(run, language)
+            run = []
+    return copies | _other_languages(run, language)
+
+
+def _other_languages(run: Sequence[Element], language: str | None) -> set[Element]:
+    """Return all spans of Moodle's multi-language filter but the one in ``language``, by default the first."""
+    spans = [item for item in run if "multilang" in item.get("class", "").split()]
+    chosen = next((span for span in spans if language and span.get("lang", "").lower().startswith(language)), None)
+    return {span for span in spans if span is not (spans[0] if chosen is None else chosen)}
+
+
+def _latex_source(element: Element) -> str | None:
+    """Return the LaTeX that an element holds beside its content, or in place of it; None if there is none."""
+    if element.tag == "script" and element.get("type", "").startswith("math/tex"):
+        return re.sub(r"%?\s*<!\[CDATA\[|%?\s*\]\]>", "", "".join(element.itertext()))
+    for name in _LATEX_ATTRIBUTES:
+        if element.get(name, "").strip():
+            return unquote(element.get(name, "")) if "%5C" in element.get(name, "") else element.get(name, "")
+    alt, source = element.get("alt", ""), element.get("src", "")
+    if alt.startswith("LaTeX:"):
+        return alt.removeprefix("LaTeX:")
+    if element.tag == "img" and (address := _LATEX_ADDRESS.search(source)):
+        latex = next(filter(None, address.groups()))
+        decoded = unquote(unquote_plus(latex) if "chl=" in source or "latex=" in source else unquote(latex))
+        return _APPEARANCE.sub("", decoded.replace("&space;", " ").replace("\\space", " "))
+    if element.tag == "math-field":
+        return element.get("value") or "".join(element.itertext())
+    if _CALLED_FORMULA.search(element.get("class", "")) and element.tag != "math":
+        values = (element.get(name, "").strip() for name in _NAMED_ATTRIBUTES)
+        return next(filter(_LOOKS_LIKE_LATEX.search, values), None)
+    return None
+
+
+def _math_of(element: Element) -> Element | None:
+    """Return the ``<math>`` that an element is, keeps in an attribute, or shows rendered."""
+    if element.tag.rpartition(":")[2] == "math":
+        return element
+    for name in ("data-mathml", "x-canvaslms-safe-mathml"):
+        if mathml := element.get(name):
+            return _math(html.tree(mathml.translate(_WIRIS)))
+    if element.tag == "script" and element.get("type", "").startswith("math/mml"):
+        return _math(html.tree("".join(element.itertext())))
+    if element.tag.startswith("mjx-") or _RENDERED.search(element.get("class", "")):
+        return _math(element)
+    return None
+
+
+def _math(element: Element) -> Element | None:
+    return next((part for part in element.iter() if part.tag.rpartition(":")[2] == "math"), None)
+
+
+def _undelimited(latex: str) -> tuple[str, bool]:
+    """Return LaTeX without delimiters of its own, and if these were those of a display."""
+    latex = latex.strip()
+    for opening, closing in (("$$", "$$"), (r"\[", r"\]"), (r"\(", r"\)"), ("$", "$")):
+        if latex.startswith(opening) and latex.endswith(closing) and len(latex) > len(opening) + len(closing):
+            return latex[len(opening) : -len(closing)].strip(), opening in ("$$", r"\[")
+    return latex, False
+
+
+class _List:
+    """A list and the number of its next item."""
+
+    def __init__(self, element: Element):
+        start = element.get("start", "1")
+        self.ordered = element.tag == "ol"
+        self.number = int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
+        self.style = element.get("type", "1")
+
+    def next_mark(self, parents: Sequence[_List]) -> str:
+        """Return ``•`` by depth, or a number after those of the lists around: ``2.1.``."""
+        if not self.ordered:
+            return _BULLETS[min(sum(not parent.ordered for parent in parents), len(_BULLETS) - 1)]
+        number, self.number = self._styled(self.number), self.number + 1
+        around = [parent._styled(parent.number - 1) for parent in parents if parent.ordered]
+        return "".join(f"{each}." for each in (*around, number))
+
+    def _styled(self, number: int) -> str:
+        if self.style in ("a", "A") and 1 <= number <= 26:
+            return chr(ord(self.style) + number - 1)
+        if self.style in ("i", "I") and 1 <= number < 40:
+            roman = _roman(number)
+            return roman if self.style == "i" else roman.upper()
+        return str(number)
+
+
+def _roman(number: int) -> str:
+    text = ""
+    for value, letters in ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")):
+        text += letters * (number // value)
+        number %= value
+    return text
