@@ -237,7 +237,7 @@ def test_sources_that_say_nothing(put: Callable[..., Path], load: Callable[..., 
         ("c/x.txt", "text"),
         ("d/x.xml", "<a/>"),
     ):
-        with pytest.raises(ValueError, match="cannot tell its format; name it by --format"):
+        with pytest.raises(ValueError, match="cannot tell its format; --format names one of csv, xlsx"):
             load(put(name, content).parent)
     with pytest.raises(ValueError, match="a bank already"):
         load(put("e/x.jsonl", {"id": "a", "stem": "x"}))

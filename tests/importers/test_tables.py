@@ -15,13 +15,14 @@ pytest.importorskip("lxml")
 pytest.importorskip("openpyxl")
 
 from openpyxl import Workbook
+from openpyxl.cell.rich_text import CellRichText, TextBlock
+from openpyxl.cell.text import InlineFont
 
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
 from tqnet.importers import Settings
-from tqnet.importers.json_records import split_options, without_letters
 from tqnet.importers.spreadsheets import encoding_of
-from tqnet.importers.tables import columns_by_name
+from tqnet.importers.tables import columns_by_name, split_options, without_letters
 from tqnet.questions import BankError
 
 
@@ -84,16 +85,16 @@ def test_what_is_reported(write_csv: Callable[..., Path], load: Callable[..., Lo
         ["e", "one", "only", "", "", ""],
     )
     questions, imported = load(path)
-    assert list(questions) == ["a", "d", "e"]
+    assert list(questions) == ["a", "a-2", "d", "e"]
     assert (questions["a"].split, questions["d"].options, questions["d"].split) == ("valid", ("one", "two"), None)
-    assert imported.left_out == 3
+    assert imported.left_out == 2
     assert [line.removeprefix("table.csv:") for line in faults(imported)] == [
+        "2: difficulty: no number: 'hard'; kept as difficulty_word (--levels orders words)",
         "2: images: leads outside of the source: '../x.png'",
         "2: images: lies elsewhere and is not fetched: 'http://example.org/x.png'",
         "2: images: missing file: 'gone.png'",
-        "2: difficulty: no number: 'hard'",
         "3: stem: missing",
-        f"4: id: 'a' is already used at {path}:2",
+        f"4: id: 'a' is already used at {path}:2; this is 'a-2'",
         "5: record: 7 cells under 6 columns; a comma without quotes?",
         "6: split: expected one of train, valid, test or null, got 'third'",
         "8: options: one option; what separates them? --separate options=SEPARATOR",
@@ -175,13 +176,33 @@ def test_workbooks(tmp_path: Path, load: Callable[..., Loaded], faults: Callable
         [2.0, "What is 1/2?", 0.5, True, "A", "#REF!", None],
         title="Second",
     )
-    assert [q.stem for q in load(path, out="first")[0].values()] == ["of the first sheet"]
-    questions, imported = load(path, settings=Settings(sheet="Second"))
+    assert [q.stem for q in load(path, out="all")[0].values()] == ["of the first sheet", "2+2?", "What is 1/2?"]
+    questions, imported = load(path, settings=Settings(sheets=["Second"]))
     assert (questions["1"].options, questions["1"].difficulty) == (("3", "4"), 2)
     assert (questions["2"].options, questions["2"].difficulty) == (("0.5", "true"), None)
     assert faults(imported) == ["book.xlsx:4: Level: a formula that failed: #REF!"]
     with pytest.raises(ValueError, match="--sheet: no sheet 'Third'; there are 'First', 'Second'"):
-        load(path, out="third", settings=Settings(sheet="Third"))
+        load(path, out="third", settings=Settings(sheets=["Third"]))
+
+
+def test_a_header_below_a_title_and_scripts_in_cells(
+    tmp_path: Path, load: Callable[..., Loaded], faults: Callable
+) -> None:
+    book = Workbook()
+    sheet = book.active
+    for row in (["Our bank"], [], ["Question", "Answer"], [None, "3"]):
+        sheet.append(row)
+    area = CellRichText("Volume in m", TextBlock(InlineFont(vertAlign="superscript"), "3"))
+    sheet["A4"] = CellRichText(*area, " of H", TextBlock(InlineFont(vertAlign="subscript"), "10"))
+    book.create_sheet("Notes").append(["nothing here"])
+    book.save(tmp_path / "book.xlsx")
+    questions, imported = load(tmp_path / "book.xlsx")
+    assert [question.stem for question in questions.values()] == ["Volume in m^3 of H_{10}"]
+    assert faults(imported) == ["book.xlsx:0: record: sheet 'Notes' is not read: it has no column for the stem"]
+    questions, _ = load(tmp_path / "book.xlsx", out="row", settings=Settings(header_row=3, sheets=["Sheet"]))
+    assert len(questions) == 1
+    with pytest.raises(ValueError, match="--header-row: no row 40 among the first 20 of sheet 'Sheet'"):
+        load(tmp_path / "book.xlsx", out="none", settings=Settings(header_row=40))
 
 
 def test_workbooks_that_are_none(tmp_path: Path, load: Callable[..., Loaded]) -> None:
@@ -246,7 +267,7 @@ def test_html_with_figures_in_cells(
         (["text", "choice_2", "choice_1"], {"stem": ("text",), "options": ("choice_1", "choice_2")}),
         (["Topic", "Subtopic", "question text"], {"stem": ("question text",), "knowledge": ("Topic", "Subtopic")}),
         (["stem", "1", "2", "other"], {"stem": ("stem",)}),
-        (["question", "stem"], {"stem": ("question",)}),
+        (["question", "stem", "answerKey"], {"stem": ("stem",), "answer": ("answerKey",)}),
     ],
 )
 def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]) -> None:

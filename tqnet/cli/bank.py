@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Literal
 
 from tqnet.cli.groups import BANK, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, assignment, option, output_file
+from tqnet.cli.options import Command, argument, assignment, count, option, output_file
 
 #: As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
 FORMATS = (
-    "auto", "csv", "xlsx", "parquet", "moodle", "qti", "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math",
+    "auto", "csv", "xlsx", "parquet", "json", "moodle", "qti", "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math",
     "geometry3k", "scienceqa",
 )  # fmt: skip
-_TABLES = ("csv", "xlsx", "parquet")
+_TABLES = ("csv", "xlsx", "parquet", "json")
 _SPLITS = ("train", "valid", "test")
 
 
@@ -69,7 +69,16 @@ class Import(Command, name="import"):
         metavar="FIELD=VALUE",
     )
     encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..")
-    sheet: str | None = option("of a workbook; by default the first", metavar="NAME")
+    sheet: Sequence[str] = option(
+        "of a workbook; by default every sheet with a column for the stem", default=(), action="append", metavar="NAME"
+    )
+    header_row: int | None = count("of a table; by default the first that names a stem", metavar="N")
+    levels: str = option(
+        "words of difficulty from easy to hard, which become 1, 2, 3", default="", metavar="WORD,WORD.."
+    )
+    language: str | None = option(
+        "of texts in several languages, the one to read; by default the first", metavar="CODE"
+    )
     on_error: Literal["skip", "stop"] = option(
         "stop: write nothing if there is any fault", default="skip", choices=("skip", "stop")
     )
@@ -114,7 +123,9 @@ class Import(Command, name="import"):
                 raise ValueError(f"--set: difficulty: not a number: {fixed['difficulty']!r}") from None
         if fixed.get("split", "train") not in _SPLITS:
             raise ValueError(f"--set: split: {fixed['split']!r} is not one of {', '.join(_SPLITS)}")
-        return Settings(dict(self.map), dict(self.separate), fixed, self.encoding, self.sheet)
+        levels = [word.strip().lower() for word in self.levels.split(",") if word.strip()]
+        given = (dict(self.map), dict(self.separate), fixed, self.encoding, self.sheet, self.header_row)
+        return Settings(*given, levels, self.language)
 
 
 def _count(number: int, name: str) -> str:

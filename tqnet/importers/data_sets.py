@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place, lettered
-from tqnet.importers.json_records import draft, records, split_of, split_options, values, without_letters, word
+from tqnet.importers.json_records import draft, records, split_of, values, word
 from tqnet.importers.source import SourceError
+from tqnet.importers.tables import split_options, without_letters
 from tqnet.questions.question import FieldError
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, ends, evaluate, infix, parse_equation, same_value
 
@@ -22,6 +23,29 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)?")
 _HUNDREDTHS = {"*": Fraction(1, 100), "/": Fraction(100)}
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{|([^\s{}$.,]+))")
 _DRAWING = re.compile(r"\[asy\].*?\[/asy\]", re.DOTALL)
+
+
+def recognised(record: dict[str, Any]) -> str | None:
+    """Return the data set whose form a record has: its keys, and what only its authors write."""
+    return next((name for name, fits in _FORMS.items() if fits(record)), None)
+
+
+def _has(*keys: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda record: record.keys() >= set(keys)
+
+
+_FORMS: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "mathqa": _has("Problem", "options", "correct", "annotated_formula"),
+    "aqua": _has("question", "options", "correct", "rationale"),
+    "mawps": lambda record: _has("Question", "Equation")(record) and bool({"Numbers", "Body"} & record.keys()),
+    "math23k": lambda record: "equation" in record and bool({"segmented_text", "original_text"} & record.keys()),
+    "math": lambda record: (
+        _has("problem", "level", "type", "solution")(record) and boxed(str(record["solution"])) is not None
+    ),
+    "geometry3k": _has("problem_text", "choices", "problem_type_graph"),
+    "scienceqa": _has("question", "choices", "answer", "lecture", "skill"),
+    "gsm8k": lambda record: _has("question", "answer")(record) and "####" in str(record["answer"]),
+}
 
 
 # Word problems with equations.

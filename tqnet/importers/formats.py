@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
 
 from tqdm import tqdm
 
 from tqnet.files import atomic_folder
-from tqnet.importers.job import Draft, FigureFolder, Format, Job, Settings
+from tqnet.importers.job import Draft, FigureFolder, Format, Job, Settings, distinct
 from tqnet.importers.source import Source, SourceError, ZipSource, open_source
 from tqnet.questions.question import BankError, Fault, Question
 from tqnet.questions.reading import read_fields, write_question
@@ -24,6 +28,7 @@ from tqnet.text.plain import protect
 #: Name -> the module of this folder with ``read_NAME``, imported when it is needed.
 FORMATS = {
     **dict.fromkeys(("csv", "xlsx", "parquet"), "spreadsheets"),
+    "json": "json_records",
     "moodle": "moodle",
     "qti": "qti",
     **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa"), "data_sets"),
@@ -32,19 +37,8 @@ FORMATS = {
 _BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet"}
 _QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test")
 _BY_ROOT = {"quiz": "moodle"} | dict.fromkeys(_QTI, "qti")
-#: Keys of a record -> its data set, the more specific first.
-_BY_KEYS = (
-    ({"Problem", "options", "correct"}, "mathqa"),
-    ({"question", "options", "correct"}, "aqua"),
-    ({"Question", "Numbers", "Equation"}, "mawps"),
-    ({"Body", "Question", "Equation"}, "mawps"),
-    ({"segmented_text", "equation"}, "math23k"),
-    ({"original_text", "equation"}, "math23k"),
-    ({"problem", "level", "solution"}, "math"),
-    ({"problem_text", "choices"}, "geometry3k"),
-    ({"question", "choices", "answer"}, "scienceqa"),
-    ({"question", "answer"}, "gsm8k"),
-)
+#: Records of JSON that tell a format.
+_FIRST = 20
 #: Without these fields there is no question.
 _NEEDED = frozenset({"id", "stem", "options", "record"})
 
@@ -85,11 +79,12 @@ def import_bank(
         BankError: Faults, with ``stop``; or no question at all.
     """
     parts = open_source(Path(source))
-    name = detect(parts) if format == "auto" else format
+    settings = settings or Settings()
+    name = detect(parts, is_table=bool(settings.columns)) if format == "auto" else format
     read = reader(name)
     _check_target(Path(out), replace)
     with atomic_folder(Path(out).absolute()) as folder:
-        job = Job(parts, FigureFolder(folder), settings or Settings())
+        job = Job(parts, FigureFolder(folder), settings)
         if isinstance(parts, ZipSource):
             for refused in parts.refused:
                 job.fault(job.place(refused), "record", "leads outside of the zip; not read")
@@ -102,12 +97,14 @@ def import_bank(
             raise BankError(job.faults or [Fault(str(source), 0, "record", f"no question in this source ({name})")])
         if job.faults and on_error == "stop":
             raise BankError(job.faults)
-    return Imported(count, job.left_out, tuple(job.faults), name)
+    order = {file: number for number, file in enumerate(distinct(fault.file for fault in job.faults))}
+    return Imported(count, job.left_out, tuple(sorted(job.faults, key=lambda f: (order[f.file], f.line))), name)
 
 
 def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
-    """Yield the drafts that are questions; missing ids are made, and none is used twice."""
+    """Yield the drafts that are questions; missing ids are made; of two that are equal, the second gets a number."""
     used: dict[str, str] = {}
+    clashes: Counter[str] = Counter()
     for number, draft in enumerate(drafts, 1):
         name = draft.record.get("id") or f"{job.source.path.stem}-{number}"
         question = _question(job, Draft(draft.record | {"id": name}, draft.place))
@@ -115,8 +112,13 @@ def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
             continue
         at = f"{draft.place.file}:{draft.place.line}" if draft.place.line else draft.place.file
         if question.id in used:
-            job.leave_out(draft.place, "id", f"{question.id!r:.80} is already used at {used[question.id]}")
-            continue
+            names = (f"{question.id}-{number}" for number in itertools.count(clashes[question.id] + 2))
+            free = next(name for name in names if name not in used)
+            clashes[question.id] += 1
+            job.fault(
+                draft.place, "id", f"{question.id!r:.80} is already used at {used[question.id]}; this is {free!r:.80}"
+            )
+            question = dataclasses.replace(question, id=free)
         used[question.id] = at
         yield question
 
@@ -168,51 +170,70 @@ def reader(name: str) -> Format:
     return read
 
 
-def detect(source: Source) -> str:
-    """Detect the format of ``source`` by file names or the head of the first known one, or raise ValueError."""
+def detect(source: Source, *, is_table: bool = False) -> str:
+    """Detect the format of ``source`` by file names or the head of the first known one.
+
+    Args:
+        is_table: Its columns are given, so that JSON is no data set.
+
+    Raises:
+        ValueError: No format fits.
+    """
     names = {PurePosixPath(name).name for name in source.names}
     if "imsmanifest.xml" in names:
         return "qti"
-    if "problems.json" in names:
-        return "scienceqa"
-    if "data.json" in names:
-        return "geometry3k"
     for name in source.names:
         if format := _BY_ENDING.get(PurePosixPath(name).suffix.lower()):
             return format
-    for name in source.names:
-        if format := _by_content(source, name):
-            return format
-    raise ValueError(f"{source.path}: cannot tell its format; name it by --format")
-
-
-def _by_content(source: Source, name: str) -> str | None:
-    ending = PurePosixPath(name).suffix.lower()
-    if ending not in (".xml", ".json", ".jsonl"):
-        return None
-    try:
-        head = source.head(name)
-    except SourceError:
-        return None
-    if ending == ".xml":
-        from tqnet.importers.safe_xml import root_name
-
-        return _BY_ROOT.get(root_name(head))
-    record = _first_record(head.decode("utf-8-sig", errors="replace"))
-    if {"id", "stem"} <= record.keys():
+    roots = (_root(source, name) for name in source.names if name.lower().endswith(".xml"))
+    if format := next((_BY_ROOT[root] for root in roots if root in _BY_ROOT), None):
+        return format
+    records = list(islice(_json_records(source), _FIRST))
+    if any({"id", "stem"} <= record.keys() for record in records):
         raise ValueError(f"{source.path}: a bank already; tqnet check reads it as it is")
-    return next((name for keys, name in _BY_KEYS if keys <= record.keys()), None)
+    from tqnet.importers.data_sets import recognised
+    from tqnet.importers.tables import columns_by_name
+
+    data_sets = Counter(filter(None, map(recognised, records)))
+    if data_sets and not is_table and 2 * max(data_sets.values()) >= len(records):
+        return max(data_sets, key=data_sets.__getitem__)
+    if is_table or any("stem" in columns_by_name(list(record)) for record in records):
+        return "json"
+    raise ValueError(f"{source.path}: cannot tell its format; --format names one of {', '.join(FORMATS)}")
 
 
-def _first_record(text: str) -> dict[str, Any]:
-    """Return the first object of JSON: alone, in a list, or under an id; empty if there is none."""
-    record: Any = {}
-    start = -1
-    for _ in range(2):  # the second, where the head of an object of objects is cut off
-        start = text.find("{", start + 1)
-        with suppress(ValueError, RecursionError):
-            record, _ = json.JSONDecoder().raw_decode(text, start)
-            break
-    if isinstance(record, dict) and record and all(isinstance(value, dict) for value in record.values()):
-        record = next(iter(record.values()))
-    return record if isinstance(record, dict) else {}
+def _root(source: Source, name: str) -> str:
+    from tqnet.importers.safe_xml import root_name
+
+    try:
+        return root_name(source.head(name))
+    except SourceError:
+        return ""
+
+
+def _json_records(source: Source) -> Iterator[dict[str, Any]]:
+    """Yield the first objects of each JSON file."""
+    for name in source.names:
+        if name.lower().endswith((".json", ".jsonl")):
+            with suppress(SourceError):
+                yield from _first_records(source.head(name).decode("utf-8-sig", errors="replace"))
+
+
+def _first_records(text: str) -> list[dict[str, Any]]:
+    """Return the first objects of JSON: alone, in a list, one after another, or within another object."""
+    from tqnet.importers.json_records import listed
+
+    records: list[dict[str, Any]] = []
+    decoder, start = json.JSONDecoder(), text.find("{")
+    is_cut = False
+    while start >= 0 and len(records) < _FIRST:
+        try:
+            record, end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            if records or is_cut:
+                break
+            start, is_cut = text.find("{", start + 1), True  # within an object that is longer than this text
+            continue
+        records += (item for item in listed(record)[:_FIRST] if isinstance(item, dict))
+        start = text.find("{", end)
+    return records

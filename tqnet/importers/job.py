@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -98,14 +98,20 @@ class Settings:
         separators: Field -> separator of several values in one cell.
         fixed: Field -> value of every question.
         encoding: Of a text file; None detects it.
-        sheet: Of a workbook; None takes the first.
+        sheets: Of a workbook; by default all that have a stem.
+        header_row: Its number in a table, from 1; None finds it.
+        levels: Words of difficulty from easy to hard, which become 1, 2, 3.
+        language: The one to read of a text in several; by default the first.
     """
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     separators: Mapping[str, str] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     encoding: str | None = None
-    sheet: str | None = None
+    sheets: Sequence[str] = ()
+    header_row: int | None = None
+    levels: Sequence[str] = ()
+    language: str | None = None
 
 
 @dataclass
@@ -117,6 +123,13 @@ class Job:
     settings: Settings = field(default_factory=Settings)
     faults: list[Fault] = field(default_factory=list)
     left_out: int = 0
+    _seen: set[tuple[str, ...]] = field(default_factory=set)
+
+    def first_time(self, *words: str) -> bool:
+        """Return True at the first call with these words: for faults that a whole column has."""
+        is_first = words not in self._seen
+        self._seen.add(words)
+        return is_first
 
     def fault(self, place: Place, name: str, message: str) -> None:
         """Report a part of a record that is not read."""

@@ -1,16 +1,20 @@
-"""Records of data sets in JSON: a list, an object per line, or objects one after another; their options and drafts."""
+"""JSON: a list, an object per line, or objects one after another; as rows of a table, and as records of data sets."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_DOCUMENT, SourceError
+from tqnet.importers.tables import Row, columns_by_name, drafts
+from tqnet.questions.question import FieldError
+from tqnet.questions.reading import jsonl_records
 
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _NEXT = re.compile(r"\n\s*(?=\{)")
@@ -35,23 +39,64 @@ class Record:
     split: str | None
 
 
+def read_json(job: Job) -> Iterator[Draft]:
+    """Yield the objects of each ``.json`` and ``.jsonl`` file as rows of a table, with their keys as columns."""
+    for name in _files(job):
+        yield from drafts(job, _rows(job, name), name)
+
+
+def _rows(job: Job, name: str) -> Iterator[Row]:
+    for place, value in values(job, name):
+        records = listed(value)
+        for number, record in enumerate(records, 1):
+            at = place if len(records) == 1 else Place(f"{place.file}#{number}")
+            if isinstance(record, dict):
+                yield at, _flat(record)
+            else:
+                job.leave_out(at, "record", "expected an object")
+
+
+def listed(value: Any) -> list[Any]:
+    """Return the records in a value: of an object without a question, those in its only list, or under their ids."""
+    if not isinstance(value, dict) or "stem" in columns_by_name(list(value)):
+        return [value]
+    lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
+    if len(lists) == 1:
+        return lists[0]
+    if 2 * sum(isinstance(item, dict) for item in value.values()) > len(value):
+        return [{"id": name} | item if isinstance(item, dict) else item for name, item in value.items()]
+    return [value]
+
+
+def _flat(record: dict[str, Any]) -> dict[str, Any]:
+    """Put the keys of an object that is the question beside those around it."""
+    for name in columns_by_name(list(record)).get("stem", ()):
+        if isinstance(record[name], dict):
+            return {key: item for key, item in record.items() if key != name} | record[name]
+    return record
+
+
+def _files(job: Job) -> Iterator[str]:
+    return (name for name in job.source.names if PurePosixPath(name).suffix.lower() in (".json", ".jsonl"))
+
+
 def records(job: Job) -> Iterator[Record]:
     """Yield every object of the source's ``.json`` and ``.jsonl`` files; any other value is a fault."""
-    for name in job.source.names:
-        path = PurePosixPath(name)
-        if path.suffix.lower() not in (".json", ".jsonl"):
-            continue
+    for name in _files(job):
         number = 0
         for place, value in values(job, name):
             if not isinstance(value, dict):
                 job.leave_out(place, "record", "expected an object")
                 continue
             number += 1
-            yield Record(value, place, f"{path.stem}-{number}", name, split_of(name))
+            yield Record(value, place, f"{PurePosixPath(name).stem}-{number}", name, split_of(name))
 
 
 def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
     """Yield the JSON values of one part of the source with their places; after a fault, go on with the next line."""
+    if name.lower().endswith(".jsonl") and (lines := _lines(job, name)) is not None:
+        yield from lines
+        return
     text = document(job, name)
     decoder = json.JSONDecoder()
     position = counted = 0
@@ -69,6 +114,26 @@ def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
             position = after.end() if after else len(text)
             continue
         yield place, value
+
+
+def _lines(job: Job, name: str) -> Iterator[tuple[Place, Any]] | None:
+    """Yield a value per line in constant memory; return None if the file is not laid out like that, or in a zip."""
+    try:
+        lines = jsonl_records(job.source.file(name))
+    except SourceError:
+        return None
+    first = next(lines, None)
+    if first is None or isinstance(first[1], FieldError):
+        return None
+
+    def read() -> Iterator[tuple[Place, Any]]:
+        for line, value in chain((first,), lines):
+            if isinstance(value, FieldError):
+                job.leave_out(job.place(name, line), value.field, value.message)
+            else:
+                yield job.place(name, line), value
+
+    return read()
 
 
 def document(job: Job, name: str) -> str:
@@ -100,26 +165,3 @@ def draft(record: Record, source: str, language: str = "en", **fields: Any) -> D
     fields["extras"] = {name: value for name, value in fields.get("extras", {}).items() if value}
     name = word(record.fields.get("id")) or record.name
     return Draft({"id": name, "language": language, "split": record.split, "source": source} | fields, record.place)
-
-
-_LETTER = re.compile(r"\s*[(（]?([A-Za-z])\s*[.)）、:：．]\s*")
-
-
-def without_letters(options: Sequence[str]) -> list[str]:
-    """Return ``A) 3``, ``B) 4`` as ``3``, ``4``; options not lettered in order stay as they are."""
-    matches = [_LETTER.match(option) for option in options]
-    letters = "".join(match[1].upper() if match else " " for match in matches)
-    if not options or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]:
-        return list(options)
-    return [option[match.end() :].strip() for option, match in zip(options, matches, strict=True) if match]
-
-
-def split_options(text: str) -> list[str]:
-    """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
-    starts: list[re.Match[str]] = []
-    for match in re.finditer(r"(?:^|(?<=[\s,;|\['\"]))[(（]?([A-Za-z])\s?[.)）、．]\s*", text):
-        if match[1].upper() == chr(ord("A") + len(starts)):
-            starts.append(match)
-    ends = [match.start() for match in starts[1:]] + [len(text)]
-    pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
-    return [piece.strip(" \t\n,;|'\"]") for piece in pieces] or [text.strip()]

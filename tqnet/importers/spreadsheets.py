@@ -5,16 +5,17 @@ from __future__ import annotations
 import codecs
 import csv
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TextIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tqnet.importers.job import Draft, Job
+from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_MEMBER, check_zip
-from tqnet.importers.tables import Row, drafts
+from tqnet.importers.tables import ColumnError, Row, columns_by_name, drafts
 from tqnet.questions.table import BATCH
 
 #: First bytes -> encoding.
@@ -46,10 +47,54 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
     try:
         with file.open(encoding=encoding, newline="") as stream:
             reader = csv.reader(stream, delimiter=_delimiter(stream), strict=False)
-            header = [column.strip() for column in next(reader, [])]
-            yield from drafts(job, header, _rows(job, name, reader, header), name)
+            yield from _table(job, name, _csv_rows(job, name, reader), name)
     except (UnicodeDecodeError, UnicodeError) as error:
         raise EncodingError(f"{file}: not in {encoding} ({error}); name its encoding by --encoding") from None
+
+
+#: Cells of formulas that failed.
+_ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
+#: Cells of a row with its place.
+Cells = tuple[Place, Sequence[Any]]
+#: A header stands among the first rows: below a title, say.
+_HEADER_ROWS = 20
+
+
+def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[Draft]:
+    """Yield the drafts of the rows below the header: the row in the settings, or the first that names a stem."""
+    first = [(place, cells) for place, cells in islice(rows, _HEADER_ROWS) if any(cell is not None for cell in cells)]
+    headers = [["" if cell is None else str(cell).strip() for cell in cells] for _, cells in first]
+    wanted = {column for columns in job.settings.columns.values() for column in columns}
+    at = next((at for at, header in enumerate(headers) if _is_header(header, wanted)), 0)
+    if number := job.settings.header_row:
+        at = next((at for at, (place, _) in enumerate(first) if place.line == number), -1)
+        if at < 0:
+            raise ValueError(
+                f"{job.source.path}: --header-row: no row {number} among the first {_HEADER_ROWS} of {shown}"
+            )
+    if not headers:
+        return
+    header = headers[at]
+    below = chain(first[at + 1 :], rows)
+    yield from drafts(job, _named(job, below, header), name, header)
+
+
+def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
+    named = wanted <= set(header) or wanted <= {",".join(header)}
+    return named if wanted else "stem" in columns_by_name(header) and len(list(filter(None, header))) > 0
+
+
+def _named(job: Job, rows: Iterable[Cells], header: Sequence[str]) -> Iterator[Row]:
+    for place, cells in rows:
+        if any(cell is not None and str(cell).strip() for cell in cells[len(header) :]):
+            job.leave_out(place, "record", f"{len(cells)} cells under {len(header)} columns; a comma without quotes?")
+            continue
+        values = dict(zip(header, cells, strict=False))
+        for column, cell in values.items():
+            if isinstance(cell, str) and cell in _ERRORS:
+                job.fault(place, column or "record", f"a formula that failed: {cell}")
+                values[column] = None
+        yield place, values
 
 
 def encoding_of(file: Path) -> str:
@@ -95,7 +140,7 @@ def _delimiter(stream: TextIO) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
-def _rows(job: Job, name: str, reader: Iterator[list[str]], header: list[str]) -> Iterator[Row]:
+def _csv_rows(job: Job, name: str, reader: Iterator[list[str]]) -> Iterator[Cells]:
     while True:
         place = job.place(name, reader.line_num + 1)  # type: ignore[attr-defined]
         try:
@@ -105,18 +150,11 @@ def _rows(job: Job, name: str, reader: Iterator[list[str]], header: list[str]) -
         except csv.Error as error:
             job.leave_out(place, "record", f"no row of CSV: {error}")
             continue
-        if any(cell.strip() for cell in cells[len(header) :]):
-            job.leave_out(place, "record", f"{len(cells)} cells under {len(header)} columns; a comma without quotes?")
-            continue
-        yield place, dict(zip(header, cells, strict=False))
-
-
-#: Cells of formulas that failed.
-_ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
+        yield place, [cell or None for cell in cells]
 
 
 def read_xlsx(job: Job) -> Iterator[Draft]:
-    """Yield the rows of the first sheet, or of the one in the settings; its first non-empty row is the header."""
+    """Yield the rows of the sheets in the settings, or of all with a column for the stem."""
     for name in _parts(job, ".xlsx", ".xlsm"):
         yield from _read_book(job, name)
 
@@ -126,28 +164,54 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
     from openpyxl.utils.exceptions import InvalidFileException
 
     file = job.source.file(name)
-    has_pictures = _check_workbook(file)
+    parts = _check_workbook(file)
+    if any(part.startswith("xl/media/") for part in parts):
+        job.fault(job.place(name), "images", "pictures within the workbook are not read; name files in a column")
+    # openpyxl reads rich text that is not shared by cells only of a workbook in memory.
+    is_large = sum(size for part, size in parts.items() if part.startswith("xl/worksheets/")) > MAX_MEMBER
     try:
-        book = load_workbook(file, read_only=True, data_only=True)
+        book = load_workbook(file, read_only=is_large, data_only=True, rich_text=True)
     except (InvalidFileException, KeyError, ValueError, zipfile.BadZipFile) as error:
         raise ValueError(f"{file}: not a workbook that can be read: {error}") from None
     try:
-        if job.settings.sheet is not None and job.settings.sheet not in book.sheetnames:
+        if missing := [sheet for sheet in job.settings.sheets if sheet not in book.sheetnames]:
             names = ", ".join(map(repr, book.sheetnames))
-            raise ValueError(f"{file}: --sheet: no sheet {job.settings.sheet!r}; there are {names}")
-        sheet = book[job.settings.sheet or book.sheetnames[0]]
-        if has_pictures:
-            job.fault(job.place(name), "images", "pictures within the workbook are not read; name files in a column")
-        rows = enumerate(sheet.iter_rows(values_only=True), 1)
-        first = next((row for _, row in rows if any(cell is not None for cell in row)), ())
-        header = ["" if cell is None else str(cell).strip() for cell in first]
-        yield from drafts(job, header, _workbook_rows(job, name, rows, header), name)
+            raise ValueError(f"{file}: --sheet: no sheet {missing[0]!r}; there are {names}")
+        refused: list[ColumnError] = []
+        for sheet in job.settings.sheets or book.sheetnames:
+            try:
+                yield from _table(job, name, _sheet_rows(job, name, book[sheet]), f"sheet {sheet!r}")
+            except ColumnError as error:
+                if job.settings.sheets or len(book.sheetnames) == 1:
+                    raise
+                refused.append(error)
+                job.fault(job.place(name), "record", f"sheet {sheet!r} is not read: it has no column for the stem")
+        if len(refused) == len(book.sheetnames):
+            raise refused[0]
     finally:
         book.close()
 
 
-def _check_workbook(file: Path) -> bool:
-    """Check that a workbook is harmless, and return True if it has pictures.
+def _sheet_rows(job: Job, name: str, sheet: Any) -> Iterator[Cells]:
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+        place = job.place(name, number)
+        yield place, list(map(_with_scripts, cells))
+
+
+def _with_scripts(cell: Any) -> Any:
+    """Write rich text with ``^2`` for a superscript and ``_2`` for a subscript."""
+    if not isinstance(cell, list):  # openpyxl's CellRichText is a list
+        return cell
+    pieces = []
+    for part in cell:
+        text = str(part)
+        mark = {"superscript": "^", "subscript": "_"}.get(getattr(getattr(part, "font", None), "vertAlign", None) or "")
+        pieces.append(text if not mark else f"{mark}{text}" if len(text) == 1 else f"{mark}{{{text}}}")
+    return "".join(pieces)
+
+
+def _check_workbook(file: Path) -> dict[str, int]:
+    """Check that a workbook is harmless, and return the sizes of its parts.
 
     Raises:
         ValueError: It is no workbook, a zip bomb, or declares document types, which Excel never writes.
@@ -161,21 +225,9 @@ def _check_workbook(file: Path) -> bool:
                         head = stream.read(min(part.file_size, MAX_MEMBER)).replace(b"\0", b"")
                     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
                         raise ValueError(f"{file}: {part.filename} declares a document type, which is not read")
-            return any(name.startswith("xl/media/") for name in archive.namelist())
+            return {part.filename: part.file_size for part in archive.infolist()}
     except zipfile.BadZipFile as error:
         raise ValueError(f"{file}: not a workbook that can be read: {error}") from None
-
-
-def _workbook_rows(
-    job: Job, name: str, rows: Iterator[tuple[int, tuple[Any, ...]]], header: list[str]
-) -> Iterator[Row]:
-    for number, cells in rows:
-        place = job.place(name, number)
-        values = dict(zip(header, cells, strict=False))
-        for column, cell in values.items():
-            if isinstance(cell, str) and cell in _ERRORS:
-                job.fault(place, column or "record", f"a formula that failed: {cell}")
-        yield place, {column: None if cell in _ERRORS else cell for column, cell in values.items()}
 
 
 def read_parquet(job: Job) -> Iterator[Draft]:
@@ -184,7 +236,7 @@ def read_parquet(job: Job) -> Iterator[Draft]:
         file = job.source.file(name)
         try:
             with pq.ParquetFile(file) as table:
-                yield from drafts(job, table.schema_arrow.names, _parquet_rows(job, name, table), name)
+                yield from drafts(job, _parquet_rows(job, name, table), name, table.schema_arrow.names)
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{file}: not a readable Parquet file: {str(error).splitlines()[0]}") from None
 

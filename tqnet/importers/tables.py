@@ -1,57 +1,95 @@
-"""Rows of a table as questions: the field of each column, and the values of cells."""
+"""Rows of any kind (CSV, Excel, Parquet, JSON) as questions: the field of each column, and the values of cells."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
+from itertools import chain, islice
 from typing import Any
 
-from tqnet.importers.job import Draft, Job, Place
-from tqnet.importers.json_records import split_options, without_letters
+from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.questions.question import Question
 from tqnet.text.plain import plain_texts
 
-#: Field -> usual names of its column.
+#: Field -> usual names of its column, the most telling first. A passage is put before the stem.
 _NAMES = {
-    "id": "id, question id, qid, no, no., number, #, 编号, 题号, 序号",
-    "stem": "stem, question, question text, questiontext, problem, text, body, prompt, item, 题目, 题干, 问题, 试题",
-    "options": "options, choices, alternatives, answers, 选项",
-    "answer": "answer, correct answer, correct, correct option, key, answer key, ans, 答案, 正确答案",
-    "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, 解析, 解答, 分析",
+    "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
+    "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
+    "input, content, 题目, 题干, 问题, 试题, 题目内容",
+    "passage": "passage, context, article, background, 材料, 背景",
+    "options": "options, choices, alternatives, answers, option list, answer option list, candidates, 选项",
+    "answer": "answer, correct answer, correct, correct option, right answer, key, answer key, answer value, "
+    "answer index, answer idx, cop, ans, gold, label, target, 答案, 正确答案, 参考答案, 标准答案",
+    "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
+    "answer explanation, 解析, 解答, 分析, 详解, 答案解析",
     "images": "images, image, figure, figures, picture, pictures, image file, diagram, 图片, 图, 配图",
-    "knowledge": "knowledge, knowledge point, knowledge points, topic, topics, concept, concepts, skill, skills, tags, "
-    "category, 知识点, 考点",
-    "difficulty": "difficulty, level, 难度",
-    "type": "type, question type, kind, 题型, 类型",
+    "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
+    "concepts, skill, skills, tags, chapter, subject, category, 知识点, 考点, 章节, 学科",
+    "difficulty": "difficulty, difficulty level, level, 难度, 难度等级",
+    "type": "type, question type, qtype, problem type, kind, 题型, 类型",
     "language": "language, lang, 语言",
     "group": "group, 组",
     "split": "split, 划分",
-    "source": "source, origin, 来源",
+    "source": "source, origin, dataset, dataset name, 来源",
 }
-_FIELD_OF = {name: field for field, names in _NAMES.items() for name in names.split(", ")}
 #: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
-_OPTION = re.compile(r"(?:(?:option|choice|answer|alternative|选项)[\s_]*)?(?:([a-h])|([1-8]))", re.IGNORECASE)
+_OPTION = re.compile(r"(?:(?:option|choice|answer|alternative|op|选项)[\s_]*)?(?:([a-h])|([1-8]))", re.IGNORECASE)
 _LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category)[\s_]*([1-9])", re.IGNORECASE)
+#: Rows that show what columns hold.
+_PEEK = 1000
+
+#: The fields of columns.
+FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
+_SPLITS = {"training": "train", "testing": "test"}
+_SPLITS |= dict.fromkeys(("validation", "val", "dev", "development"), "valid")
+_STEPS = re.compile(r"\s*(?:->|>|›|→|::)\s*")
+
+
+class ColumnError(ValueError):
+    """Columns that the table lacks, or none for the stem."""
+
+
+#: A row: its place, and its cells by the name of their column.
+Row = tuple[Place, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the columns of a table hold.
+
+    Attributes:
+        columns: Field -> its columns, in order.
+        first: The number that names the first option in answers, 0 or 1; None if numbers are the options' texts.
+    """
+
+    columns: Mapping[str, tuple[str, ...]]
+    first: int | None = None
 
 
 def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return field -> columns for columns of known names; of two columns for a field, the first."""
+    """Return field -> columns for columns of known names; of several columns for a field, the most telling."""
+    named = {_key(column): column for column in reversed(header)}
     columns: dict[str, tuple[str, ...]] = {}
-    for column in header:
-        field = _FIELD_OF.get(re.sub(r"[\s_]+", " ", column.strip().lower()))
-        if field is not None:
-            columns.setdefault(field, (column,))
+    for field, names in _NAMES.items():
+        if column := next((named[name] for name in names.split(", ") if name in named), None):
+            columns[field] = (column,)
     if len(options := _numbered(header, _OPTION)) > 1:
         columns["options"] = options
     if len(levels := _numbered(header, _LEVEL)) > 1:
         columns["knowledge"] = levels
-    elif {"topic", "subtopic"} <= (lowered := {column.strip().lower(): column for column in header}).keys():
-        columns["knowledge"] = (lowered["topic"], lowered["subtopic"])
+    elif {"topic", "subtopic"} <= named.keys():
+        columns["knowledge"] = (named["topic"], named["subtopic"])
     return columns
+
+
+def _key(column: str) -> str:
+    """``answerKey``, ``Answer_key`` and ``answer key`` are one name."""
+    return re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
 
 
 def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
@@ -66,42 +104,33 @@ def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...
     return tuple(places[place] for place in range(1, len(places) + 1) if place in places)
 
 
-#: The fields of columns.
-FIELDS = tuple(name for name in Question.__dataclass_fields__ if name != "extras")
-_SPLITS = {"training": "train", "testing": "test"}
-_SPLITS |= dict.fromkeys(("validation", "val", "dev", "development"), "valid")
-_STEPS = re.compile(r"\s*(?:>|›|→|::)\s*")
-
-
-class ColumnError(ValueError):
-    """Columns that the table lacks, or none for the stem."""
-
-
-#: A row: its place, and its cells by the name of their column.
-Row = tuple[Place, Mapping[str, Any]]
-
-
-def drafts(job: Job, header: Sequence[str], rows: Iterator[Row], document: str) -> Iterator[Draft]:
+def drafts(job: Job, rows: Iterable[Row], document: str, header: Sequence[str] | None = None) -> Iterator[Draft]:
     """Yield a draft of each row that is not empty; other columns with a value are extras by their names.
 
     Args:
         document: The part of the source that the paths of figures are relative to.
+        header: The names of all columns; by default those of the first thousand rows.
 
     Raises:
         ColumnError: The settings name a missing column, or there is none for the stem.
     """
-    columns = _columns(job, header)
+    read = ((place, {name: _value(cell) for name, cell in cells.items()}) for place, cells in rows)
+    first = list(islice(read, _PEEK))
+    used = distinct(name for _, cells in first for name, value in cells.items() if value is not None)
+    if not used and header is None:
+        return
+    columns = _columns(job, used if header is None else header, used)
+    layout = Layout(columns, _first_number(job, columns, first))
     taken = {column for names in columns.values() for column in names} | set(FIELDS) | {""}
-    for place, cells in rows:
-        values = {name: _value(value) for name, value in cells.items()}
-        if all(value is None for value in values.values()):
+    for place, cells in chain(first, read):
+        if all(value is None for value in cells.values()):
             continue
-        row = _Row(job, place, document, columns, values)
-        extras = {name: _extra(value) for name, value in values.items() if name not in taken and value is not None}
-        yield Draft(row.record() | {"extras": extras}, place)
+        record = _Row(job, place, document, layout, cells).record()
+        extras = {name: _extra(value) for name, value in cells.items() if name not in taken and value is not None}
+        yield Draft(record | {"extras": extras | record.pop("extras")}, place)
 
 
-def _columns(job: Job, header: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _columns(job: Job, header: Sequence[str], used: Sequence[str]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
     for name, names in mapped.items():
         if (whole := ",".join(names)) in header:  # a name with a comma in it
@@ -110,55 +139,83 @@ def _columns(job: Job, header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     shown = ", ".join(map(repr, header))
     if missing := [column for column in named if column not in header]:
         raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {shown}")
-    by_name = columns_by_name([column for column in header if column not in named])
+    # An empty column stands for its field only if no other does.
+    by_name = columns_by_name(header) | columns_by_name([column for column in header if column in used])
+    by_name = {name: names for name, names in by_name.items() if not set(names) & set(named)}
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
     if "stem" not in columns:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {shown}")
     return columns
 
 
+def _first_number(job: Job, columns: Mapping[str, tuple[str, ...]], rows: Sequence[Row]) -> int | None:
+    """Return the number that answers use for the first option: whatever fits all of the first rows."""
+    numbers, is_text, is_last, typed = set(), True, False, False
+    silent = Job(job.source, job.figures, job.settings)
+    for place, cells in rows:
+        row = _Row(silent, place, "", Layout(columns), cells)
+        options, answer = row.options()[0], next(iter(row.cells("answer")), None)
+        found = [int(part) for part in _parts(answer) if part.isdecimal()]
+        if len(options) > 1 and found and len(found) == len(_parts(answer)):
+            numbers |= set(found)
+            is_text &= all(str(number) in options for number in found)
+            is_last |= max(found) >= len(options)
+            typed |= isinstance(answer, int)
+    if not numbers or is_text:
+        return None
+    return 0 if 0 in numbers or (typed and not is_last) else 1
+
+
 class _Row:
     """The cells of one row by field."""
 
-    def __init__(
-        self, job: Job, place: Place, document: str, columns: Mapping[str, Sequence[str]], values: Mapping[str, Any]
-    ):
+    def __init__(self, job: Job, place: Place, document: str, layout: Layout, cells: Mapping[str, Any]):
         self._job, self._place, self._document = job, place, document
-        self._columns, self._values = columns, values
+        self._layout, self._cells = layout, cells
 
     def record(self) -> dict[str, Any]:
-        texts = {name: self._text(name) for name in ("stem", "answer", "analysis") if name in self._columns}
-        options = self._options()
+        options, labels = self.options()
+        texts = {"stem": self._text("stem"), "analysis": self._text("analysis")}
+        texts["answer"] = self._answer(options, labels)
+        if passage := self._text("passage"):
+            texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
         present = [name for name, text in texts.items() if text is not None]
-        if isinstance(options, list) and all(isinstance(option, str) for option in options):
-            plain = plain_texts([*(texts[name] or "" for name in present), *options])
-            of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :]
-            images = self._figures(of_fields, of_options)
-            texts |= {name: text.text for name, text in of_fields.items()}
-            options = [text.text for text in of_options]
-        else:
-            images = self._figures({}, [])
-        record: dict[str, Any] = texts | {"options": options, "images": images}
+        plain = plain_texts(
+            [*(texts[name] or "" for name in present), *options], self._job.settings.fixed.get("language")
+        )
+        of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :]
+        difficulty, extras = self._difficulty()
+        record: dict[str, Any] = texts | {name: text.text for name, text in of_fields.items()}
         record |= {name: self._text(name) for name in ("id", "type", "language", "group", "source")}
-        return record | {"knowledge": self._knowledge(), "difficulty": self._difficulty(), "split": self._split()}
+        return record | {
+            "options": [text.text for text in of_options],
+            "images": self._figures(of_fields, of_options),
+            "knowledge": self._knowledge(),
+            "difficulty": difficulty,
+            "split": self._split(),
+            "extras": extras,
+        }
 
-    def _cells(self, name: str) -> list[Any]:
-        values = (self._values.get(column) for column in self._columns.get(name, ()))
+    def cells(self, name: str) -> list[Any]:
+        values = (self._cells.get(column) for column in self._layout.columns.get(name, ()))
         return [value for value in values if value is not None]
+
+    def _fault(self, name: str, message: str) -> None:
+        self._job.fault(self._place, name, message)
 
     def _text(self, name: str) -> str | None:
         """Join several columns as lines of one text."""
-        pieces = [_shown(cell) for cell in self._cells(name)]
+        pieces = [_shown(cell) for cell in self.cells(name)]
         return "\n".join(pieces) if pieces else None
 
     def _several(self, name: str, usual: str) -> list[str]:
         """Return the values of cells with several: items of a JSON list, or pieces between separators."""
         pieces: list[str] = []
-        for cell in self._cells(name):
+        for cell in self.cells(name):
             if _embedded(cell):
                 continue
-            listed = cell if isinstance(cell, list) else _json_list(cell)
-            if listed is not None:
+            listed = cell if isinstance(cell, list) else _json(cell)
+            if isinstance(listed, list):
                 pieces += [_shown(item) for item in listed if item is not None]
             elif separator := self._job.settings.separators.get(name):
                 pieces += _shown(cell).split(separator)
@@ -166,23 +223,43 @@ class _Row:
                 pieces += re.split(usual, _shown(cell))
         return [piece.strip() for piece in pieces if piece.strip()]
 
-    def _options(self) -> Any:
-        columns = self._columns.get("options", ())
+    def options(self) -> tuple[list[str], list[str]]:
+        """Return the options and their labels; without labels of their own, none."""
+        columns = self._layout.columns.get("options", ())
         if len(columns) > 1:
-            cells = [self._values.get(column) for column in columns]
+            cells = [self._cells.get(column) for column in columns]
             while cells and cells[-1] is None:
                 cells.pop()
             if None in cells:
-                self._job.fault(
-                    self._place, "options", f"an empty cell before the last: {columns[cells.index(None)]!r}"
-                )
-            return without_letters([_shown(cell) for cell in cells if cell is not None])
+                self._fault("options", f"an empty cell before the last: {columns[cells.index(None)]!r}")
+            return without_letters([_shown(cell) for cell in cells if cell is not None]), []
+        cell = next(iter(self.cells("options")), None)
+        value = _json(cell) if isinstance(cell, str) else cell
+        if isinstance(value, list | dict):
+            labels, options = _labelled(value)
+            return (options, labels) if labels else (without_letters(options), [])
         options = self._several("options", r"\n")
         if len(options) == 1:
             options = split_options(options[0])
         if len(options) == 1:
-            self._job.fault(self._place, "options", "one option; what separates them? --separate options=SEPARATOR")
-        return without_letters(options)
+            self._fault("options", "one option; what separates them? --separate options=SEPARATOR")
+        return without_letters(options), []
+
+    def _answer(self, options: Sequence[str], labels: Sequence[str]) -> str | None:
+        """Return the letters of right options, or the answer's text."""
+        cells = self.cells("answer")
+        if not cells:
+            marked = (cell for cell in self.cells("options") if isinstance(cell, list))
+            items = [item for cell in marked for item in cell if isinstance(item, dict)]
+            return (
+                lettered(place for place, item in enumerate(items) if any(flag is True for flag in item.values()))
+                or None
+            )
+        answer = cells[0] if len(cells) == 1 else self._text("answer")
+        places = _places(answer, options, labels, self._layout.first)
+        if places:
+            return lettered(places)
+        return ", ".join(map(_shown, answer)) if isinstance(answer, list) else _shown(answer)
 
     def _figures(self, texts: Mapping[str, Any], options: Sequence[Any]) -> list[str]:
         """Collect the figures of the stem and the options, then those of the columns."""
@@ -190,37 +267,123 @@ class _Row:
         figures = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
         for number, option in enumerate(options):
             figures += job.figures_of(option, document, place, f"options[{number}]")
-        for cell in self._cells("images"):
+        for cell in self.cells("images"):
             for content in _embedded(cell):
                 figures += job.embedded(content, place, "images")
         for reference in self._several("images", r"[;\n]"):
             figures += job.figure(reference, document, place, "images")
-        return list(dict.fromkeys(figures))
+        return distinct(figures)
 
     def _knowledge(self) -> list[list[str]]:
         """Read ``Algebra > Equations; Geometry`` in one column, or a column per level."""
-        columns = self._columns.get("knowledge", ())
+        columns = self._layout.columns.get("knowledge", ())
+        cells = self.cells("knowledge")
         if len(columns) > 1:
-            path = [_shown(cell) for cell in self._cells("knowledge")]
-            return [path] if path else []
-        cells = self._cells("knowledge")
+            return [list(map(_shown, cells))] if cells else []
         if cells and isinstance(cells[0], list) and any(isinstance(item, list) for item in cells[0]):
             return [[_shown(name) for name in path] for path in cells[0] if isinstance(path, list) and path]
         return paths(self._several("knowledge", r"[;\n；]"))
 
-    def _difficulty(self) -> Any:
+    def _difficulty(self) -> tuple[float | None, dict[str, Any]]:
+        """Return the number; of a word that has none, the word as an extra."""
         text = self._text("difficulty")
         if text is None:
-            return None
-        try:
-            return float(text.replace(",", ".", 1))
-        except ValueError:
-            self._job.fault(self._place, "difficulty", f"no number: {text!r:.80}")
-            return None
+            return None, {}
+        levels = self._job.settings.levels
+        if (word := text.strip().lower()) in levels:
+            return levels.index(word) + 1, {}
+        if number := re.fullmatch(r"(?:level|grade|难度)?\s*(-?\d+(?:[.,]\d+)?)", word):
+            return float(number[1].replace(",", ".")), {}
+        if self._job.first_time("difficulty", word):
+            self._fault("difficulty", f"no number: {text!r:.80}; kept as difficulty_word (--levels orders words)")
+        return None, {"difficulty_word": text}
 
     def _split(self) -> str | None:
         text = self._text("split")
         return None if text is None else _SPLITS.get(text.lower(), text.lower())
+
+
+# Options and answers in the forms that tables and data sets use.
+
+_LETTER = re.compile(r"\s*[(（\[]?([A-Za-z])\s*[.)）\]、:：．]\s*")
+_LETTERS = re.compile(r"[(（\[]?([A-Za-z])[)）\].]?")
+_BETWEEN = re.compile(r"\s*[,，;；、/&+]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
+
+
+def without_letters(options: Sequence[str]) -> list[str]:
+    """Return ``A) 3``, ``B) 4`` as ``3``, ``4``; options not lettered in order stay as they are."""
+    matches = [_LETTER.match(option) for option in options]
+    letters = "".join(match[1].upper() if match else " " for match in matches)
+    if not options or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]:
+        return list(options)
+    return [option[match.end() :].strip() for option, match in zip(options, matches, strict=True) if match]
+
+
+def split_options(text: str) -> list[str]:
+    """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
+    starts: list[re.Match[str]] = []
+    for match in re.finditer(r"(?:^|(?<=[\s,;|\['\"]))[(（]?([A-Za-z])\s?[.)）、．]\s*", text):
+        if match[1].upper() == chr(ord("A") + len(starts)):
+            starts.append(match)
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
+    return [piece.strip(" \t\n,;|'\"]") for piece in pieces] or [text.strip()]
+
+
+_TEXTS = ("text", "content", "value", "option", "choice", "answer", "body")
+
+
+def _labelled(value: Any) -> tuple[list[str], list[str]]:
+    """Return labels and texts of options: a list, ``{"A": ..}``, ``{"text": [..], "label": [..]}``, or objects."""
+    if isinstance(value, dict):
+        columns = [column for column in value.values() if isinstance(column, list)]
+        if len(columns) == len(value):
+            items: list[Any] = [dict(zip(value, row, strict=False)) for row in zip(*columns, strict=False)]
+        else:
+            items = [{"label": name, "text": text} for name, text in value.items() if text is not None]
+    else:
+        items = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value if item is not None]
+    labels, texts = [], []
+    for item in items:
+        if isinstance(item, dict):
+            words = {name: _shown(word) for name, word in item.items() if isinstance(word, str | int | float)}
+            name = next(
+                (name for name in _TEXTS if name in words), max(words, key=lambda name: len(words[name]), default="")
+            )
+            texts.append(words.pop(name, ""))
+            labels += [word for word in words.values() if re.fullmatch(r"[A-Za-z]|\d{1,2}", word)][:1]
+        else:
+            texts.append(_shown(item))
+    return (labels if len(labels) == len(texts) else []), texts
+
+
+def _parts(answer: Any) -> list[str]:
+    """Return the answers in one cell: items of a list, or pieces between commas."""
+    answer = _json(answer) if isinstance(answer, str) and answer.startswith("[") else answer
+    if isinstance(answer, list):
+        return [_shown(item) for item in answer if item is not None]
+    return list(filter(None, _BETWEEN.split(_shown(answer)))) if answer is not None else []
+
+
+def _places(answer: Any, options: Sequence[str], labels: Sequence[str], first: int | None) -> list[int]:
+    """Return the places of the right options, which an answer names by text, label, letter or number; [] if by none."""
+    if not options or isinstance(answer, dict):
+        return []
+    whole = _shown(answer).strip()
+    parts = _parts(answer)
+    if len(parts) == 1 and re.fullmatch(r"[A-Z]{2,8}", parts[0]):  # "ABD"
+        parts = parts if parts[0] in options else list(parts[0])
+    letters = [match[1].upper() if (match := _LETTERS.fullmatch(part)) else part for part in parts]
+    alphabet = [chr(ord("A") + place) for place in range(min(len(options), 26))]
+    numbers = [] if first is None else [str(place + first) for place in range(len(options))]
+    readings = ((parts, numbers), ([whole], options), (parts, labels), (parts, options), (letters, alphabet))
+    for words, names in readings:
+        if words and all(names.count(word) == 1 for word in words):
+            return sorted({names.index(word) for word in words})
+    return []
+
+
+# Cells.
 
 
 def _embedded(cell: Any) -> list[bytes]:
@@ -255,6 +418,8 @@ def _value(cell: Any) -> Any:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return "\n".join(map(_shown, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
 
 
@@ -263,11 +428,12 @@ def _extra(value: Any) -> Any:
     return json.loads(json.dumps(value, default=lambda other: f"{len(other)} bytes"))
 
 
-def _json_list(cell: Any) -> list[Any] | None:
-    if not isinstance(cell, str) or not cell.startswith("["):
+def _json(cell: Any) -> Any:
+    """Return the list or object that a text is in JSON; None for any other."""
+    if not isinstance(cell, str) or not cell.startswith(("[", "{")):
         return None
     try:
         value = json.loads(cell)
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, list) else None
+    return value if isinstance(value, list | dict) else None

@@ -1,0 +1,197 @@
+"""JSON and JSON Lines as tables: names of columns, forms of options and answers, data sets that are none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.importers.conftest import Loaded
+from tqnet.importers import Settings
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(*records: Any, name: str = "bank.jsonl") -> Path:
+        path = tmp_path / name
+        path.write_text("".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        (
+            {
+                "qid": 3,
+                "question": "求 $1+1$。",
+                "options": ["2", "3"],
+                "answer": "A",
+                "knowledge": ["加法"],
+                "difficulty": 0.4,
+            },
+            {
+                "id": "3",
+                "stem": "求 $1+1$。",
+                "options": ("2", "3"),
+                "answer": "A",
+                "difficulty": 0.4,
+                "language": None,
+            },
+        ),
+        (  # AGIEval
+            {
+                "passage": "Five birds sit.",
+                "question": "Who left?",
+                "options": ["(A)one", "(B)two"],
+                "label": "B",
+                "answer": None,
+            },
+            {"stem": "Five birds sit.\nWho left?", "options": ("one", "two"), "answer": "B"},
+        ),
+        (  # MATH-500
+            {
+                "problem": "$2x=1$?",
+                "solution": "So $x$.",
+                "answer": r"\frac{1}{2}",
+                "subject": "Algebra",
+                "level": 2,
+                "unique_id": "t/7",
+            },
+            {
+                "id": "t/7",
+                "answer": r"\frac{1}{2}",
+                "analysis": "So $x$.",
+                "knowledge": (("Algebra",),),
+                "difficulty": 2,
+            },
+        ),
+        (  # MMLU
+            {"question": "1+1?", "subject": "sums", "choices": ["1", "3", "2"], "answer": 2},
+            {"options": ("1", "3", "2"), "answer": "C"},
+        ),
+        (  # NuminaMath
+            {
+                "source": "olympiads",
+                "problem": "Prove it.",
+                "solution": "Done.",
+                "messages": [{"role": "user", "content": "?"}],
+            },
+            {"stem": "Prove it.", "analysis": "Done.", "source": "olympiads"},
+        ),
+        (  # TAL-SCQ5K
+            {
+                "queId": "ab12",
+                "difficulty": "2",
+                "qtype": "single_choice",
+                "problem": "How many?",
+                "answer_option_list": [[{"aoVal": "A", "content": "$5$ "}], [{"aoVal": "B", "content": "$6$"}]],
+                "knowledge_point_routes": ["Sums->Add", "Shapes"],
+                "answer_analysis": ["Count."],
+                "answer_value": "B",
+            },
+            {
+                "id": "ab12",
+                "options": ("$5$", "$6$"),
+                "answer": "B",
+                "knowledge": (("Sums", "Add"), ("Shapes",)),
+                "analysis": "Count.",
+                "type": "single_choice",
+                "difficulty": 2,
+            },
+        ),
+        (  # ARC
+            {"question": "Hot?", "choices": {"text": ["ice", "fire"], "label": ["1", "2"]}, "answerKey": "2"},
+            {"options": ("ice", "fire"), "answer": "B"},
+        ),
+        (
+            {
+                "question": {
+                    "stem": "Hot?",
+                    "choices": [{"text": "ice", "label": "A"}, {"text": "fire", "label": "B"}],
+                },
+                "answerKey": "B",
+            },
+            {"stem": "Hot?", "options": ("ice", "fire"), "answer": "B"},
+        ),
+        (
+            {"stem": "Which?", "options": {"A": "x", "B": "y", "C": "z"}, "answer": ["C", "A"]},
+            {"options": ("x", "y", "z"), "answer": "A, C"},
+        ),
+        (
+            {"text": "Which?", "options": [{"text": "x", "correct": False}, {"text": "y", "correct": True}]},
+            {"options": ("x", "y"), "answer": "B"},
+        ),
+        ({"题目": "选哪个？", "选项": "A. 一 B. 二", "答案": "二"}, {"options": ("一", "二"), "answer": "B"}),
+        ({"question": "Why?", "answer": "Because."}, {"stem": "Why?", "answer": "Because.", "source": None}),
+        ({"question": "Which?", "options": ["1", "2", "3"], "answer": "ABC"}, {"answer": "A, B, C"}),
+        ({"question": "Which?", "options": ["3", "4", "5"], "answer": "4"}, {"answer": "B"}),
+    ],
+)
+def test_records(write: Write, load: Callable[..., Loaded], record: dict[str, Any], expected: dict[str, Any]) -> None:
+    questions, imported = load(write(record))
+    (question,) = questions.values()
+    assert (imported.format, imported.faults) == ("json", ())
+    assert {name: getattr(question, name) for name in expected} == expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        ((0, 2), ("A", "C")),
+        ((1, 3), ("A", "C")),
+        (("1", "1,2"), ("A", "A, B")),
+        ((1, 2), ("B", "C")),
+        (("6", "7"), ("B", "C")),
+    ],
+)
+def test_numbers_of_options(write: Write, load: Callable[..., Loaded], answers: tuple, expected: tuple) -> None:
+    """From 0 or 1 as all rows have it; typed numbers that fit both are Python's."""
+    records = [{"question": "Which?", "options": ["5", "6", "7"], "answer": answer} for answer in answers]
+    assert tuple(question.answer for question in load(write(*records))[0].values()) == expected
+
+
+def test_a_file_with_one_list(write: Write, load: Callable[..., Loaded]) -> None:
+    document = {
+        "keywords": "exam",
+        "example": [{"question": "1?", "answer": ["A"]}, {"question": "2?", "answer": ["B"]}],
+    }
+    questions, _ = load(write(document, name="gaokao.json"))
+    assert [question.answer for question in questions.values()] == ["A", "B"]
+
+
+def test_words_of_difficulty(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = write(*({"question": "?", "level": level} for level in ("Hard", "easy", "Level 3", "hard")))
+    questions, imported = load(path)
+    assert [question.difficulty for question in questions.values()] == [None, None, 3, None]
+    assert questions["bank-1"].extras == {"difficulty_word": "Hard"}
+    assert len(faults(imported)) == 2  # once a word
+    questions, imported = load(path, out="ordered", settings=Settings(levels=["easy", "medium", "hard"]))
+    assert [question.difficulty for question in questions.values()] == [3, 1, 3, 3]
+    assert imported.faults == ()
+
+
+def test_columns_given_make_a_table_of_a_data_set(write: Write, load: Callable[..., Loaded]) -> None:
+    path = write({"question": "1+1?", "answer": "So #### 2"})
+    assert load(path)[1].format == "gsm8k"
+    questions, imported = load(
+        path, out="table", settings=Settings(columns={"stem": ("question",), "analysis": ("answer",)})
+    )
+    assert (imported.format, questions["bank-1"].analysis) == ("json", "So #### 2")
+
+
+def test_a_bad_line_costs_itself(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = tmp_path / "bank.jsonl"
+    path.write_bytes(
+        b'{"question": "a"}\n{"question": \n["no object"]\n{"question": "\xff"}\n{"question": "b", "new": 1}\n'
+    )
+    questions, imported = load(path)
+    assert [question.stem for question in questions.values()] == ["a", "b"]
+    assert (imported.left_out, len(faults(imported))) == (3, 3)
