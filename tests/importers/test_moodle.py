@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +10,13 @@ import pytest
 
 pytest.importorskip("lxml")
 
+from PIL import Image
+
 from tests.importers.conftest import Loaded
 from tests.importers.generators import (
     awkward_quiz,
     moodle_answer,
+    moodle_pair,
     moodle_question,
     moodle_quiz,
     moodle_text,
@@ -21,6 +25,8 @@ from tests.importers.generators import (
 from tqnet.importers.moodle import category_path, cloze
 from tqnet.importers.moodle_export import export_moodle
 from tqnet.questions import BankError, Question, QuestionBank
+
+SVG = b"<svg xmlns='http://www.w3.org/2000/svg' width='40px' height='30'><circle r='9' cx='9' cy='9'/></svg>"
 
 
 @pytest.fixture
@@ -42,15 +48,16 @@ def test_types(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None
     assert first.answer == "A"
     assert first.analysis == "Think of roots.\nA: Square it."
     assert first.knowledge == (("Algebra", "Inequalities and such"), ("Functions", "Roots"))
-    assert first.extras == {"tags": ["exam 2024"]}
+    assert first.extras == {"name": "Any", "tags": ["exam 2024"]}
     assert [Path(image).read_bytes() for image in first.images] == [picture(10), picture(20)]
     by_type = {question.type: question for question in questions.values() if question.id not in ("quiz-11", "quiz-13")}
     assert by_type["multichoice"].answer == "A, B"
     assert by_type["multichoice"].stem.endswith("1. Draw it.\n• the base\n• the height\n2. Measure it.")
     assert (by_type["truefalse"].options, by_type["truefalse"].answer) == (("True", "False"), "A")
     assert by_type["truefalse"].knowledge == (("Geometry/Shapes", "Triangles"),)
-    assert (by_type["shortanswer"].answer, by_type["shortanswer"].extras) == ("Paris", {"accepted": ["paris"]})
-    assert (by_type["numerical"].answer, by_type["numerical"].extras) == ("2.5", {"tolerance": "0.01", "unit": "m"})
+    assert (by_type["shortanswer"].answer, by_type["shortanswer"].extras["accepted"]) == ("Paris", ["paris"])
+    assert by_type["numerical"].answer == "2.5"
+    assert by_type["numerical"].extras == {"name": "Any", "tolerance": "0.01", "unit": "m"}
     assert by_type["essay"].answer == "Names both."
     assert by_type["description"].answer is None
     assert by_type["matching"].stem == "Match the animals.\n1. cat\n2. dog"
@@ -65,13 +72,13 @@ def test_what_is_reported(quiz: Callable[[str], Path], load: Callable[..., Loade
     lines = faults(imported)
     assert [line.split(":", 2)[2].strip() for line in lines] == [
         "answer: none is right",
-        "type: questions of the type 'ddmarker' are not read",
+        "type: of the type 'ddmarker', the response is not read",
         "questiontext: no file embedded: 'gone.png'",
         "questiontext: lies elsewhere and is not fetched: 'http://example.org/a.png'",
     ]
     document = awkward_quiz().splitlines()
     assert all("<question" in document[fault.line - 1] for fault in imported.faults)
-    assert imported.left_out == 1
+    assert imported.left_out == 0
     assert questions["quiz-11"].answer is None
     assert questions["quiz-13"].images == ()
 
@@ -85,17 +92,20 @@ def test_figures_are_kept_once_and_only_if_they_are_figures(
         moodle_question("essay", f"<p>two</p>{image}", files={"a.png": picture(1)}),
         moodle_question("essay", f"<p>three</p>{image}", files={"a.png": b"no picture"}),
         moodle_question("essay", f"<p>four</p>{image}", files={"a.png": b"<svg xmlns='x'/>"}),
+        moodle_question("essay", f"<p>drawn</p>{image}<svg viewBox='0 0 2 1'><path/></svg>", files={"a.png": SVG}),
         moodle_question("essay", f"<p>five</p>{image}").replace(
             "</questiontext>", '<file name="a.png" path="/" encoding="base64">!!</file></questiontext>'
         ),
         moodle_question("essay", "<p>six</p><img src='data:image/png;base64,iVBORw0KGgo='>"),
     )
     questions, imported = load(quiz(document))
-    assert len(questions) == 6
+    assert len(questions) == 7
+    drawn = [Image.open(path) for path in questions["quiz-5"].images]
+    assert [(figure.format, figure.size) for figure in drawn] == [("PNG", (1000, 750)), ("PNG", (1000, 500))]
     assert questions["quiz-1"].images == questions["quiz-2"].images
-    assert [file.read_bytes() for file in (tmp_path / "bank" / "images").iterdir()] == [picture(1)]
+    assert len(list((tmp_path / "bank" / "images").iterdir())) == 3
     said = [line.partition("questiontext: ")[2] for line in faults(imported)]
-    assert said[:2] == ["corrupt image: 'a.png'", "an SVG drawing, which is not read: 'a.png'"]
+    assert said[:2] == ["corrupt image: 'a.png'", "an SVG drawing without a size: 'a.png'"]
     assert said[2].startswith("not base64")
     assert said[3] == "corrupt image"
 
@@ -111,13 +121,98 @@ def test_texts_that_are_not_html(quiz: Callable[[str], Path], load: Callable[...
     assert load(quiz(document))[0]["quiz-1"].stem == "Is <b> a tag, and &lt;?"
 
 
-def test_what_precedes_a_fault_is_kept(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+@pytest.mark.parametrize(
+    ("damage", "stems", "left_out"),
+    [
+        (lambda two: two, ["one", "two", "three"], 0),
+        (lambda two: two.replace("<![CDATA[two]]>", "two & &eacute; \x08 &#7;"), ["one", "two & é", "three"], 0),
+        (lambda two: two.replace("</questiontext>", ""), ["one", "three"], 1),
+        (lambda two: two.replace("</question>", ""), ["one", "three"], 1),
+        (lambda two: two.replace("]]>", ""), ["one", "three"], 1),
+        (lambda two: two.replace("two", "two <!-- "), ["one", "two <!--", "three"], 0),
+        (lambda two: two.replace("<questiontext", "\xff<questiontext"), ["one", "two", "three"], 0),
+    ],
+)
+def test_a_bad_spot_costs_one_question(
+    quiz: Callable[[str], Path],
+    load: Callable[..., Loaded],
+    damage: Callable[[str], str],
+    stems: list[str],
+    left_out: int,
+) -> None:
+    one, two, three = (moodle_question("essay", stem) for stem in ("one", "two", "three"))
+    questions, imported = load(quiz(moodle_quiz(one, damage(two), three)))
+    assert [question.stem for question in questions.values()] == stems
+    assert (imported.left_out, imported.unread) == (left_out, left_out)
+    assert all(fault.line in (4, 5) for fault in imported.faults)
+
+
+def test_a_large_attachment_costs_itself(
+    quiz: Callable[[str], Path], load: Callable[..., Loaded], faults: Callable
+) -> None:
+    one = moodle_question("essay", "one", files={"talk.mp3": b"\0" * 9_000_000})
+    questions, imported = load(quiz(moodle_quiz(one, moodle_question("essay", "two"))))
+    assert [question.stem for question in questions.values()] == ["one", "two"]
+    assert faults(imported) == ["quiz.xml:3: questiontext: a file that stem and options do not show: 'talk.mp3'"]
+
+
+def test_a_file_that_ends_early(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
     document = moodle_quiz(moodle_question("essay", "one"), moodle_question("essay", "two"))
-    cut = document[: document.index("two")] + "two"
-    questions, imported = load(quiz(cut))
+    questions, imported = load(quiz(document[: document.index("two")] + "two"))
     assert [question.stem for question in questions.values()] == ["one"]
-    assert "not well-formed XML" in imported.faults[0].message
-    assert imported.faults[0].line > 2
+    assert (imported.unread, "not well-formed XML" in imported.faults[0].message) == (1, True)
+
+
+def test_other_types_keep_what_can_be_read(
+    quiz: Callable[[str], Path], load: Callable[..., Loaded], faults: Callable
+) -> None:
+    right, wrong = moodle_answer("yes", 100), moodle_answer("no", 0)
+    questions, imported = load(
+        quiz(
+            moodle_quiz(
+                moodle_question("stack", r"<p>Solve \(x\). [[input:ans1]] [[validation:ans1]]</p>"),
+                moodle_question(
+                    "ordering", "Sort.", moodle_answer("a", 1), moodle_answer("b", 2), moodle_answer("c", 3)
+                ),
+                moodle_question("oumultiresponse", "Choose.", wrong, right),
+                moodle_question("shortanswerwiris", "Say.", right),
+                moodle_question("pmatch", "Match.", right, moodle_answer("*", 0)),
+                moodle_question("ddmatch", "Pair.", moodle_pair("", "a") + moodle_pair("<img src='data:,x'>b", "c")),
+                "<!-- question: 77 -->" + moodle_question("gapfill", "Fill [x].", "<image_base64>!</image_base64>"),
+                moodle_question("essay", "", moodle_text("generalfeedback", "<img src='a.png'>"), "<hint/>"),
+            )
+        )
+    )
+    read = [(question.stem, question.options, question.answer) for question in questions.values()]
+    assert read == [
+        (r"Solve \(x\). ____", (), None),
+        ("Sort.", ("a", "b", "c"), "A-B-C"),
+        ("Choose.", ("no", "yes"), "B"),
+        ("Say.", (), "yes"),
+        ("Match.", (), "yes"),
+        ("Pair.\n1. b", ("a", "c"), "1-B"),
+        ("Fill [x].", (), None),
+    ]
+    assert questions["quiz-7"].extras == {"name": "Any", "number": "77"}
+    assert [line.partition(": ")[2] for line in faults(imported)] == [
+        "type: of the type 'stack', the response is not read",
+        "type: of the type 'pmatch', only ordinary answers are read",
+        "subquestion[1]: corrupt image",
+        "type: of the type 'gapfill', the response is not read",
+        "image: not base64: Only base64 data is allowed: ''",
+        "generalfeedback: a figure outside of stem and options is not kept: 'a.png'",
+        "hint: hints are not kept",
+        "stem: empty, with neither images nor options",
+    ]
+
+
+def test_markdown_and_the_picture_of_old_versions(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
+    picture64 = base64.b64encode(picture(2)).decode()
+    text = moodle_text("questiontext", "See\n\n![it](@@PLUGINFILE@@/a.png)", {"a.png": picture(1)}, format="markdown")
+    old = f"<image>b.png</image><image_base64>{picture64}</image_base64>"
+    questions, imported = load(quiz(moodle_quiz(f'<question type="essay">{text}{old}</question>')))
+    assert (questions["quiz-1"].stem, imported.faults) == ("See", ())
+    assert [Path(image).read_bytes() for image in questions["quiz-1"].images] == [picture(1), picture(2)]
 
 
 @pytest.mark.parametrize("reference", ["&bomb;", "&outside;"])

@@ -94,7 +94,7 @@ class Import(Command, name="import"):
         faults = f" ({_count(len(imported.faults), 'fault')})" if imported.faults else ""
         questions = _count(imported.questions, "question")
         print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
-        return 0
+        return 1 if imported.unread else 0
 
     def _settings(self) -> Any:
         from tqnet.importers.job import Settings

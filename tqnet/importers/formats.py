@@ -45,10 +45,11 @@ _NEEDED = frozenset({"id", "stem", "options", "record"})
 
 @dataclass(frozen=True)
 class Imported:
-    """The result of an import: numbers of questions and of records left out, all faults, and the format."""
+    """The result of an import: numbers of questions and of records left out, some of them unread, faults and format."""
 
     questions: int
     left_out: int
+    unread: int
     faults: tuple[Fault, ...]
     format: str
 
@@ -98,7 +99,9 @@ def import_bank(
         if job.faults and on_error == "stop":
             raise BankError(job.faults)
     order = {file: number for number, file in enumerate(distinct(fault.file for fault in job.faults))}
-    return Imported(count, job.left_out, tuple(sorted(job.faults, key=lambda f: (order[f.file], f.line))), name)
+    return Imported(
+        count, job.left_out, job.unread, tuple(sorted(job.faults, key=lambda f: (order[f.file], f.line))), name
+    )
 
 
 def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:

@@ -109,7 +109,7 @@ def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
             reason = getattr(error, "msg", "a number or a nesting beyond all measure")
-            job.leave_out(place, "record", f"not valid JSON: {reason}")
+            job.leave_unread(place, f"not valid JSON: {reason}")
             after = _NEXT.search(text, getattr(error, "pos", position))
             position = after.end() if after else len(text)
             continue
@@ -129,7 +129,7 @@ def _lines(job: Job, name: str) -> Iterator[tuple[Place, Any]] | None:
     def read() -> Iterator[tuple[Place, Any]]:
         for line, value in chain((first,), lines):
             if isinstance(value, FieldError):
-                job.leave_out(job.place(name, line), value.field, value.message)
+                job.leave_unread(job.place(name, line), value.message)
             else:
                 yield job.place(name, line), value
 
@@ -141,9 +141,9 @@ def document(job: Job, name: str) -> str:
     try:
         return job.source.read(name, MAX_DOCUMENT).decode("utf-8-sig")
     except UnicodeDecodeError:
-        job.leave_out(job.place(name), "record", "not UTF-8")
+        job.leave_unread(job.place(name), "not UTF-8")
     except SourceError as error:
-        job.leave_out(job.place(name), "record", str(error))
+        job.leave_unread(job.place(name), str(error))
     return ""
 
 

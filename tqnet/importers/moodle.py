@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place, distinct, from_base64, lettered
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
 from tqnet.importers.tables import paths
-from tqnet.text.plain import BLANK, Plain, plain
+from tqnet.text.plain import BLANK, Plain, plain, plain_texts
 
 #: The fields of a record.
 Fields = dict[str, Any]
@@ -24,6 +23,8 @@ FIELD_TAG = re.compile(
     r"tqnet:(?P<field>type|language|difficulty|group|split|source|knowledge)=(?P<value>.+)", re.DOTALL
 )
 _PLUGIN_FILE = "@@PLUGINFILE@@"
+#: The comment that Moodle writes before a question.
+_NUMBER = re.compile(r"question:\s*(\d+)")
 
 
 def read_moodle(job: Job) -> Iterator[Draft]:
@@ -32,20 +33,24 @@ def read_moodle(job: Job) -> Iterator[Draft]:
         if not name.lower().endswith(".xml"):
             continue
         category: list[str] = []
-        used: set[str] = set()
         number = 0
         try:
-            for element in elements(job.source.file(name), "question"):
-                strip_namespaces(element)
+            for piece in elements(job.source.file(name), "question"):
+                place = job.place(name, piece.line)
+                if piece.element is None:
+                    job.leave_unread(place, piece.problem)
+                    continue
+                if piece.problem:
+                    job.fault(place, "record", piece.problem)
+                element = strip_namespaces(piece.element)
                 if element.get("type") == "category":
                     category = category_path(element.findtext("category/text") or "")
                     continue
                 number += 1
-                item = MoodleQuestion(job, element, job.place(name, element.sourceline or 0), name)
-                if draft := _draft(item, category, _id(item, used, f"{job.source.path.stem}-{number}")):
-                    yield draft
-        except XmlError as error:
-            job.leave_out(job.place(name, error.line), "record", error.message)
+                item = MoodleQuestion(job, element, place, name)
+                yield _draft(item, category, f"{job.source.path.stem}-{number}", piece.comment)
+        except (XmlError, SourceError) as error:
+            job.leave_unread(job.place(name), str(error))
 
 
 class MoodleQuestion:
@@ -68,10 +73,18 @@ class MoodleQuestion:
         if holder is None:
             return ""
         content = holder.findtext("text") or ""
-        is_markup = holder.get("format", "html") in ("html", "moodle_auto_format", "")
-        text = plain(content) if is_markup else Plain(content.strip())
+        match holder.get("format", "html"):
+            case "plain_text":
+                text = Plain(content.strip())
+            case "markdown":
+                (text,) = plain_texts([content.strip()], self._job.settings.language)
+            case _:
+                text = plain(content, self._job.settings.language)
         if figures is not None:
             self._take_figures(text, holder, figures)
+        else:
+            for source in text.images:
+                self.fault(holder.tag, f"a figure outside of stem and options is not kept: {source!r:.80}")
         return text.text
 
     def value(self, path: str) -> str:
@@ -80,9 +93,6 @@ class MoodleQuestion:
 
     def fault(self, name: str, message: str) -> None:
         self._job.fault(self.place, name, message)
-
-    def leave_out(self, name: str, message: str) -> None:
-        self._job.leave_out(self.place, name, message)
 
     def _take_figures(self, text: Plain, holder: Element, name: str) -> None:
         for lost in text.lost:
@@ -97,42 +107,51 @@ class MoodleQuestion:
     def _embedded(self, path: str, holder: Element, name: str) -> list[str]:
         for file in holder.iter("file"):
             if f"{file.get('path', '/')}{file.get('name', '')}".lstrip("/") == path:
-                try:
-                    content = from_base64(file.text or "")
-                except SourceError as error:
-                    self.fault(name, f"{error}: {path!r:.200}")
-                    return []
-                return self._job.embedded(content, self.place, name, f": {path!r:.200}")
+                file.set("shown", "true")
+                return self._decoded(file.text or "", name, path)
         self.fault(name, f"no file embedded: {path!r:.200}")
         return []
 
+    def _decoded(self, content: str, name: str, path: str) -> list[str]:
+        try:
+            return self._job.embedded(from_base64(content), self.place, name, f": {path!r:.200}")
+        except SourceError as error:
+            self.fault(name, f"{error}: {path!r:.200}")
+            return []
 
-def _id(item: MoodleQuestion, used: set[str], made: str) -> str:
-    """Return the id number, which Moodle keeps unique only within a category, or else ``made``."""
-    base = item.value("idnumber") or made
-    names = (base if number == 1 else f"{base}-{number}" for number in count(1))
-    name = next(name for name in names if name not in used)
-    used.add(name)
-    return name
+    def take_other_files(self) -> None:
+        """Take the picture of Moodle 1.9, and report the files that no text shows."""
+        if picture := self.value("image_base64"):
+            self.images += self._decoded(picture, "image", self.value("image"))
+        for holder in self.element.iter("file"):
+            if holder.get("shown") is None and holder.get("name"):
+                self.fault(
+                    holder.getparent().tag, f"a file that stem and options do not show: {holder.get('name')!r:.200}"
+                )
 
 
-def _draft(item: MoodleQuestion, category: list[str], name: str) -> Draft | None:
-    kind = KINDS.get(item.kind)
-    if kind is None:
-        item.leave_out("type", f"questions of the type {item.kind!r} are not read")
-        return None
+def _draft(item: MoodleQuestion, category: list[str], made: str, comment: str) -> Draft:
+    kind = ALIASES.get(item.kind, item.kind.removesuffix("wiris"))
     record: dict[str, Any] = {
-        "id": name,
+        "id": item.value("idnumber") or made,
         "stem": item.text("questiontext", figures="questiontext"),
         "type": item.kind,
         "knowledge": [category] if category else [],
-        "extras": {},
     }
+    number = _NUMBER.fullmatch(comment)
+    extras = {"name": item.value("name/text"), "number": number and number[1]}
     feedback = item.text("generalfeedback")
-    for field, value in kind(item, record).items():
-        record[field] = record["extras"] | value if field == "extras" else value
+    for field, value in KINDS.get(kind, _other)(item, record).items():
+        if field == "extras":
+            extras |= value
+        else:
+            record[field] = value
+    record["extras"] = {name: value for name, value in extras.items() if value}
     record["analysis"] = "\n".join(filter(None, (feedback, record.get("analysis")))) or None
+    if item.element.find("hint") is not None:
+        item.fault("hint", "hints are not kept")
     _read_tags(item, record)
+    item.take_other_files()
     record["images"] = distinct(item.images)
     return Draft(record, item.place)
 
@@ -213,8 +232,11 @@ def _numerical(item: MoodleQuestion, record: Fields) -> Fields:
 
 def _matching(item: MoodleQuestion, record: Fields) -> Fields:
     """Number the items in the stem; their matches are the options in alphabetical order: ``1-B, 2-A``."""
-    parts = enumerate(item.element.findall("subquestion"))
-    pairs = [[item.text("", part, f"subquestion[{i}]"), _text(part, "answer/text")] for i, part in parts]
+    pairs: list[tuple[str, str]] = []
+    for i, part in enumerate(item.element.findall("subquestion")):
+        figures = len(item.images)
+        question = item.text("", part, f"subquestion[{i}]") or ("(figure)" if len(item.images) > figures else "")
+        pairs.append((question, _match(item, part, f"subquestion[{i}].answer")))
     if not any(question and answer for question, answer in pairs):
         item.fault("subquestion", "no pair")
     options = sorted({answer for _, answer in pairs if answer})
@@ -224,8 +246,38 @@ def _matching(item: MoodleQuestion, record: Fields) -> Fields:
         "stem": f"{record['stem']}\n{numbered([question for question, _ in items])}".strip(),
         "options": options,
         "answer": answer or None,
-        "extras": {"matches": pairs},
+        "extras": {"matches": [list(pair) for pair in pairs]},
     }
+
+
+def _match(item: MoodleQuestion, part: Element, name: str) -> str:
+    """Return what an item matches: plain text, or HTML (ddmatch), of which a picture alone counts as its number."""
+    answer = part.find("answer")
+    if answer is None or answer.get("format") is None:
+        return _text(part, "answer/text")
+    figures = len(item.images)
+    text = item.text("", answer, name)
+    return text or (f"(figure {len(item.images)})" if len(item.images) > figures else "")
+
+
+def _ordering(item: MoodleQuestion, record: Fields) -> Fields:
+    """The answers in their right order: ``A-B-C``."""
+    answers = item.element.findall("answer")
+    options = [item.text("", answer, figures=f"answer[{i}]") for i, answer in enumerate(answers)]
+    return {"options": options, "answer": "-".join(lettered([place]) for place in range(len(options))) or None}
+
+
+def _other(item: MoodleQuestion, record: Fields) -> Fields:
+    """Read a type that this importer does not know: blanks, and answers of the ordinary form."""
+    stem = re.sub(r"\[\[(?:validation|feedback):[^\[\]]*\]\]", "", record["stem"])
+    fields: Fields = {"stem": re.sub(r"\[\[input:[^\[\]]*\]\]", BLANK, stem).strip()}
+    answers = [answer for answer in item.element.findall("answer") if answer.get("fraction") is not None]
+    if not any(_fraction(answer) > 0 for answer in answers):
+        item.fault("type", f"of the type {item.kind!r}, the response is not read")
+        return fields
+    item.fault("type", f"of the type {item.kind!r}, only ordinary answers are read")
+    is_choice = any(_fraction(answer) <= 0 and _text(answer) != "*" for answer in answers)
+    return fields | (_multichoice if is_choice else _shortanswer)(item, record)
 
 
 def _cloze(item: MoodleQuestion, record: Fields) -> Fields:
@@ -264,6 +316,14 @@ KINDS: dict[str, Callable[[MoodleQuestion, Fields], Fields]] = {
     "calculated": _numerical,
     "calculatedsimple": _numerical,
     "calculatedmulti": _multichoice,
+    "ordering": _ordering,
+}
+#: Types that are written like another.
+ALIASES = {
+    **dict.fromkeys(("oumultiresponse", "multichoiceset", "allornothing"), "multichoice"),
+    **dict.fromkeys(("ddmatch", "match", "matchwiris"), "matching"),
+    **dict.fromkeys(("multianswer", "multianswerwiris"), "cloze"),
+    "essayautograde": "essay",
 }
 
 
@@ -297,6 +357,7 @@ _CHOICE_CODES = (
 )
 _CHOICES = frozenset(_CHOICE_CODES.split())
 _SEVERAL = ("MULTIRESPONSE", "MR")
+_DECIMAL = r"-?\d*[.,]?\d+(?:[eE][-+]?\d+)?"
 _SHARE = re.compile(r"%(-?\d+(?:[.,]\d+)?)%")
 
 
@@ -328,5 +389,5 @@ def _alternative(part: str) -> tuple[float, str]:
     elif match := _SHARE.match(answer):
         share, answer = float(match[1].replace(",", ".")), answer[match.end() :]
     answer = re.split(r"(?<!\\)#", answer)[0]
-    number = re.fullmatch(r"\s*(-?[\d.,]+):[\d.,]+\s*", answer)
-    return share, re.sub(r"\\(.)", r"\1", number[1] if number else answer).strip()
+    number = re.fullmatch(rf"\s*({_DECIMAL}):{_DECIMAL}\s*", answer)
+    return share, re.sub(r"""\\([}~#/"])""", r"\1", number[1] if number else answer).strip()

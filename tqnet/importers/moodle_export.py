@@ -48,6 +48,8 @@ def export_moodle(questions: Iterable[Question], out: Path) -> tuple[int, list[F
                 if path != category:
                     stream.write(_category(path), pretty_print=True)
                     category = path
+                if number := question.extras.get("number"):
+                    stream.write(etree.Comment(f" question: {number} ".replace("--", "")))
                 element, missing = _question(question)
                 stream.write(element, pretty_print=False)
                 faults += [Fault(str(out), 0, f"{question.id}: {name}", message) for name, message in missing]
@@ -70,7 +72,7 @@ def _category(path: KnowledgePath) -> Element:
 def _question(question: Question) -> tuple[Element, list[tuple[str, str]]]:
     kind = _kind(question)
     element = etree.Element("question", type=kind)
-    _add_text(element, "name", question.id, markup=False)
+    _add_text(element, "name", str(question.extras.get("name", question.id)), markup=False)
     stem = _stem(question, kind)
     holder = _add_text(element, "questiontext", stem, figures=question.images)
     for image in question.images:
@@ -85,7 +87,7 @@ def _question(question: Question) -> tuple[Element, list[tuple[str, str]]]:
 
 
 #: Extras that Moodle's types or tags hold.
-_KEPT = frozenset({"tags", "matches", "cloze", "accepted", "tolerance", "unit"})
+_KEPT = frozenset({"name", "number", "tags", "matches", "cloze", "accepted", "tolerance", "unit"})
 
 
 def _kind(question: Question) -> str:

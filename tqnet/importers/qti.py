@@ -16,7 +16,7 @@ from lxml import etree
 
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered, resolve
 from tqnet.importers.moodle import BLANK
-from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, strip_namespaces
+from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
 from tqnet.text.plain import plain
 
@@ -28,7 +28,7 @@ _OTHERS = ("test", "section", "stimulus", "rubric", "webcontent", "associatedcon
 
 
 def read_qti(job: Job) -> Iterator[Draft]:
-    """Yield the items in the order of the manifest; without one, of all XML files by name."""
+    """Yield the items in the order of the manifest and its tests; without a manifest, of all XML files by name."""
     manifests = [name for name in job.source.names if posixpath.basename(name) == "imsmanifest.xml"]
     for manifest in manifests:
         root = _root(job, manifest)
@@ -43,12 +43,13 @@ def read_qti(job: Job) -> Iterator[Draft]:
 
 def _root(job: Job, name: str) -> Element | None:
     try:
-        return normalized(parse(job.source.read(name)))
-    except SourceError as error:
-        job.leave_out(job.place(name), "record", str(error))
-    except XmlError as error:
-        job.leave_out(job.place(name, error.line), "record", error.message)
-    return None
+        root, mended = parse_repaired(job.source.read(name))
+    except (SourceError, XmlError) as error:
+        job.leave_unread(job.place(name, getattr(error, "line", 0)), str(error))
+        return None
+    if mended:
+        job.fault(job.place(name), "record", mended)
+    return normalized(root)
 
 
 def _item(job: Job, name: str, knowledge: Knowledge, listed: bool) -> Iterator[Draft]:
@@ -64,21 +65,40 @@ def _item(job: Job, name: str, knowledge: Knowledge, listed: bool) -> Iterator[D
 
 
 def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Knowledge]]:
-    """Yield the file and the concepts of each item of the manifest once; a path that leads outside is a fault."""
+    """Yield the file and the concepts of each item of the manifest, then of its tests, once."""
     names: set[str] = set()
+    tests: list[str] = []
     for element in root.iter("resource"):
         kind, reference = element.get("type", "").lower(), element.get("href")
         is_item = "item" in kind or ("xmlv1p" in kind and "test" not in kind)
-        if not is_item or any(other in kind for other in _OTHERS) or reference is None:
+        if reference is None or not (is_item or "test" in kind):
             continue
-        try:
-            name = resolve(reference, manifest)
-        except SourceError as error:
-            job.leave_out(job.place(manifest, element.sourceline or 0), "resource", str(error))
+        if (name := _resolved(job, element, reference, manifest)) is None:
             continue
-        if name not in names:
+        if "test" in kind:
+            tests.append(name)
+        elif not any(other in kind for other in _OTHERS) and name not in names:
             names.add(name)
             yield name, _taxon_paths(element)
+    while tests:
+        test = tests.pop(0)
+        document = _root(job, test)
+        for element in () if document is None else document.iter("assessmentItemRef", "assessmentSectionRef"):
+            name = _resolved(job, element, element.get("href", ""), test)
+            if name is not None and name not in names:
+                names.add(name)
+                if element.tag == "assessmentItemRef":
+                    yield name, ()
+                else:
+                    tests.append(name)
+
+
+def _resolved(job: Job, element: Element, reference: str, document: str) -> str | None:
+    try:
+        return resolve(reference, document)
+    except SourceError as error:
+        job.leave_unread(job.place(document, element.sourceline or 0), str(error))
+        return None
 
 
 def _taxon_paths(resource: Element) -> Knowledge:

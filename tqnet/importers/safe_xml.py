@@ -1,22 +1,33 @@
-"""Safe reading of untrusted XML: no entities, nothing external, bounded by libxml2."""
+"""Safe reading of untrusted XML: no entities, nothing external, bounded by libxml2; a bad spot costs one element."""
 
 from __future__ import annotations
 
 import html
 import io
+import mmap
 import re
 from collections.abc import Iterator
+from html.entities import html5
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lxml import etree
+
+from tqnet.importers.source import MAX_MEMBER
 
 #: An element of lxml, which has no types of its own.
 Element = Any
 
-#: libxml2's own bounds (256 levels, 10 MB in one text) stay on.
-_SAFE: dict[str, Any] = dict.fromkeys(("resolve_entities", "load_dtd", "huge_tree"), False)
+_SAFE: dict[str, Any] = dict.fromkeys(("resolve_entities", "load_dtd"), False)
 _SAFE |= dict.fromkeys(("no_network", "remove_comments", "remove_pis"), True)
+
+_ENCODING = re.compile(rb"""<\?xml[^>]*\bencoding\s*=\s*["']([\w.-]+)["']""")
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|x0*(?:[0-8bcefBCEF]|1[\da-fA-F]));"
+)
+_CDATA = re.compile(r"(<!\[CDATA\[.*?\]\]>)", re.DOTALL)
+_AMPERSAND = re.compile(r"&(?!(?:lt|gt|amp|quot|apos|#\d+|#x[\da-fA-F]+);)(?:(\w+;))?")
 
 
 class XmlError(ValueError):
@@ -30,32 +41,127 @@ class XmlError(ValueError):
 
 def parse(content: bytes | str) -> Element:
     """Return the root of a document; raise XmlError if it is not well-formed or declares entities."""
+    parser = etree.XMLParser(huge_tree=True, **_SAFE)  # a figure may have more than 10 MB; callers bound the whole
     try:
-        root = etree.fromstring(content.encode() if isinstance(content, str) else content, etree.XMLParser(**_SAFE))
+        root = etree.fromstring(content.encode() if isinstance(content, str) else content, parser)
     except etree.XMLSyntaxError as error:
-        raise _broken(error) from None
-    _refuse_entities(root)
+        raise XmlError(f"not well-formed XML: {error.msg}", error.lineno or 0) from None
+    declared = root.getroottree().docinfo.internalDTD
+    if declared is not None and next(iter(declared.iterentities()), None) is not None:
+        raise XmlError("declares entities, which are not read")
     return root
 
 
-def elements(file: Path, tag: str) -> Iterator[Element]:
-    """Yield the elements called ``tag`` of a large document; each is cleared before the next.
+def parse_repaired(content: bytes, encoding: str = "") -> tuple[Element, str]:
+    """Return the root of a document and, in words, what was mended to read it: a raw ``&``, a control character.
 
     Raises:
-        XmlError: As for `parse`, after the elements before the fault.
+        XmlError: As for `parse`.
+    """
+    declared = _ENCODING.match(content)
+    encoding = encoding or (declared[1].decode() if declared else "utf-8")
+    try:
+        return parse(content if declared else _decoded(content, encoding)), ""
+    except XmlError as error:
+        if "<!ENTITY" in content[:4096].decode("latin-1"):
+            raise
+        text = re.sub(r"^\s*<\?xml[^>]*\?>", "", _decoded(content, encoding))
+        mended = _CONTROL.sub(" ", text)
+        pieces = _CDATA.split(mended)
+        mended = "".join(
+            piece if piece.startswith("<![CDATA[") else _AMPERSAND.sub(_escaped, piece) for piece in pieces
+        )
+        if mended == text:
+            raise
+        reason = error.message.removeprefix("not well-formed XML: ")
+    return parse(mended), f"mended: {reason}"
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    try:
+        return content.decode(encoding, errors="replace")
+    except LookupError:
+        return content.decode("utf-8", errors="replace")
+
+
+def _escaped(ampersand: re.Match[str]) -> str:
+    name = ampersand[1] or ""
+    return html5.get(name, f"&amp;{name}")
+
+
+class Piece(NamedTuple):
+    """One element of a document, cut out and parsed alone.
+
+    Attributes:
+        line: Where it begins.
+        element: None if it cannot be read.
+        problem: What was mended to read it, or why it cannot be read; empty if it is well-formed.
+        comment: The comment before it.
+    """
+
+    line: int
+    element: Element | None
+    problem: str
+    comment: str
+
+
+def elements(file: Path, tag: str) -> Iterator[Piece]:
+    """Yield each element called ``tag`` of a large document, so that one that cannot be read costs no other.
+
+    Raises:
+        XmlError: The document declares entities, or has no such element.
     """
     with file.open("rb") as stream:
-        parsed = etree.iterparse(stream, events=("end",), tag=tag, **_SAFE)
-        try:
-            for number, (_, element) in enumerate(parsed):
-                if number == 0:
-                    _refuse_entities(element)
-                yield element
-                element.clear()
-                while element.getprevious() is not None:
-                    del element.getparent()[0]
-        except etree.XMLSyntaxError as error:
-            raise _broken(error) from None
+        head = stream.read(4096)
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+            yield from _elements(file.read_text("utf-16", errors="replace").encode(), tag, "utf-8")
+            return
+        declared = _ENCODING.search(head)
+        if not head:
+            raise XmlError("empty")
+        with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            yield from _elements(content, tag, declared[1].decode() if declared else "utf-8")
+
+
+def _elements(content: Any, tag: str, encoding: str) -> Iterator[Piece]:
+    start, end = rf"(?P<start><{tag}[\s>])".encode(), rf"(?P<end></{tag}\s*>)".encode()
+    token = re.compile(rb"<!\[CDATA\[.*?\]\]>|<!--(?P<comment>.*?)-->|" + start + rb"|" + end, re.DOTALL)
+    first = re.search(start, content)
+    if first is None:
+        raise XmlError(f"no <{tag}>")
+    if b"<!ENTITY" in content[: first.start()]:
+        raise XmlError("declares entities, which are not read")
+    line, counted, begin, comment, before = 1, 0, -1, "", ""
+    for match in chain(token.finditer(content), (None,)):
+        kind = match.lastgroup if match else "end of file"
+        if match and kind == "comment" and begin < 0:
+            comment = match["comment"].decode(encoding, "replace").strip()
+        if kind in ("start", "end", "end of file") and begin >= 0:
+            stop = len(content) if match is None else match.end() if kind == "end" else match.start()
+            line += content[counted:begin].count(b"\n")
+            counted = begin
+            yield from _pieces(content[begin:stop], line, start, end, encoding, before)
+            begin = -1
+        if match and kind == "start":
+            begin, before, comment = match.start(), comment, ""
+
+
+def _pieces(markup: bytes, line: int, start: bytes, end: bytes, encoding: str, comment: str) -> Iterator[Piece]:
+    """Yield one element, or, where an open CDATA section runs several together, each of them."""
+    places = [match.start() for match in re.finditer(start, markup)]
+    try:
+        if len(markup) > MAX_MEMBER:
+            raise XmlError(f"larger than {MAX_MEMBER >> 20} MiB")
+        if len(places) > 1 and re.search(end, markup[: places[1]]):
+            raise XmlError("a CDATA section without an end")
+        yield Piece(line, *parse_repaired(markup, encoding), comment)
+    except XmlError as error:
+        if len(places) == 1:
+            yield Piece(line + max(error.line - 1, 0), None, error.message, comment)
+            return
+        for begin, stop in zip(places, [*places[1:], len(markup)], strict=True):
+            inner = line + markup[:begin].count(b"\n")
+            yield from _pieces(markup[begin:stop], inner, start, end, encoding, comment)
 
 
 def root_name(head: bytes) -> str:
@@ -83,13 +189,3 @@ def inner_markup(element: Element) -> str:
     pieces = [html.escape(element.text or "", quote=False)]
     pieces += [etree.tostring(child, encoding="unicode", with_tail=True) for child in element]
     return re.sub(r'\sxmlns(:\w+)?="[^"]*"', "", "".join(pieces))
-
-
-def _refuse_entities(element: Element) -> None:
-    declared = element.getroottree().docinfo.internalDTD
-    if declared is not None and next(iter(declared.iterentities()), None) is not None:
-        raise XmlError("declares entities, which are not read")
-
-
-def _broken(error: etree.XMLSyntaxError) -> XmlError:
-    return XmlError(f"not well-formed XML: {error.msg}", error.lineno or 0)

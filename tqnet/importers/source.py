@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shutil
+import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 #: Bounds: one figure or item, one file of all questions, a whole zip, its number of parts and their compression ratio.
 MAX_MEMBER = 64 * 2**20
@@ -108,6 +113,7 @@ class ZipSource(Source):
         except (zipfile.BadZipFile, NotImplementedError) as error:
             raise ValueError(f"{path}: not a zip that can be read: {error}") from None
         check_zip(self._zip, path)
+        self._temporary = tempfile.TemporaryDirectory(prefix="tqnet-")
         self._parts: dict[str, zipfile.ZipInfo] = {}
         self.refused: list[str] = []
         for part in self._zip.infolist():
@@ -130,19 +136,35 @@ class ZipSource(Source):
         return f"{self.path}/{name}"  # also of a name that leads outside
 
     def file(self, name: str) -> Path:
-        raise SourceError(f"{self.path}: {name!r:.200} is read from a folder; unpack the zip first")
+        """Unpack a part into a temporary folder, which lasts as long as this source."""
+        part = self._part(name, MAX_DOCUMENT)
+        unpacked = Path(self._temporary.name) / str(part.header_offset) / posixpath.basename(part.filename)
+        if not unpacked.exists():
+            unpacked.parent.mkdir(exist_ok=True)
+            with self._open(part) as stream, unpacked.open("wb") as out:
+                shutil.copyfileobj(stream, out)
+        return unpacked
 
     def _unpacked(self, name: str, size: int, limit: int) -> bytes:
+        with self._open(self._part(name, limit)) as stream:
+            return stream.read(size)
+
+    def _part(self, name: str, limit: int) -> zipfile.ZipInfo:
         part = self._parts.get(inside(name))
         if part is None:
             raise SourceError(f"not in the zip: {name!r:.200}")
         if part.file_size > limit:
             raise SourceError(f"larger than {limit >> 20} MiB: {name!r:.200}")
+        return part
+
+    @contextmanager
+    def _open(self, part: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
         try:
             with self._zip.open(part) as stream:
-                return stream.read(size)
+                yield stream
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
-            raise SourceError(f"cannot be unpacked: {name!r:.200}: {error}") from None  # RuntimeError: a password
+            reason = f"cannot be unpacked: {part.filename!r:.200}: {error}"
+            raise SourceError(reason) from None  # RuntimeError: a password
 
 
 def check_zip(archive: zipfile.ZipFile, path: Path) -> None:

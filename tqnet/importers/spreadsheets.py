@@ -148,7 +148,7 @@ def _csv_rows(job: Job, name: str, reader: Iterator[list[str]]) -> Iterator[Cell
         except StopIteration:
             return
         except csv.Error as error:
-            job.leave_out(place, "record", f"no row of CSV: {error}")
+            job.leave_unread(place, f"no row of CSV: {error}")
             continue
         yield place, [cell or None for cell in cells]
 
