@@ -1,7 +1,8 @@
-"""QTI 2 and 3: items, packages, what is reported and what is refused."""
+"""QTI: items, packages, what is reported and what is refused."""
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable
 from pathlib import Path
 
@@ -145,7 +146,7 @@ def test_broken_items_are_reported_by_line(tmp_path: Path, load: Callable[..., L
     parts = {
         "a.xml": "<assessmentItem>\n<itemBody>\n</assessmentItem>",
         "b.xml": '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/hostname">]><assessmentItem>&e;</assessmentItem>',
-        "c.xml": "<questestinterop/>",
+        "c.xml": "<other/>",
         "d.xml": qti2_item("d", entry, qti2_response("1")),
         "e.xml": qti2_item("d", entry, qti2_response("1")),
         "f.xml": qti2_item("f", ""),
@@ -157,7 +158,7 @@ def test_broken_items_are_reported_by_line(tmp_path: Path, load: Callable[..., L
     lines = faults(imported)
     assert lines[0].startswith("a.xml:3: record: not well-formed XML")
     assert lines[1] == "b.xml:0: record: declares entities, which are not read"
-    assert lines[2] == "c.xml:0: record: QTI 1, which is not read"
+    assert lines[2] == "c.xml:1: record: <other> is no item"
     assert lines[3].startswith("e.xml:2: id: 'd' is already used at ")
     assert lines[4:] == ["f.xml:2: itemBody: no interaction", "f.xml:2: stem: empty, with neither images nor options"]
 
@@ -187,3 +188,82 @@ def test_broken_zips(tmp_path: Path, load: Callable[..., Loaded]) -> None:
     whole.write_bytes(content)
     with pytest.raises(BankError, match=r"cannot be unpacked: 'a\.xml'"):
         load(whole)
+
+
+def qti1_item(kind: str, stem: str, *parts: str, scored: str = "") -> str:
+    """An item as Canvas writes it."""
+    label = (
+        f"<qtimetadatafield><fieldlabel>question_type</fieldlabel><fieldentry>{kind}</fieldentry></qtimetadatafield>"
+    )
+    text = f'<material><mattext texttype="text/html">{html.escape(stem)}</mattext></material>'
+    conditions = f"<resprocessing><outcomes><decvar/></outcomes>{scored}</resprocessing>"
+    metadata = f"<itemmetadata><qtimetadata>{label}</qtimetadata></itemmetadata>"
+    body = f"{metadata}<presentation>{text}{''.join(parts)}</presentation>{conditions}"
+    return f'<item ident="{kind}" title="Quiz">{body}</item>'
+
+
+def qti1_choices(name: str, *choices: str, prompt: str = "") -> str:
+    labels = "".join(
+        f'<response_label ident="{name}{number}"><material><mattext>{choice}</mattext></material></response_label>'
+        for number, choice in enumerate(choices)
+    )
+    material = f"<material><mattext>{prompt}</mattext></material>" if prompt else ""
+    return f'<response_lid ident="{name}">{material}<render_choice>{labels}</render_choice></response_lid>'
+
+
+def qti1_scored(*equal: tuple[str, str], score: int = 100) -> str:
+    values = "".join(f'<varequal respident="{name}">{value}</varequal>' for name, value in equal)
+    return f"<respcondition><conditionvar>{values}</conditionvar><setvar>{score}</setvar></respcondition>"
+
+
+def test_a_cartridge_of_canvas(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    blank = '<response_str ident="r"><render_fib><response_label ident="x"/></render_fib></response_str>'
+    right = "<varequal respident='c'>c0</varequal><varequal respident='c'>c2</varequal>"
+    several = f"<and>{right}<not><varequal respident='c'>c1</varequal></not></and>"
+    several = f"<respcondition><conditionvar>{several}</conditionvar><setvar>100</setvar></respcondition>"
+    figure = "<p>Which?<img src='$IMS-CC-FILEBASE$/a%20b.png?x=1'></p>"
+    items = (
+        qti1_item("choice", figure, qti1_choices("r", "4", "5"), scored=qti1_scored(("r", "r1"))),
+        qti1_item("answers", "Which are odd?", qti1_choices("c", "1", "2", "3"), scored=several),
+        qti1_item("short", "Say it.", blank, scored=qti1_scored(("r", "one"), ("r", "1"))),
+        qti1_item(
+            "matching",
+            "Match.",
+            qti1_choices("a", "x", "y", prompt="first"),
+            qti1_choices("b", "x", "y", prompt="second"),
+            scored=qti1_scored(("a", "a1"), score=50) + qti1_scored(("b", "b0"), score=50),
+        ),
+        qti1_item(
+            "dropdowns",
+            "A [u] sees a [v].",
+            qti1_choices("d", "cat", "dog", prompt="u"),
+            qti1_choices("e", "mouse", prompt="v"),
+            scored=qti1_scored(("d", "d0"), score=50) + qti1_scored(("e", "e0"), score=50),
+        ),
+        qti1_item("essay", "Why?", '<response_str ident="r"><render_fib/></response_str>'),
+        qti1_item("hotspot", "Where?", "<response_xy/>"),
+    )
+    document = (
+        f'<questestinterop xmlns="x"><assessment><section>{"".join(items)}</section></assessment></questestinterop>'
+    )
+    file = '<file href="g1/assessment_qti.xml"/>'
+    resources = f'<resource identifier="g1" type="imsqti_xmlv1p2/imscc_xmlv1p1/assessment">{file}</resource>'
+    parts = {
+        "imsmanifest.xml": f"<manifest><resources>{resources}</resources></manifest>",
+        "g1/assessment_qti.xml": document,
+        "non_cc_assessments/g1.xml.qti": document,
+        "web_resources/a b.png": picture(1),
+    }
+    questions, imported = load(write_zip(tmp_path / "course.imscc", parts))
+    assert [(question.id, question.stem, question.options, question.answer) for question in questions.values()] == [
+        ("choice", "Which?", ("4", "5"), "B"),
+        ("answers", "Which are odd?", ("1", "2", "3"), "A, C"),
+        ("short", "Say it.", (), "one"),
+        ("matching", "Match.\n1. first\n2. second", ("x", "y"), "1-B, 2-A"),
+        ("dropdowns", "A ____(1) sees a ____(2).", (), "1: cat; 2: mouse"),
+        ("essay", "Why?", (), None),
+        ("hotspot", "Where?", (), None),
+    ]
+    assert Path(questions["choice"].images[0]).read_bytes() == picture(1)
+    assert questions["short"].extras == {"title": "Quiz", "accepted": ["1"]}
+    assert faults(imported) == ["g1.xml.qti:1: presentation: the response to <response_xy> is not read"]

@@ -35,7 +35,7 @@ FORMATS = {
 }
 
 _BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet"}
-_QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test")
+_QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test", "questestinterop")
 _BY_ROOT = {"quiz": "moodle"} | dict.fromkeys(_QTI, "qti")
 #: Records of JSON that tell a format.
 _FIRST = 20

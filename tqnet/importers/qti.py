@@ -1,4 +1,4 @@
-"""QTI 2.x and 3: single items, folders of them, and packages with ``imsmanifest.xml``.
+"""QTI: single items, folders of them, and packages with ``imsmanifest.xml``; 1.2 is read by `tqnet.importers.qti1`.
 
 QTI 3 is read under the names of QTI 2: ``qti-choice-interaction`` is ``choiceInteraction``.
 """
@@ -14,11 +14,11 @@ from typing import Any
 
 from lxml import etree
 
+from tqnet.importers import qti1
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered, resolve
-from tqnet.importers.moodle import BLANK
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
-from tqnet.text.plain import plain
+from tqnet.text.plain import BLANK, plain
 
 #: Concepts of an item, coarse to fine.
 Knowledge = Sequence[Sequence[str]]
@@ -35,6 +35,9 @@ def read_qti(job: Job) -> Iterator[Draft]:
         if root is not None:
             for name, knowledge in _resources(job, manifest, root):
                 yield from _item(job, name, knowledge, listed=True)
+    for name in job.source.names if manifests else ():
+        if name.endswith(".xml.qti"):
+            yield from _item(job, name, (), listed=False)
     if not manifests:
         for name in job.source.names:
             if name.lower().endswith(".xml"):
@@ -59,7 +62,7 @@ def _item(job: Job, name: str, knowledge: Knowledge, listed: bool) -> Iterator[D
     if root.tag == "assessmentItem":
         yield _Item(job, root, name).draft(knowledge)
     elif root.tag == "questestinterop":
-        job.leave_out(job.place(name), "record", "QTI 1, which is not read")
+        yield from qti1.items(job, root, name)
     elif listed:
         job.leave_out(job.place(name, root.sourceline or 0), "record", f"<{root.tag}> is no item")
 
@@ -69,11 +72,15 @@ def _resources(job: Job, manifest: str, root: Element) -> Iterator[tuple[str, Kn
     names: set[str] = set()
     tests: list[str] = []
     for element in root.iter("resource"):
-        kind, reference = element.get("type", "").lower(), element.get("href")
+        kind = element.get("type", "").lower()
+        files = (file.get("href", "") for file in element.iterfind("file"))
+        reference = element.get("href") or next((file for file in files if file.endswith(".xml")), None)
         is_item = "item" in kind or ("xmlv1p" in kind and "test" not in kind)
         if reference is None or not (is_item or "test" in kind):
             continue
         if (name := _resolved(job, element, reference, manifest)) is None:
+            continue
+        if f"non_cc_assessments/{posixpath.dirname(name)}.xml.qti" in job.source.names:  # Canvas writes a quiz twice
             continue
         if "test" in kind:
             tests.append(name)

@@ -24,6 +24,8 @@ HEAD = 2**18
 #: Smaller parts may have any ratio: an empty table does.
 _SMALL = 2**20
 
+#: Endings of zips; a cartridge is one.
+_ZIPS = (".zip", ".imscc")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -42,7 +44,7 @@ def open_source(path: Path) -> Source:
         return Source(path, path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file or folder")
-    return ZipSource(path) if path.suffix.lower() == ".zip" else Source(path, path.parent)
+    return ZipSource(path) if path.suffix.lower() in _ZIPS else Source(path, path.parent)
 
 
 def inside(reference: str, folder: str = "") -> str:
