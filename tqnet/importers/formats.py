@@ -31,10 +31,11 @@ FORMATS = {
     "json": "json_records",
     "moodle": "moodle",
     "qti": "qti",
+    "docx": "docx",
     **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa"), "data_sets"),
 }
 
-_BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet"}
+_BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".docx": "docx"}
 _QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test", "questestinterop")
 _BY_ROOT = {"quiz": "moodle"} | dict.fromkeys(_QTI, "qti")
 #: Records of JSON that tell a format.

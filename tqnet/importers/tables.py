@@ -256,7 +256,7 @@ class _Row:
                 or None
             )
         answer = cells[0] if len(cells) == 1 else self._text("answer")
-        places = _places(answer, options, labels, self._layout.first)
+        places = option_places(answer, options, labels, self._layout.first)
         if places:
             return lettered(places)
         return ", ".join(map(_shown, answer)) if isinstance(answer, list) else _shown(answer)
@@ -365,7 +365,9 @@ def _parts(answer: Any) -> list[str]:
     return list(filter(None, _BETWEEN.split(_shown(answer)))) if answer is not None else []
 
 
-def _places(answer: Any, options: Sequence[str], labels: Sequence[str], first: int | None) -> list[int]:
+def option_places(
+    answer: Any, options: Sequence[str], labels: Sequence[str] = (), first: int | None = None
+) -> list[int]:
     """Return the places of the right options, which an answer names by text, label, letter or number; [] if by none."""
     if not options or isinstance(answer, dict):
         return []

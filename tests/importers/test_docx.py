@@ -1,0 +1,176 @@
+"""Word papers made here: automatic and typed numbers, formulas, figures, tables, keys, and what is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("lxml")
+
+from tests.importers.conftest import Loaded
+from tests.importers.generators import picture, write_zip
+from tqnet.importers.omml import latex_of
+from tqnet.importers.safe_xml import parse, strip_namespaces
+
+_SPACES = "xmlns:w='w' xmlns:m='m' xmlns:r='r' xmlns:a='a' xmlns:v='v'"
+
+
+def paragraph(*parts: str, properties: str = "") -> str:
+    runs = "".join(part if part.startswith("<") else f"<w:r><w:t>{part}</w:t></w:r>" for part in parts)
+    return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
+
+
+def numbered(*parts: str, level: int = 0) -> str:
+    return paragraph(*parts, properties=f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='1'/></w:numPr>")
+
+
+def run(text: str, properties: str) -> str:
+    return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
+
+
+def mrun(text: str) -> str:
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+FRACTION = f"<m:f><m:num>{mrun('x+1')}</m:num><m:den>{mrun('2')}</m:den></m:f>"
+FIGURE = "<w:r><w:drawing><a:blip r:embed='i1'/></w:drawing></w:r>"
+TABLE = "<w:tbl><w:tr>{}</w:tr></w:tbl>"
+
+
+def cells(*texts: str) -> str:
+    return "".join(f"<w:tc>{paragraph(text)}</w:tc>" for text in texts)
+
+
+NUMBERING = f"""<w:numbering {_SPACES}><w:abstractNum w:abstractNumId='0'>
+<w:lvl w:ilvl='0'><w:start w:val='1'/><w:numFmt w:val='decimal'/><w:lvlText w:val='%1.'/></w:lvl>
+<w:lvl w:ilvl='1'><w:start w:val='1'/><w:numFmt w:val='upperLetter'/><w:lvlText w:val='%2.'/></w:lvl>
+</w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></w:numbering>"""
+
+
+@pytest.fixture
+def docx(tmp_path: Path) -> Callable[..., Path]:
+    def docx(*blocks: str) -> Path:
+        relations = (
+            "<Relationships><Relationship Id='i1' Target='media/a.png'/><Relationship Id='i2' Target='media/b.wmf'/>"
+        )
+        parts = {
+            "word/document.xml": f"<w:document {_SPACES}><w:body>{''.join(blocks)}</w:body></w:document>",
+            "word/_rels/document.xml.rels": relations + "</Relationships>",
+            "word/numbering.xml": NUMBERING,
+            "word/media/a.png": picture(1),
+            "word/media/b.wmf": b"x",
+        }
+        return write_zip(tmp_path / "paper.docx", parts)
+
+    return docx
+
+
+def test_automatic_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable) -> None:
+    path = docx(
+        paragraph("Answer all questions."),
+        paragraph("Fractions", properties="<w:pStyle w:val='Heading1'/>"),
+        numbered(
+            "Find ", f"<m:oMath>{FRACTION}</m:oMath>", " for x", run("1", "<w:vertAlign w:val='subscript'/>"), " = 3."
+        ),
+        numbered("one", level=1),
+        numbered("two", level=1),
+        paragraph("Answer: B"),
+        numbered("Read the table", run("  ", "<w:u w:val='single'/>"), "."),
+        TABLE.format(cells("x", "1", "2")),
+        paragraph(FIGURE),
+        paragraph("Solution: Look."),
+        paragraph("Then read."),
+        paragraph("Topic: Numbers &gt; Tables; Reading"),
+        paragraph("Difficulty: 3"),
+    )
+    questions, imported = load(path)
+    first, second = questions.values()
+    assert (first.stem, first.options, first.answer) == (r"Find $\frac{x+1}{2}$ for x_1 = 3.", ("one", "two"), "B")
+    assert first.extras == {"number": 1, "section": "Fractions"}
+    assert (second.stem, second.analysis) == ("Read the table____.\nx | 1 | 2", "Look.\nThen read.")
+    assert (second.knowledge, second.difficulty) == ((("Numbers", "Tables"), ("Reading",)), 3)
+    assert Path(second.images[0]).read_bytes() == picture(1)
+    assert faults(imported) == ["paper.docx:1: paragraph: part of no question: 'Answer all questions.'"]
+
+
+def test_typed_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable) -> None:
+    path = docx(
+        paragraph("1. Which is 3.5 or 2. more? A. Smith asks."),
+        paragraph("A. 1  B. 2"),
+        paragraph("*C. 3"),
+        paragraph("2、下列正确的是（  ）A．甲 B．乙 C．丙 D．丁"),
+        paragraph("【答案】D"),
+        paragraph("【解析】略"),
+        paragraph("3) Match:"),
+        paragraph("1. this is a list"),
+        TABLE.format(cells("A. left", "B. right")),
+        paragraph("<w:r><w:object><v:imagedata r:id='i2'/></w:object></w:r>"),
+        paragraph(
+            "<w:r><w:instrText> EQ \\f(1,2)</w:instrText></w:r>",
+            "<w:del><w:r><w:delText>gone</w:delText></w:r></w:del>",
+        ),
+        TABLE.format(cells("4.", "In a cell")),
+        paragraph("Answers"),
+        paragraph("3. A 4. yes, it is"),
+        paragraph("The end"),
+    )
+    questions, imported = load(path)
+    assert [(question.stem, question.options, question.answer) for question in questions.values()] == [
+        ("Which is 3.5 or 2. more? A. Smith asks.", ("1", "2", "3"), "C"),
+        ("下列正确的是（  ）", ("甲", "乙", "丙", "丁"), "D"),
+        ("Match:\n1. this is a list", ("left", "right"), "A"),
+        ("In a cell", (), "yes, it is"),
+    ]
+    assert [line.split(":", 2)[2].strip() for line in faults(imported)] == [
+        "paragraph: a formula of MathType as a Windows metafile is not read: 'media/b.wmf'",
+        "paragraph: a field EQ (an old formula) is not read",
+        "paragraph: part of no question: 'The end'",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("markup", "latex"),
+    [
+        (f"<m:rad><m:deg/><m:e>{mrun('2x')}</m:e></m:rad>", r"\sqrt{2x}"),
+        (f"<m:rad><m:deg>{mrun('3')}</m:deg><m:e>{mrun('x')}</m:e></m:rad>", r"\sqrt[3]{x}"),
+        (f"<m:sSup><m:e>{mrun('x')}</m:e><m:sup>{mrun('2')}</m:sup></m:sSup>", "x^2"),
+        (f"<m:sSubSup><m:e>{mrun('x')}</m:e><m:sub>{mrun('1')}</m:sub><m:sup>{mrun('2')}</m:sup></m:sSubSup>", "x_1^2"),
+        (
+            f"<m:nary><m:naryPr><m:chr m:val='∑'/></m:naryPr><m:sub>{mrun('i')}</m:sub><m:sup>{mrun('n')}</m:sup>"
+            f"<m:e>{mrun('i')}</m:e></m:nary>",
+            r"\sum_i^n i",
+        ),
+        (
+            "<m:d><m:dPr><m:begChr m:val='['/><m:endChr m:val=')'/></m:dPr>"
+            f"<m:e>{mrun('0')}</m:e><m:e>{mrun('1')}</m:e></m:d>",
+            "[0| 1)",
+        ),
+        (f"<m:func><m:fName>{mrun('sin')}</m:fName><m:e>{mrun('α')}</m:e></m:func>", r"\sin\alpha"),
+        (
+            f"<m:func><m:fName><m:limLow><m:e>{mrun('lim')}</m:e><m:lim>{mrun('x→0')}</m:lim></m:limLow></m:fName>"
+            f"<m:e>{mrun('x')}</m:e></m:func>",
+            r"\lim_{x\to 0}x",
+        ),
+        (f"<m:bar><m:barPr><m:pos m:val='top'/></m:barPr><m:e>{mrun('AB')}</m:e></m:bar>", r"\overline{AB}"),
+        (f"<m:acc><m:accPr><m:chr m:val='⃗'/></m:accPr><m:e>{mrun('v')}</m:e></m:acc>", r"\vec{v}"),
+        (
+            f"<m:d><m:dPr><m:begChr m:val='{{'/><m:endChr m:val=''/></m:dPr><m:e><m:eqArr><m:e>{mrun('x=1')}</m:e>"
+            f"<m:e>{mrun('y')}</m:e></m:eqArr></m:e></m:d>",
+            r"\begin{cases} x = 1 \\ y \end{cases}",
+        ),
+        (f"<m:m><m:mr><m:e>{mrun('1')}</m:e><m:e>{mrun('2')}</m:e></m:mr></m:m>", r"\begin{matrix} 1 & 2 \end{matrix}"),
+        (f"<m:f><m:fPr><m:type m:val='lin'/></m:fPr><m:num>{mrun('a')}</m:num><m:den>{mrun('b')}</m:den></m:f>", "a/b"),
+        ("<m:r><m:rPr><m:nor/></m:rPr><m:t>if it is</m:t></m:r>", r"\text{if it is}"),
+        (f"<m:ins>{mrun('3≤x')}</m:ins>", r"3\leq x"),
+    ],
+)
+def test_formulas(markup: str, latex: str) -> None:
+    assert latex_of(strip_namespaces(parse(f"<m:oMath {_SPACES}>{markup}</m:oMath>"))) == latex
+
+
+def test_documents_that_are_none(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    (tmp_path / "paper.docx").write_bytes(b"no zip")
+    with pytest.raises(ValueError, match=r"paper\.docx: .*not a zip that can be read"):
+        load(tmp_path / "paper.docx")
