@@ -32,10 +32,20 @@ FORMATS = {
     "moodle": "moodle",
     "qti": "qti",
     "docx": "docx",
+    **dict.fromkeys(("gift", "aiken", "exam", "text", "pdf"), "texts"),
     **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa"), "data_sets"),
 }
 
-_BY_ENDING = {".csv": "csv", ".tsv": "csv", ".xlsx": "xlsx", ".xlsm": "xlsx", ".parquet": "parquet", ".docx": "docx"}
+_BY_ENDING = {
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".xlsx": "xlsx",
+    ".xlsm": "xlsx",
+    ".parquet": "parquet",
+    ".docx": "docx",
+    ".pdf": "pdf",
+    ".gift": "gift",
+}
 _QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test", "questestinterop")
 _BY_ROOT = {"quiz": "moodle"} | dict.fromkeys(_QTI, "qti")
 #: Records of JSON that tell a format.
@@ -192,6 +202,11 @@ def detect(source: Source, *, is_table: bool = False) -> str:
     roots = (_root(source, name) for name in source.names if name.lower().endswith(".xml"))
     if format := next((_BY_ROOT[root] for root in roots if root in _BY_ROOT), None):
         return format
+    from tqnet.importers.texts import looks_like
+
+    texts = (looks_like(_head(source, name)) for name in source.names if name.lower().endswith((".txt", ".tex", ".md")))
+    if format := next(filter(None, texts), None):
+        return format
     records = list(islice(_json_records(source), _FIRST))
     if any({"id", "stem"} <= record.keys() for record in records):
         raise ValueError(f"{source.path}: a bank already; tqnet check reads it as it is")
@@ -204,6 +219,13 @@ def detect(source: Source, *, is_table: bool = False) -> str:
     if is_table or any("stem" in columns_by_name(list(record)) for record in records):
         return "json"
     raise ValueError(f"{source.path}: cannot tell its format; --format names one of {', '.join(FORMATS)}")
+
+
+def _head(source: Source, name: str) -> str:
+    try:
+        return source.head(name).decode("utf-8-sig", errors="replace")
+    except SourceError:
+        return ""
 
 
 def _root(source: Source, name: str) -> str:

@@ -2,7 +2,8 @@
 
 Understood are ``1.``, ``1)``, ``(1)``, ``1、``, ``Question 1`` and ``第1题`` before a question, numbers rising by one;
 ``A.``, ``(A)``, ``A、`` before an option, one or several in a line, a ``*`` before a right one; lines that begin with
-``Answer:``, ``Solution:``, ``Topic:``, ``Difficulty:`` (``答案``, ``解析``, ``知识点``, ``难度``, ``【答案】``); and a list of answers at the end under a heading such as ``Answers``. Each paragraph that fits none of these is reported.
+``Answer:``, ``Solution:``, ``Topic:``, ``Difficulty:`` (``答案``, ``解析``, ``知识点``, ``难度``, ``【答案】``); and a
+list of answers at the end under a heading such as ``Answers``. Each paragraph that fits none of these is reported.
 """
 
 from __future__ import annotations
