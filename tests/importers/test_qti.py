@@ -131,7 +131,7 @@ def test_nothing_from_outside(tmp_path: Path, load: Callable[..., Loaded], fault
     questions, imported = load(write_zip(tmp_path / "in" / "bad.zip", parts), out="in/bank")
     assert (list(questions), questions["good"].images) == (["good"], ())
     said = [fault.message for fault in imported.faults]
-    assert said[:2] == ["leads outside of the zip; not read"] * 2
+    assert said[:2] == ["leads outside of the archive; not read"] * 2
     assert "leads outside of the source: '../outside.xml'" in said
     assert "not in the zip: 'items/gone.xml'" in said
     assert "leads outside of the source: '../../secret.png'" in said

@@ -17,7 +17,7 @@ from tqnet.cli.options import Command, argument, assignment, count, option, outp
 
 #: As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
 FORMATS = (
-    "auto", "csv", "xlsx", "parquet", "json", "moodle", "qti", "docx", "gift", "aiken", "exam", "text", "pdf",
+    "auto", "csv", "xlsx", "parquet", "json", "moodle", "mbz", "qti", "docx", "gift", "aiken", "exam", "text", "pdf",
     "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa",
 )  # fmt: skip
 _TABLES = ("csv", "xlsx", "parquet", "json")

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from tqnet.files import atomic_folder
 from tqnet.importers.job import Draft, FigureFolder, Format, Job, Settings, distinct
-from tqnet.importers.source import Source, SourceError, ZipSource, open_source
+from tqnet.importers.source import Source, SourceError, open_source
 from tqnet.questions.question import BankError, Fault, Question
 from tqnet.questions.reading import read_fields, write_question
 from tqnet.text.plain import protect
@@ -30,6 +30,7 @@ FORMATS = {
     **dict.fromkeys(("csv", "xlsx", "parquet"), "spreadsheets"),
     "json": "json_records",
     "moodle": "moodle",
+    "mbz": "moodle_backup",
     "qti": "qti",
     "docx": "docx",
     **dict.fromkeys(("gift", "aiken", "exam", "text", "pdf"), "texts"),
@@ -47,7 +48,7 @@ _BY_ENDING = {
     ".gift": "gift",
 }
 _QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test", "questestinterop")
-_BY_ROOT = {"quiz": "moodle"} | dict.fromkeys(_QTI, "qti")
+_BY_ROOT = {"quiz": "moodle", "moodle_backup": "mbz", "question_categories": "mbz"} | dict.fromkeys(_QTI, "qti")
 #: Records of JSON that tell a format.
 _FIRST = 20
 #: Without these fields there is no question.
@@ -97,9 +98,8 @@ def import_bank(
     _check_target(Path(out), replace)
     with atomic_folder(Path(out).absolute()) as folder:
         job = Job(parts, FigureFolder(folder), settings)
-        if isinstance(parts, ZipSource):
-            for refused in parts.refused:
-                job.fault(job.place(refused), "record", "leads outside of the zip; not read")
+        for refused in parts.refused:
+            job.fault(job.place(refused), "record", "leads outside of the archive; not read")
         count = 0
         with (folder / "questions.jsonl").open("w", encoding="utf-8") as stream:
             for question in tqdm(_questions(job, read(job)), desc="import", unit="", disable=None):

@@ -48,7 +48,7 @@ def read_moodle(job: Job) -> Iterator[Draft]:
                     continue
                 number += 1
                 item = MoodleQuestion(job, element, place, name)
-                yield _draft(item, category, f"{job.source.path.stem}-{number}", piece.comment)
+                yield draft_question(item, category, f"{job.source.path.stem}-{number}", piece.comment)
         except (XmlError, SourceError) as error:
             job.leave_unread(job.place(name), str(error))
 
@@ -130,7 +130,13 @@ class MoodleQuestion:
                 )
 
 
-def _draft(item: MoodleQuestion, category: list[str], made: str, comment: str) -> Draft:
+def draft_question(item: MoodleQuestion, category: list[str], made: str, comment: str) -> Draft:
+    """Return the draft of a question.
+
+    Args:
+        made: Its id if it has none.
+        comment: The comment before it, with its number.
+    """
     kind = ALIASES.get(item.kind, item.kind.removesuffix("wiris"))
     record: dict[str, Any] = {
         "id": item.value("idnumber") or made,

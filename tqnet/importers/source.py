@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shutil
+import tarfile
 import tempfile
 import zipfile
 import zlib
@@ -25,7 +26,7 @@ HEAD = 2**18
 _SMALL = 2**20
 
 #: Endings of zips; a cartridge is one.
-_ZIPS = (".zip", ".imscc")
+_ZIPS = (".zip", ".imscc", ".mbz")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -44,6 +45,8 @@ def open_source(path: Path) -> Source:
         return Source(path, path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file or folder")
+    if path.suffix.lower() == ".mbz" and tarfile.is_tarfile(path):
+        return TarSource(path)
     return ZipSource(path) if path.suffix.lower() in _ZIPS else Source(path, path.parent)
 
 
@@ -67,11 +70,13 @@ class Source:
 
     Attributes:
         path: The folder or file.
+        refused: Names of an archive's parts that lead outside.
         names: The files in it, in order; of a single file, its name.
     """
 
     def __init__(self, path: Path, root: Path):
         self.path = path
+        self.refused: list[str] = []
         self._root = root
         self.names = (
             sorted(file.relative_to(root).as_posix() for file in root.rglob("*") if file.is_file())
@@ -167,6 +172,31 @@ class ZipSource(Source):
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, OSError) as error:
             reason = f"cannot be unpacked: {part.filename!r:.200}: {error}"
             raise SourceError(reason) from None  # RuntimeError: a password
+
+
+class TarSource(Source):
+    """A tar, as Moodle writes backups, unpacked into a temporary folder; parts that lead outside are left out."""
+
+    def __init__(self, path: Path):
+        self._temporary = tempfile.TemporaryDirectory(prefix="tqnet-")
+        super().__init__(Path(self._temporary.name), Path(self._temporary.name))
+        self._archive = path
+        total = 0
+        with tarfile.open(path) as archive:
+            for number, part in enumerate(archive):
+                total += part.size
+                if number > MAX_MEMBERS or total > MAX_TOTAL:
+                    raise ValueError(f"{path}: unpacks to more than {MAX_MEMBERS:,} files or {MAX_TOTAL >> 30} GiB")
+                if part.isfile():
+                    try:
+                        archive.extract(part, self._root, filter="data")
+                    except tarfile.FilterError:
+                        self.refused.append(part.name)
+        self.names = sorted(file.relative_to(self._root).as_posix() for file in self._root.rglob("*") if file.is_file())
+        self.path = path
+
+    def shown(self, name: str) -> str:
+        return f"{self._archive}/{name}"
 
 
 def check_zip(archive: zipfile.ZipFile, path: Path) -> None:
