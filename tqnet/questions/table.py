@@ -20,7 +20,7 @@ from tqnet.questions.question import BankError, Fault, FieldError, Question
 from tqnet.questions.reading import jsonl_records, read_fields
 
 #: Part of the cache key; raise it whenever the table or the reading of records changes.
-FORMAT = 1
+FORMAT = 2
 BATCH = 1000
 FIELDS = tuple(Question.__dataclass_fields__)
 

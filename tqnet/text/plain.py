@@ -172,6 +172,7 @@ class _Writer:
         self._after_mark = False
         self._verbatim = False
         self._cells: list[int] = []
+        self._options = 0  # of the list of choices that is written
         self._lists: list[_List] = []
         # A text with inline tags only was typed as plain text: its line breaks mean something.
         self._keeps_newlines = not any(element.tag in html.BLOCKS for element in root.iter())
@@ -210,9 +211,13 @@ class _Writer:
             "class", ""
         ):
             self._enclose(element, r"\overline", "braces")
-        elif name == "select":
-            options = [" ".join("".join(option.itertext()).split()) for option in element.iter("option")]
-            self._write(" / ".join(filter(None, options)))
+        elif name in ("select", "option"):
+            if name == "option" and self._options:
+                self._wait(" ")
+                self._write("/")
+                self._wait(" ")
+            self._options += 1 if name == "option" else -self._options
+            self.children(element)
         elif name == "pre":
             self._wait("\n")
             self._verbatim, before = True, self._verbatim
@@ -356,7 +361,7 @@ def _copies(parent: Element, language: str | None) -> set[Element]:
     for child in parent:
         run.append(child)
         if child.tag == "script" and "math/" in child.get("type", ""):
-            copies.update(item for item in run[:-1] if _RENDERED.search(item.get("class", "")))
+            copies.update(item for item in run[:-1] if "MathJax" in item.get("class", ""))
         if (child.tail or "").strip():
             copies |= _other_languages(run, language)
             run = []

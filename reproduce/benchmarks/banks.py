@@ -1,0 +1,94 @@
+"""Time and memory of ``tqnet import`` and ``tqnet check``, from a generated CSV of so many questions to a bank.
+
+    python -m reproduce.benchmarks.banks --questions 100000 1000000
+
+A tenth of the questions shows a figure, one in fifty repeats another with new numbers, a tenth each are in ``valid``
+and ``test``. Each command is a process of its own; memory is its peak resident set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+_VOCABULARY = (
+    "find the value of area triangle train speed apples sum product angle circle radius how many days work together if "
+    "then price chord length a box holds red blue balls probability function graph passes through point line slope"
+)
+_WORDS = _VOCABULARY.split()
+_HEADER = ("id", "question", "A", "B", "C", "D", "answer", "explanation", "topic", "difficulty", "split", "image")
+
+
+def rows(count: int, seed: int = 0) -> Iterator[list[Any]]:
+    """Yield questions of random words and formulas."""
+    rng = random.Random(seed)
+    stems: list[str] = []
+    for number in range(count):
+        stem = " ".join(rng.choices(_WORDS, k=25))
+        if number % 50 == 0 and stems:
+            stem = rng.choice(stems)
+        elif len(stems) < 10_000:
+            stems.append(stem)
+        formula = rf"$x^{rng.randint(2, 9)}+{rng.randint(1, 999)}=\frac{{{rng.randint(1, 99)}}}{{2}}$"
+        split = rng.choices(("train", "valid", "test"), (8, 1, 1))[0]
+        figure = f"images/{rng.randrange(1000)}.png" if rng.random() < 0.1 else ""
+        options = rng.sample(range(100), 4)
+        answer, analysis = rng.choice("ABCD"), " ".join(rng.choices(_WORDS, k=15))
+        topic = f"Algebra > {rng.choice(_WORDS)}"
+        yield [number, f"{stem} {formula}?", *options, answer, analysis, topic, rng.randint(1, 5), split, figure]
+
+
+def write(folder: Path, count: int) -> Path:
+    """Write the table and its thousand figures, and return its path."""
+    (folder / "images").mkdir()
+    for number in range(1000):
+        colour = (number % 256, number * 7 % 256, number * 31 % 256)
+        Image.new("RGB", (64, 48), colour).save(folder / "images" / f"{number}.png")
+    with (folder / "table.csv").open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(_HEADER)
+        writer.writerows(rows(count))
+    return folder / "table.csv"
+
+
+def run(*command: str | Path) -> dict[str, float]:
+    """Return the seconds and the peak memory in MiB of a ``tqnet`` command."""
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-m", "tqnet.cli", *map(str, command)], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"tqnet {command[0]} failed")
+    return {"seconds": time.perf_counter() - started, "MiB": usage.ru_maxrss / 1024}
+
+
+def measure(count: int) -> dict[str, Any]:
+    """Import and check ``count`` questions, then check them again, when the table of the bank is cached."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        table = write(folder, count)
+        bank = folder / "bank"
+        imported = run("import", table, "--out", bank)
+        return {"questions": count, "import": imported, "check": run("check", bank), "check again": run("check", bank)}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, nargs="+", default=[100_000], help="sizes of the bank")
+    args = parser.parse_args()
+    print(json.dumps([measure(count) for count in args.questions], indent=1))
+
+
+if __name__ == "__main__":
+    main()
