@@ -232,7 +232,7 @@ def test_a_zip_of_a_data_set(put: Callable[..., Path], load: Callable[..., Loade
 def test_sources_that_say_nothing(put: Callable[..., Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
     pytest.importorskip("lxml")
     for name, content in (
-        ("a/x.json", {"who": "knows"}),
+        ("a/x.json", []),
         ("b/x.json", "no JSON {"),
         ("c/x.txt", "text"),
         ("d/x.xml", "<a/>"),

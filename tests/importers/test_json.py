@@ -131,6 +131,10 @@ def write(tmp_path: Path) -> Write:
         ),
         ({"题目": "选哪个？", "选项": "A. 一 B. 二", "答案": "二"}, {"options": ("一", "二"), "answer": "B"}),
         ({"question": "Why?", "answer": "Because."}, {"stem": "Why?", "answer": "Because.", "source": None}),
+        ({"question": "Which?", "choice_1": "x", "choice_2": "y", "answer": "choice 2"}, {"answer": "B"}),
+        ({"question": "Which?", "optionA": "x", "optionB": "y", "answer": "optionB"}, {"answer": "B"}),
+        ({"question": "Which?", "options": ["4", "5"], "answer": "B. 5"}, {"answer": "B"}),
+        ({"question": "Which?", "options": ["4", "5", "6"], "answer": "a | c"}, {"answer": "A, C"}),
         ({"question": "Which?", "options": ["1", "2", "3"], "answer": "ABC"}, {"answer": "A, B, C"}),
         ({"question": "Which?", "options": ["3", "4", "5"], "answer": "4"}, {"answer": "B"}),
     ],
@@ -165,6 +169,13 @@ def test_a_file_with_one_list(write: Write, load: Callable[..., Loaded]) -> None
     }
     questions, _ = load(write(document, name="gaokao.json"))
     assert [question.answer for question in questions.values()] == ["A", "B"]
+
+
+def test_columns_of_unknown_names_ask_for_a_map(write: Write, load: Callable[..., Loaded]) -> None:
+    path = write({"q": "1+1?", "a": "2"})
+    with pytest.raises(ValueError, match=r"which column is the stem\? --map stem=COLUMN; the columns are 'q', 'a'"):
+        load(path)
+    assert load(path, settings=Settings(columns={"stem": ("q",), "answer": ("a",)}))[0]["bank-1"].answer == "2"
 
 
 def test_words_of_difficulty(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:

@@ -35,7 +35,7 @@ SVG = b"<svg xmlns='http://www.w3.org/2000/svg' width='40px' height='30'><circle
 def quiz(tmp_path: Path) -> Callable[[str], Path]:
     def quiz(document: str) -> Path:
         path = tmp_path / "quiz.xml"
-        path.write_text(document, encoding="utf-8")
+        path.write_bytes(document.encode("utf-8", "surrogateescape"))
         return path
 
     return quiz
@@ -133,6 +133,7 @@ def test_texts_that_are_not_html(quiz: Callable[[str], Path], load: Callable[...
         (lambda two: two.replace("]]>", ""), ["one", "three"], 1),
         (lambda two: two.replace("two", "two <!-- "), ["one", "two <!--", "three"], 0),
         (lambda two: two.replace("<questiontext", "\xff<questiontext"), ["one", "two", "three"], 0),
+        (lambda two: two.replace("two", "tw\udcff"), ["one", "tw\ufffd", "three"], 0),
     ],
 )
 def test_a_bad_spot_costs_one_question(

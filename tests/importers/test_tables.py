@@ -205,6 +205,12 @@ def test_a_header_below_a_title_and_scripts_in_cells(
         load(tmp_path / "book.xlsx", out="none", settings=Settings(header_row=40))
 
 
+def test_formulas_without_a_value_are_reported(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = workbook(tmp_path / "book.xlsx", ["stem", "answer"], ["1+1?", "=1+1"])
+    _, imported = load(path)
+    assert "book.xlsx:0: record: formulas without a stored value: 1; save the workbook in Excel" in faults(imported)
+
+
 def test_workbooks_that_are_none(tmp_path: Path, load: Callable[..., Loaded]) -> None:
     (tmp_path / "book.xlsx").write_text("stem\nx")
     with pytest.raises(ValueError, match=r"book\.xlsx: not a workbook that can be read"):

@@ -211,12 +211,11 @@ def detect(source: Source, *, is_table: bool = False) -> str:
     if any({"id", "stem"} <= record.keys() for record in records):
         raise ValueError(f"{source.path}: a bank already; tqnet check reads it as it is")
     from tqnet.importers.data_sets import recognised
-    from tqnet.importers.tables import columns_by_name
 
     data_sets = Counter(filter(None, map(recognised, records)))
     if data_sets and not is_table and 2 * max(data_sets.values()) >= len(records):
         return max(data_sets, key=data_sets.__getitem__)
-    if is_table or any("stem" in columns_by_name(list(record)) for record in records):
+    if records:
         return "json"
     raise ValueError(f"{source.path}: cannot tell its format; --format names one of {', '.join(FORMATS)}")
 

@@ -61,6 +61,12 @@ def parse_repaired(content: bytes, encoding: str = "") -> tuple[Element, str]:
     declared = _ENCODING.match(content)
     encoding = encoding or (declared[1].decode() if declared else "utf-8")
     try:
+        content.decode(encoding)
+    except LookupError:
+        encoding = "utf-8"
+    except UnicodeDecodeError:
+        return parse_repaired(_decoded(content, encoding).encode(), "utf-8")[0], f"mended: bytes that are no {encoding}"
+    try:
         return parse(content if declared else _decoded(content, encoding)), ""
     except XmlError as error:
         if "<!ENTITY" in content[:4096].decode("latin-1"):

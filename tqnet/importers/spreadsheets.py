@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -54,6 +55,7 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
 
 #: Cells of formulas that failed.
 _ERRORS = frozenset({"#REF!", "#DIV/0!", "#VALUE!", "#NAME?", "#N/A", "#NUM!", "#NULL!"})
+_UNSTORED = re.compile(rb"</f>(?:<v\s*/>|<v></v>)?\s*</c>")
 #: Cells of a row with its place.
 Cells = tuple[Place, Sequence[Any]]
 #: A header stands among the first rows: below a title, say.
@@ -167,6 +169,8 @@ def _read_book(job: Job, name: str) -> Iterator[Draft]:
     parts = _check_workbook(file)
     if any(part.startswith("xl/media/") for part in parts):
         job.fault(job.place(name), "images", "pictures within the workbook are not read; name files in a column")
+    if empty := parts[""]:
+        job.fault(job.place(name), "record", f"formulas without a stored value: {empty}; save the workbook in Excel")
     # openpyxl reads rich text that is not shared by cells only of a workbook in memory.
     is_large = sum(size for part, size in parts.items() if part.startswith("xl/worksheets/")) > MAX_MEMBER
     try:
@@ -211,11 +215,12 @@ def _with_scripts(cell: Any) -> Any:
 
 
 def _check_workbook(file: Path) -> dict[str, int]:
-    """Check that a workbook is harmless, and return the sizes of its parts.
+    """Check that a workbook is harmless; return the sizes of its parts, under "" how many formulas have no value.
 
     Raises:
         ValueError: It is no workbook, a zip bomb, or declares document types, which Excel never writes.
     """
+    empty = 0
     try:
         with zipfile.ZipFile(file) as archive:
             check_zip(archive, file)
@@ -223,9 +228,10 @@ def _check_workbook(file: Path) -> dict[str, int]:
                 if part.filename.endswith((".xml", ".rels")):
                     with archive.open(part) as stream:
                         head = stream.read(min(part.file_size, MAX_MEMBER)).replace(b"\0", b"")
+                    empty += len(_UNSTORED.findall(head))
                     if b"<!DOCTYPE" in head or b"<!ENTITY" in head:
                         raise ValueError(f"{file}: {part.filename} declares a document type, which is not read")
-            return {part.filename: part.file_size for part in archive.infolist()}
+            return {part.filename: part.file_size for part in archive.infolist()} | {"": empty}
     except zipfile.BadZipFile as error:
         raise ValueError(f"{file}: not a workbook that can be read: {error}") from None
 

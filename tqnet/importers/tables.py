@@ -232,7 +232,8 @@ class _Row:
                 cells.pop()
             if None in cells:
                 self._fault("options", f"an empty cell before the last: {columns[cells.index(None)]!r}")
-            return without_letters([_shown(cell) for cell in cells if cell is not None]), []
+            labels = [column for column, cell in zip(columns, cells, strict=False) if cell is not None]
+            return without_letters([_shown(cell) for cell in cells if cell is not None]), labels
         cell = next(iter(self.cells("options")), None)
         value = _json(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
@@ -307,7 +308,7 @@ class _Row:
 
 _LETTER = re.compile(r"\s*[(（\[]?([A-Za-z])\s*[.)）\]、:：．]\s*")
 _LETTERS = re.compile(r"[(（\[]?([A-Za-z])[)）\].]?")
-_BETWEEN = re.compile(r"\s*[,，;；、/&+]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*[,，;；、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
 
 
 def without_letters(options: Sequence[str]) -> list[str]:
@@ -373,12 +374,24 @@ def option_places(
         return []
     whole = _shown(answer).strip()
     parts = _parts(answer)
+    if (match := _LETTER.match(whole)) and whole[match.end() :].strip() in options:  # "B. 5"
+        parts = [match[1]]
     if len(parts) == 1 and re.fullmatch(r"[A-Z]{2,8}", parts[0]):  # "ABD"
         parts = parts if parts[0] in options else list(parts[0])
     letters = [match[1].upper() if (match := _LETTERS.fullmatch(part)) else part for part in parts]
     alphabet = [chr(ord("A") + place) for place in range(min(len(options), 26))]
     numbers = [] if first is None else [str(place + first) for place in range(len(options))]
-    readings = ((parts, numbers), ([whole], options), (parts, labels), (parts, options), (letters, alphabet))
+    keys, named = [_key(whole)], [_key(label) for label in labels]
+    if match := re.fullmatch(r"(?:option|choice|answer|选项)\s*(\w)", keys[0], re.IGNORECASE):
+        letters, parts = [match[1].upper()], [match[1]]
+    readings = (
+        (parts, numbers),
+        ([whole], options),
+        (keys, named),
+        (parts, labels),
+        (parts, options),
+        (letters, alphabet),
+    )
     for words, names in readings:
         if words and all(names.count(word) == 1 for word in words):
             return sorted({names.index(word) for word in words})

@@ -21,7 +21,7 @@ _INLINE_NAMES = (
     "a abbr acronym area audio b bdi bdo big button canvas caption cite code col colgroup data del dfn em embed font "
     "html body head i iframe img input ins kbd label link map mark meta meter nobr noscript object optgroup option "
     "output param picture progress q rb rp rt ruby s samp script select small source span strike strong style sub sup "
-    "svg template textarea time title track tt u var video wbr"
+    "svg template tex textarea time title track tt u var video wbr latex"
 )
 _MATHML_NAMES = (
     "math annotation annotation-xml maction maligngroup malignmark menclose merror mfenced mfrac mglyph mi mlabeledtr "

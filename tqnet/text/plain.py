@@ -41,7 +41,8 @@ _LATEX_ADDRESS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _APPEARANCE = re.compile(
-    r"\\(?:dpi|fn|bg|color)(?:_\w+|\s*\{[^{}]*\})|\\(?:inline|displaystyle|large|huge|normalsize)(?![a-z])"
+    r"\\(?:dpi|fn|bg|color)(?:_\w+|\s*\{[^{}]*\})|\\(?:inline|displaystyle|large|huge|normalsize)(?![a-z])",
+    re.IGNORECASE,
 )
 #: Containers of rendered formulas.
 _RENDERED = re.compile(r"(?:^|\s)(?:katex|mathjax(?:_\w+)?|mjx-\S+|mq-math-mode|mathml)(?:\s|$)", re.IGNORECASE)
@@ -171,6 +172,7 @@ class _Writer:
         self._pending = ""
         self._after_mark = False
         self._verbatim = False
+        self._is_symbol = False
         self._cells: list[int] = []
         self._options = 0  # of the list of choices that is written
         self._lists: list[_List] = []
@@ -204,9 +206,8 @@ class _Writer:
         elif name in ("input", "textarea"):
             if element.get("type", "text").lower() in ("text", "number", "search", "tel", ""):
                 self._write(BLANK)
-        elif name in ("sup", "sub") or style.get("vertical-align", "baseline") in _RAISED:
-            raised = name == "sup" or _RAISED.get(style.get("vertical-align", ""), name) == "sup"
-            self._enclose(element, "^" if raised else "_", "")
+        elif mark := _script_mark(name, style):
+            self._enclose(element, mark, "")
         elif "overline" in style.get("text-decoration", "") + style.get("text-decoration-line", "") + element.get(
             "class", ""
         ):
@@ -226,6 +227,10 @@ class _Writer:
             self._wait("\n")
         elif name in html.BLOCKS:
             self._block(element)
+        elif "symbol" in (element.get("face", "").lower(), style.get("font-family", "").strip("'\"")):
+            self._is_symbol = True
+            self.children(element)
+            self._is_symbol = False
         else:
             self.children(element)
 
@@ -309,6 +314,8 @@ class _Writer:
     def _data(self, data: str | None) -> None:
         if not data:
             return
+        if self._is_symbol:
+            data = data.translate(_SYMBOL_FONT)
         if self._verbatim:
             self._write(data)
             return
@@ -334,8 +341,12 @@ class _Writer:
         self.out.append(text)
 
 
-#: Values of CSS's vertical-align that move text up or down.
-_RAISED = {"super": "sup", "text-top": "sup", "sub": "sub", "text-bottom": "sub"}
+#: Elements and values of CSS's vertical-align that move text up or down.
+_MOVED = {"sup": "^", "sub": "_", "super": "^", "text-top": "^", "text-bottom": "_"}
+#: The font Symbol shows Latin letters as Greek ones.
+_SYMBOL_FONT = str.maketrans(
+    "abcdefghijklmnopqrstuvwxyzABCDEFGHIKLMNOPQRSTUWXYZ", "αβχδεφγηιϕκλμνοπθρστυϖωξψζΑΒΧΔΕΦΓΗΙΚΛΜΝΟΠΘΡΣΤΥΩΞΨΖ"
+)
 _ASSISTIVE = re.compile(r"assistive|hidden-readable|screen-?reader|sr-only|visually-?hidden", re.IGNORECASE)
 
 
@@ -343,6 +354,16 @@ def _style(element: Element) -> dict[str, str]:
     """The CSS declarations in an element's ``style``."""
     pairs = (declaration.partition(":") for declaration in element.get("style", "").lower().split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _script_mark(name: str, style: dict[str, str]) -> str:
+    """Return ``^`` for what an element or its style raises, ``_`` for what it lowers, and nothing for all else."""
+    moved = style.get("vertical-align", "")
+    if mark := _MOVED.get(name) or _MOVED.get(moved):
+        return mark
+    up = re.match(r"(-?)[\d.]*[1-9]", moved)
+    down = re.match(r"(-?)[\d.]*[1-9]", style.get("top", "")) if style.get("position") == "relative" else None
+    return ("_" if up[1] else "^") if up else ("^" if down[1] else "_") if down else ""
 
 
 def _prose(element: Element) -> Iterator[str]:
@@ -385,11 +406,13 @@ def _latex_source(element: Element) -> str | None:
     alt, source = element.get("alt", ""), element.get("src", "")
     if alt.startswith("LaTeX:"):
         return alt.removeprefix("LaTeX:")
+    if _undelimited(alt)[0] != alt.strip():
+        return alt
     if element.tag == "img" and (address := _LATEX_ADDRESS.search(source)):
         latex = next(filter(None, address.groups()))
         decoded = unquote(unquote_plus(latex) if "chl=" in source or "latex=" in source else unquote(latex))
         return _APPEARANCE.sub("", decoded.replace("&space;", " ").replace("\\space", " "))
-    if element.tag == "math-field":
+    if element.tag in ("math-field", "tex", "latex"):
         return element.get("value") or "".join(element.itertext())
     if _CALLED_FORMULA.search(element.get("class", "")) and element.tag != "math":
         values = (element.get(name, "").strip() for name in _NAMED_ATTRIBUTES)
