@@ -10,7 +10,7 @@ import base64
 import html as stdlib_html
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote, unquote_plus
 from xml.etree.ElementTree import Element
 
@@ -62,8 +62,7 @@ _SUSPECT = re.compile(r"[<«&]|!\[|\[[tlmTLM]|\$\s*\\[\[(]|\{ml|\{ML")
 _DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Plain:
+class Plain(NamedTuple):
     """A text without markup.
 
     Attributes:
@@ -100,7 +99,7 @@ def plain(markup: str, language: str | None = None) -> Plain:
 
 def protect(texts: Sequence[str]) -> list[str]:
     """Encode the ``texts`` of a record so that `plain_texts` gives exactly ``texts`` again."""
-    if [Plain(text) for text in texts] == plain_texts(texts):
+    if not any(map(_SUSPECT.search, texts)) or [Plain(text) for text in texts] == plain_texts(texts):
         return list(texts)
     escaped = (stdlib_html.escape(text, quote=False) for text in texts)
     return [f"<pre>{_MARKS.sub(lambda mark: f'&#{ord(mark[0])};', text)}</pre>" for text in escaped]
