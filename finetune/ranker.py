@@ -40,7 +40,6 @@ from tqnet.files import atomic
 from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
 from tqnet.search.index import Manifest
@@ -61,7 +60,6 @@ from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import similar_questions
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +126,7 @@ def main(config: RankerConfig) -> Path:
     if config.unseen:
         config.data.refuse_share()
     bank = train_and_valid(config) if config.unseen else session.training_questions(config.data, pretraining=False)
-    similarity = similar_questions(bank, config.data)
+    similarity = session.similar_questions(bank, config.data)
     if config.folds:
         check_installed()  # before hours of training
     sources = sources_of_banks(config, bank)
@@ -219,13 +217,13 @@ def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfB
         return vectors_of_index(Path(str(config.index)), bank)
 
     def of_model(bank: QuestionBank) -> np.ndarray:
-        model, _ = start_model(config, training)
-        return model.encode(bank, precision=precision(config.run.precision), show_progress=True)
+        chosen = precision(config.run.precision)
+        return start_model(config, training).encode(bank, precision=chosen, show_progress=True)
 
     return SourcesOfBanks(of_index if config.index else of_model)
 
 
-def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
+def start_model(config: RankerConfig, bank: QuestionBank) -> QuestionEncoder:
     """The same each time, whatever was drawn before: a resumed run builds fewer."""
     set_seed(config.run.seed)
     return session.build(config, bank)
@@ -245,7 +243,7 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
     bank = train_and_valid(config)
     queries = np.array([], dtype=int)
     if "valid" in bank.column("split"):
-        similarity = similar_questions(bank, config.data)
+        similarity = session.similar_questions(bank, config.data)
         _, queries = queries_of_valid(config, bank, similarity)
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
@@ -324,14 +322,14 @@ def train(
     validation: tuple[QuestionBank, ExercisePairs] | None,
 ) -> Path:
     """The cross-encoder of ``pairs``; its folder."""
-    model, processor = start_model(config, bank)
+    model = start_model(config, bank)
     cross = CrossEncoder(model, config.max_length, searched_by(config))  # more tokens than the encoder has positions
     tasks = config.coefficients if config.analyses else config.coefficients[:1]
     ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
     # The start model may have been fine-tuned on the groups of `train`: there its cosines say more than they will.
     unseen = validation[1] if validation else pairs
     ranker.calibrate(unseen.features, unseen.similar)
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    lengths = session.sort_lengths(bank, model.processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,
@@ -342,7 +340,7 @@ def train(
             pairs,
             bank,
             similarity,
-            processor,
+            model.processor,
             config.run.seed,
             config.max_length,
             config.analyses,
@@ -352,16 +350,15 @@ def train(
         parts=model.parts,
         evaluate=validation and ValidationOrder(cross, *validation, precision(config.run.precision)),
     )
-    for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
+    for batch in loop:
         pair, task, features = (batch.extras[name] for name in ("pair", "task", "features"))
-        if micro == 0:
+        if loop.micro == 0:
             ranker.centre(accelerator, task, features, **batch.inputs)
-        ranker.train()
+            ranker.train()
         logits, coefficients = loop.trained(pair=pair, task=task, features=features, **batch.inputs)
         labels = torch.zeros_like(logits).index_put((pair, task), batch.extras["label"])
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
-        loop.after_step()
     folder = loop.finish(write_card)
     accelerator.free_memory()  # another fold may follow
     return folder

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tqnet.augment.edits import texts_of
+from tqnet.augment.formulas import texts_of
 from tqnet.augment.strategies import STRATEGIES, apply_strategies, strategy_names
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.formulas import formula_tokens, segments

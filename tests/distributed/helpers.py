@@ -10,6 +10,9 @@ import numpy as np
 import torch
 from accelerate import Accelerator
 from torch import Tensor, nn
+from tqnet.losses.classification import concept_classification
+from tqnet.losses.pairs import draw_pairs, pair_logistic
+from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 
 from finetune.knowledge import KnowledgeClassifier
 from finetune.similar import SimilarConfig, SimilarityModel
@@ -17,14 +20,11 @@ from finetune.solver import SolverConfig, loss_of, triples_of
 from pretrain.clip import CrossModalEncoder
 from pretrain.moco import stream_loss
 from tests.conftest import SAMPLE
-from tqnet.losses.classification import concept_classification
 from tqnet.losses.contrastive import cross_modal_infonce, supervised_contrastive
-from tqnet.losses.pairs import draw_pairs, pair_logistic
 from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.solver.data import WordProblems, learn_alphabet, solvable

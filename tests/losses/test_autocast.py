@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 from torch import Tensor
+from tqnet.losses.pairs import cosine_triplet, euclidean_triplet
 
 from tests.losses.conftest import unit
 from tqnet.losses.contrastive import cross_modal_infonce, in_batch_infonce, infonce, supervised_contrastive
-from tqnet.losses.pairs import cosine_triplet, euclidean_triplet
 
 SIMILAR = torch.eye(8, dtype=torch.bool).roll(4, 0)
 LOSSES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {

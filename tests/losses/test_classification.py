@@ -6,7 +6,6 @@ import math
 
 import pytest
 import torch
-
 from tqnet.losses.classification import concept_classification
 
 LOGITS = torch.tensor([[2.0, 0.0], [0.5, -1.0], [3.0, 3.0]])

@@ -10,9 +10,9 @@ import pytest
 import torch
 from accelerate import Accelerator
 from torch import nn
+from tqnet.losses.baselines import dependence, mutual_information
 
 from pretrain.disenqnet import Critic, DisentangledEncoder
-from tqnet.losses.baselines import dependence, mutual_information
 from tqnet.questions import Question, QuestionBank
 from tqnet.training.labels import ConceptLabels
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-
 from tqnet.losses.baselines import figure_reconstruction
+
 from tqnet.modeling.visual import TQNetImageProcessor
 
 

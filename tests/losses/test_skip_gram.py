@@ -7,7 +7,6 @@ import math
 import pytest
 import torch
 from torch import Tensor
-
 from tqnet.losses.baselines import skip_gram
 
 

@@ -8,7 +8,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-
 from tqnet.losses.classification import concept_classification, masked_token_prediction, soft_label_classification
 
 

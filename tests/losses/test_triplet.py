@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
-
 from tqnet.losses.pairs import cosine_triplet, euclidean_triplet
 
 Distance = Callable[[Tensor, Tensor], float]

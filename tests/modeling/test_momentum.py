@@ -7,10 +7,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import nn
+from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 
 from tqnet.modeling.heads import ContrastiveEncoder
 from tqnet.modeling.model import TQNetModel
-from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
 
 
 @pytest.mark.parametrize("momentum", [0.0, 0.9, 0.999])

@@ -13,11 +13,11 @@ import pytest
 import torch
 from accelerate import Accelerator
 from torch.utils.data import DataLoader
+from tqnet.losses.pairs import cosine_triplet
 
 from finetune.paraphrase import another, contrast
 from tqnet.config import ConfigError
 from tqnet.losses.contrastive import multiple_negatives_ranking
-from tqnet.losses.pairs import cosine_triplet
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import ParaphraseScorer
 from tqnet.paraphrase.negatives import delete_important_phrases

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from tqnet.training.validation import similar_questions
 
 from pretrain.multitask import TaskWeights
 from tqnet.config import ConfigError
@@ -19,7 +20,6 @@ from tqnet.questions import BankError, QuestionBank
 from tqnet.training.config import DataConfig
 from tqnet.training.loop import NonFiniteLossError, TrainingLoop
 from tqnet.training.session import clear_errors, training_questions
-from tqnet.training.validation import similar_questions
 
 TASKS = tuple(vars(TaskWeights()))
 

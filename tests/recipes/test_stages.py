@@ -14,6 +14,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 from safetensors.torch import load_file
+from tqnet.training.validation import ValidationPrecision
 
 from finetune import similar
 from pretrain import mlm, multitask, quesnet
@@ -28,7 +29,6 @@ from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
 from tqnet.training.session import content_hashes
-from tqnet.training.validation import ValidationPrecision
 
 FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5", "run.epochs=20"]
 TINY_MODEL: dict[str, Any] = {

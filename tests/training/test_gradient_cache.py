@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from tqnet.losses.pairs import pair_logistic
 
 from tqnet.losses.contrastive import supervised_contrastive
-from tqnet.losses.pairs import pair_logistic
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.training.contrast import embed_in_chunks

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tqnet.training.validation import ValidationPrecision, similar_questions
 
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
 from tqnet.training.config import DataConfig, RunConfig
-from tqnet.training.validation import ValidationPrecision, similar_questions
 
 SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
 
