@@ -1,10 +1,11 @@
-"""Encoding a bank: order, kinds of input, what is cut, and what is computed only once."""
+"""Encoding a bank: order, kinds of input, what is cut, what is computed only once, and what is prepared ahead."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 
 from tqnet.modeling import encode as batching
 from tqnet.modeling import encode as encoding
+from tqnet.modeling.encode import ahead
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 
@@ -75,11 +77,6 @@ def test_normalized_vectors_have_length_one_and_the_same_direction(tiny_model: T
     assert unit.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(unit, axis=1), 1, atol=1e-6)
     np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1, keepdims=True), atol=1e-6)
-
-
-def test_a_precision_that_is_none_is_refused(tiny_model: TQNetModel) -> None:
-    with pytest.raises(ValueError, match="precision: 'bfloat16' is neither 'fp32' nor 'bf16'"):
-        tiny_model.encode(["x"], precision="bfloat16")
 
 
 def test_only_distinct_figures_are_convolved(
@@ -149,3 +146,38 @@ def test_a_model_without_a_processor_says_so(tiny_model: TQNetModel) -> None:
     with pytest.raises(ValueError, match="processor"):
         tiny_model.encode("Find $x$.")
     assert tiny_model.encode("Find $x$.", processor=processor).shape == (1, 48)
+
+
+def test_items_come_in_order_and_from_another_thread() -> None:
+    threads = set()
+
+    def items() -> Iterator[int]:
+        for number in range(20):
+            threads.add(threading.current_thread())
+            yield number
+
+    with ahead(items(), 2) as made:
+        assert list(made) == list(range(20))
+    assert threading.current_thread() not in threads
+
+
+def test_an_error_is_raised_where_its_item_would_have_come() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise OSError("figure.png: no image")
+
+    with ahead(items()) as made:
+        assert next(made) == 1
+        with pytest.raises(OSError, match=r"figure.png: no image"):
+            next(made)
+
+
+def test_who_stops_early_leaves_no_thread() -> None:
+    def forever() -> Iterator[int]:
+        while True:
+            yield 1
+
+    before = threading.active_count()
+    with ahead(forever(), 2) as made:
+        assert next(made) == 1
+    assert threading.active_count() == before

@@ -89,7 +89,7 @@ def test_group_batches(kind: str, members: int, tmp_path: Path) -> None:
         batches = plan.epoch(epoch)
         assert len(batches) == len(plan)
         assert all(len(np.unique(batch)) == len(batch) == 10 for batch in batches)
-        clusters = plan._clusters(plan._rng(epoch))
+        clusters = plan.clusters(np.random.default_rng([0, epoch]))
         for cluster in clusters:
             size = len(cluster)
             assert 2 <= size <= members
@@ -125,12 +125,6 @@ def test_share_of_lone_questions(lone: float, alone: int) -> None:
     assert np.mean(counts) <= wanted + 1.5  # random questions in free places may be lone ones
     if alone == 40 and lone:  # all have their turn
         assert len(set(np.concatenate([*plan.epoch(0), *plan.epoch(1)])) & set(plan.alone)) > 0.7 * alone
-
-
-def test_uneven_batch_sizes_are_filled() -> None:
-    for batch_size in (7, 9, 10, 11):
-        plan = plan_of(grouped(*[3] * 12), batch_size=batch_size, members=3)
-        assert {len(np.unique(batch)) for batch in plan.epoch(0)} == {batch_size}
 
 
 def test_blocks_are_of_one_concept() -> None:
