@@ -55,8 +55,8 @@ _PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
 def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     r"""Give one variable an unused name throughout: f(x) = \cos 2x becomes f(u) = \cos 2u.
 
-    Names that are no variables (`tqnet.augment.formulas`), e, i and \pi are spared, and the capitals of a question with a
-    figure, where they are labels.
+    Names that are no variables (`spared_names`), e, i and \pi are spared, and the capitals of a question with a figure,
+    where they are labels.
     """
     texts = texts_of(question)
     parsed = [parse_formulas(text) for text in texts]
