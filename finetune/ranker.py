@@ -196,9 +196,9 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
     whole = config.data.load()
     row = {name: i for i, name in enumerate(whole.ids)}
     judged = read_pairs(config.data.pairs, whole, 0.5, config.data.on_error)
-    own = judged.select([row[name] for name in bank.ids])
-    features = sources.features(own.first, own.second)
-    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), features)
+    judged = judged.select([row[name] for name in bank.ids])
+    features = sources.features(judged.first, judged.second)
+    return ExercisePairs(judged.first, judged.second, judged.score.astype(bool), ("judged",) * len(judged), features)
 
 
 def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -306,11 +306,11 @@ def score(
     """[p], that each pair is similar; every process takes its share."""
     cross = CrossEncoder.from_pretrained(folder, accelerator.device)
     shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
-    own = pairs.select(shares[accelerator.process_index])
-    found = cross.probabilities(
-        own.questions(bank), own.features, precision=precision, show_progress=accelerator.is_main_process
+    local = pairs.select(shares[accelerator.process_index])
+    chances = cross.probabilities(
+        local.questions(bank), local.features, precision=precision, show_progress=accelerator.is_main_process
     )
-    return np.array(gather_object(found.tolist()))
+    return np.array(gather_object(chances.tolist()))
 
 
 def train(
@@ -368,12 +368,12 @@ def metrics(logits: Tensor, labels: Tensor, losses: Tensor, coefficients: Tensor
     """Of each task that some pair of the batch has: loss, accuracy, and mean coefficient where several are there."""
     logged = {}
     for number in range(logits.shape[1]):
-        own = coefficients[:, number] > 0
-        if own.any():
-            logged[f"loss/{TASKS[number]}"] = losses[own, number].detach().mean()
-            right = (logits[own, number] > 0) == labels[own, number].bool()
+        has_task = coefficients[:, number] > 0
+        if has_task.any():
+            logged[f"loss/{TASKS[number]}"] = losses[has_task, number].detach().mean()
+            right = (logits[has_task, number] > 0) == labels[has_task, number].bool()
             logged[f"accuracy/{TASKS[number]}"] = right.float().mean()
-            shared = own & (coefficients < 1).all(1)
+            shared = has_task & (coefficients < 1).all(1)
             if shared.any():
                 logged[f"coefficient/{TASKS[number]}"] = coefficients[shared, number].detach().mean()
     return logged

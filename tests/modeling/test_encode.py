@@ -133,32 +133,11 @@ def test_answers_labels_and_ids_do_not_enter_the_vector(tiny_model: TQNetModel, 
     assert np.array_equal(tiny_model.encode(bare), tiny_model.encode(tiny_bank))
 
 
-def test_the_model_is_left_in_the_mode_it_was_in(tiny_model: TQNetModel) -> None:
-    for training in (True, False):
-        tiny_model.train(training)
-        first, second = (tiny_model.encode("Find $x$.") for _ in range(2))
-        assert np.array_equal(first, second)  # no dropout
-        assert tiny_model.training == tiny_model.fusion.blocks[0].training == training
-
-
 def test_a_model_without_a_processor_says_so(tiny_model: TQNetModel) -> None:
     processor, tiny_model.processor = tiny_model.processor, None
     with pytest.raises(ValueError, match="processor"):
         tiny_model.encode("Find $x$.")
     assert tiny_model.encode("Find $x$.", processor=processor).shape == (1, 48)
-
-
-def test_items_come_in_order_and_from_another_thread() -> None:
-    threads = set()
-
-    def items() -> Iterator[int]:
-        for number in range(20):
-            threads.add(threading.current_thread())
-            yield number
-
-    with ahead(items(), 2) as made:
-        assert list(made) == list(range(20))
-    assert threading.current_thread() not in threads
 
 
 def test_an_error_is_raised_where_its_item_would_have_come() -> None:

@@ -80,23 +80,6 @@ def test_the_key_encoder_moves_by_its_formula(momentum: float) -> None:
         assert not moved.requires_grad
 
 
-def test_keys_have_no_gradient_and_the_query_encoder_is_another_one(tiny_model: TQNetModel) -> None:
-    torch.manual_seed(0)
-    encoder = ContrastiveEncoder(tiny_model, ("fused", "text"), 16).eval()
-    key_encoder = MomentumEncoder(encoder)
-    batch = tiny_model.processor(["Find $x$.", "求面积。"])
-    queries = encoder(**batch)
-    keys = key_encoder(**batch)
-    for stream in ("fused", "text"):
-        assert not keys[stream].requires_grad
-        assert queries[stream].requires_grad
-        torch.testing.assert_close(keys[stream], queries[stream].detach())
-        torch.testing.assert_close(keys[stream].norm(dim=1), torch.ones(2))
-    encoder.model.text.embeddings.word_embeddings.weight.data += 1
-    again = key_encoder(**batch)
-    assert torch.equal(again["fused"], keys["fused"])
-
-
 @given(st.integers(1, 12), st.lists(st.integers(0, 20), max_size=8))
 def test_the_queue_is_a_ring_of_the_newest_keys(size: int, batches: list[int]) -> None:
     queue = KeyQueue(size, 2)
@@ -157,13 +140,6 @@ def embedded(model: TQNetModel, kinds: Sequence[str], rate: float = 0.5) -> tupl
     before = model.text.embeddings(input_ids=ids)
     EmbeddingAugmentation(model, kinds, rate)
     return before, model.text.embeddings(input_ids=ids), mask
-
-
-def test_cutoff_of_tokens(model: TQNetModel) -> None:
-    before, after, _ = embedded(model, ["token_cutoff"])
-    kept = (after == before).all(-1)
-    assert ((after == 0).all(-1) | kept).all()
-    assert 0 < kept.sum() < kept.numel()
 
 
 def test_cutoff_of_features(model: TQNetModel) -> None:

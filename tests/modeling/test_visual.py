@@ -235,12 +235,6 @@ def test_a_figure_of_any_kind_is_black_on_white(kind: str, tmp_path: Path) -> No
     assert figure[INK].max() < 20
 
 
-def test_16_bits_keep_their_greys(tmp_path: Path) -> None:
-    ramp = np.linspace(0, 65535, 256).astype(np.uint16)[None].repeat(4, 0)
-    Image.fromarray(ramp).save(tmp_path / "ramp.png")
-    assert open_figure(str(tmp_path / "ramp.png"))[0, :, 0].tolist() == list(range(256))
-
-
 @given(st.integers(1, 200), st.integers(1, 200), st.sampled_from([16, 64]))
 def test_what_is_not_figure_is_white(height: int, width: int, size: int) -> None:
     square = fit_square(np.zeros((height, width, 3), np.uint8), size)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -284,19 +283,6 @@ def test_pairs_of_a_whole_bank_serve_its_splits(train: Callable[..., Any], small
     paired = train("finetune.similar", *settings, f"data.pairs={pairs}", out="paired")
     assert grouped.same_weights(paired)
     assert grouped.learning == paired.learning
-
-
-def test_a_bank_without_splits_trains_on_all(
-    train: Callable[..., Any], copy_bank: Callable[..., Path], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level("INFO")
-    bank = copy_bank(lambda number, record: record | {"split": None})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        run = train("finetune.similar", f"data.bank={bank}", "run.max_steps=1")
-    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == 88
-    assert "no question has a split: all are trained on, so test scores on this bank say nothing" in caplog.text
-    assert run.model.encode(["x"]).shape == (1, 48)  # nothing to choose by: the last state is kept
 
 
 def test_questions_without_a_split_are_counted(

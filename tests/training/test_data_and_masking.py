@@ -16,7 +16,7 @@ from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.questions import Question, QuestionBank
+from tqnet.questions import QuestionBank
 from tqnet.training.data import IGNORED, Batch, Item, MaskTokens, QuestionViews, split_questions
 from tqnet.training.sampler import LocalBatches, ShuffledBatches, key_permutation
 from tqnet.training.session import content_hashes, sort_lengths
@@ -63,14 +63,6 @@ def test_epochs_and_views_draw_different_augmentations(load: Load) -> None:
     assert len(views) == 40
     assert {len(of) for of in views.values()} == {4}  # two epochs, two views
     assert sum(drawn) / len(drawn) > 0.9
-
-
-def test_figures_belong_to_their_questions(load: Load, tiny_bank: QuestionBank) -> None:
-    for step, batch in enumerate(load()):
-        for index, view in zip(indices(batch, step), batch.views, strict=True):
-            expected = [min(4, len(tiny_bank[int(i)].images)) for i in index]
-            assert view["image_counts"].tolist() == expected
-            assert len(view["pixel_values"]) == sum(expected)
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 100])
@@ -169,22 +161,6 @@ def test_what_is_masked(processor: TQNetProcessor, sample_bank: QuestionBank) ->
     assert abs(float((fates == tokenizer.mask_token_id).float().mean()) - 0.8) < 0.02
     assert abs(float(swapped.float().mean()) - 0.1) < 0.02
     assert not torch.isin(fates[swapped], torch.tensor(tokenizer.all_special_ids)).any()
-
-
-def test_formula_tokens_are_masked_whole(processor: TQNetProcessor) -> None:
-    """A command or a number of a formula is one word, never masked in part."""
-    bank = QuestionBank.from_questions([Question(id="f", stem="Simplify $\\frac{12}{x}+\\sqrt{y}-37\\cdot z$.")])
-    pieces = processor.tokenizer.convert_ids_to_tokens(processor.tokenize(bank.column("stem"))[0])
-    assert "\\frac" in pieces
-    batch, _ = masked(processor, bank, [(epoch, 0, 0) for epoch in range(300)], share=0.3)
-    chosen = (batch.extras["labels"] != IGNORED)[:, 1:-1].float()
-    # Every token of the formula has its own fate: no two are tied unless one continues the other.
-    share = chosen.mean(0)
-    assert ((share > 0.15) & (share < 0.45)).all()
-    tied = [
-        pieces[place + 2] for place in range(chosen.shape[1] - 1) if torch.equal(chosen[:, place], chosen[:, place + 1])
-    ]
-    assert all(piece.startswith("##") for piece in tied)
 
 
 def test_masks_depend_on_seed_epoch_and_question_alone(processor: TQNetProcessor, sample_bank: QuestionBank) -> None:

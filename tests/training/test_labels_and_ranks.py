@@ -38,14 +38,6 @@ def test_many_difficulties_are_cut_into_levels_of_equal_size() -> None:
     assert [max(values[np.array(found) == k]) for k in range(4)] == sorted(values)[24::25]
 
 
-def test_equal_difficulties_are_of_one_level_and_no_level_is_empty() -> None:
-    values = [0.0] * 60 + [i / 40 for i in range(1, 41)]
-    labels = difficulty_labels(bank(values), 4)
-    found = levels(labels)
-    assert set(found[:60]) == {0}
-    assert sorted(set(found)) == list(range(len(labels.names)))
-
-
 def test_labels_of_other_splits_are_not_read() -> None:
     splits = ["train", "valid", "test", None, "train"]
     of = bank([1, 9, 8, 2, None], split=splits, type=["a", "b", "c", "d", None])
@@ -53,12 +45,6 @@ def test_labels_of_other_splits_are_not_read() -> None:
     assert type_labels(of).names == ["a", "d"]
     assert type_labels(of).labels == [(0,), (), (), (1,), ()]
     assert difficulty_labels(of, 5).names == ["up to 1", "up to 2"]
-
-
-def test_a_bank_without_labels_has_no_classes() -> None:
-    of = bank([None, None])
-    for labels in (type_labels(of), difficulty_labels(of, 5)):
-        assert (labels.names, labels.labels, labels.labelled) == ([], [(), ()], 0)
 
 
 def test_a_head_starts_at_how_frequent_the_classes_are() -> None:

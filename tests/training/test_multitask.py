@@ -193,15 +193,6 @@ def test_solutions_are_found_among_those_of_other_questions(accelerator: Acceler
     assert term.loss.item() == pytest.approx(sum(expected) / 4, abs=1e-5)
 
 
-def test_what_is_right(accelerator: Accelerator, bank: QuestionBank) -> None:
-    labels = {"knowledge": ClassLabels("abc", [(0, 2), (1,), (), (0,), (2,)])}
-    logits = torch.tensor([[0.0, 0.0, 9.0], [0.0, 9.0, 0.0], [9.0, 0.0, 0.0], [0.0, 9.0, 0.0]])
-    found = {"knowledge": logits, "text": unit(4, 4), "figures": unit(4, 2, 4)}
-    term = losses_of(accelerator, bank, labels=labels)(found, batch([0, 1, 2, 3], bank))["knowledge"]
-    assert term.count == 3
-    assert term.accuracy.item() == pytest.approx(2 / 3)
-
-
 def test_a_batch_that_has_nothing_for_a_task(accelerator: Accelerator, bank: QuestionBank) -> None:
     labels = {"type": ClassLabels("ab", [(0,), (1,), (), (), ()])}
     solutions = Solutions(torch.zeros(5, dtype=torch.bool), torch.arange(5))
@@ -284,10 +275,3 @@ def test_all_that_is_trained_gets_a_gradient(
         stream = name.split(".")[1]
         assert parameter.requires_grad == (stream not in still), name
         assert (parameter.grad is None) == (stream in still), name
-
-
-def test_a_figureless_batch_has_figures_of_no_question(build_tiny: Callable[..., TQNetModel]) -> None:
-    model = MultiTaskModel(build_tiny().eval(), {"figures"}, {})
-    found = model(content=dict(model.model.processor(["Find $x$.", "解方程"])))
-    assert found["figures"].shape == (2, model.model.config.max_images, 48)
-    assert torch.isfinite(found["figures"]).all()

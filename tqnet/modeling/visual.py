@@ -174,6 +174,7 @@ class VisualStream(nn.Module):
 
         super().__init__()
         self.whole = whole
+        assert config.visual_backbone is not None
         options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
         try:
             self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
