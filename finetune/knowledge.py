@@ -22,15 +22,14 @@ from tqnet.evaluation.linear_probe import decide, probabilities
 from tqnet.evaluation.metrics import micro_f1
 from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
-from tqnet.losses.classification import concept_classification
+from tqnet.losses.prediction import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.labels import ConceptLabels, concept_head
+from tqnet.training.labels import ConceptLabels, class_head
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
-from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +59,8 @@ class KnowledgeClassifier(nn.Module):
     def __init__(self, model: QuestionEncoder, levels: list[ConceptLabels]):
         super().__init__()
         self.model = model
-        self.heads = nn.ModuleList(concept_head(model.config.hidden_size, labels) for labels in levels)
+        width = model.config.hidden_size
+        self.heads = nn.ModuleList(class_head(width, labels, not labels.multi_label) for labels in levels)
 
     def forward(self, **batch: Tensor) -> list[Tensor]:
         """A packed batch, as :meth:`TQNetModel.forward` takes it -> logits [b, classes] of each level."""
@@ -102,7 +102,7 @@ def main(config: KnowledgeConfig) -> Path:
     if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
     levels = [ConceptLabels(hierarchy, level) for level in sorted(config.levels or range(1, hierarchy.depth + 1))]
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
 
     classifier = KnowledgeClassifier(model, levels)
     validation = ValidationF1(classifier, levels, config)
@@ -113,15 +113,12 @@ def main(config: KnowledgeConfig) -> Path:
         config,
         model=model,
         trained=classifier,
-        plan=ShuffledBatches(
-            session.sort_lengths(bank, processor, model.cells_per_image), config.run.batch_size, config.run.seed
-        ),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model, config.augment),
         parts=model.parts,
         evaluate=validation if validation.levels else None,
     )
     for batch in loop:
-        classifier.train()
         index = batch.index.cpu().numpy()
         losses = {}
         for labels, logits in zip(levels, loop.trained(**batch.inputs), strict=True):
@@ -129,7 +126,6 @@ def main(config: KnowledgeConfig) -> Path:
             loss = concept_classification(logits, concepts, labels.multi_label)
             losses[f"level_{labels.level}"] = weight_of_mean(accelerator, concepts.any(1).sum()) * loss
         loop.step(torch.stack(list(losses.values())).mean(), {name: loss.detach() for name, loss in losses.items()})
-        loop.after_step()
     return loop.finish(write_card)
 
 

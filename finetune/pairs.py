@@ -76,7 +76,7 @@ def validation(
         return None
     if config.data.pairs and not labelled:
         log.info("no labelled pair has both ends in split 'valid': made pairs choose the best state")
-    pairs = {"valid": labelled or made_pairs(valid, seed=0)}
+    pairs = {"valid": labelled or made_pairs(valid)}
     if config.checked:
         pairs["checked"] = read_labelled_pairs(config.checked, config.data.load())
     return ValidationPairs(classifier, pairs, precision(config.run.precision))
@@ -92,41 +92,37 @@ def main(config: PairsConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
     labelled = labelled_pairs(config.data)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     classifier = PairClassifier(model, config.hidden, config.dropout, config.frozen)
 
     known = config.frozen and not labelled["train"]
     views = PairViews(
         bank,
-        processor,
+        model.processor,
         config.run.seed,
         labelled["train"],
         config.data.workers,
         read_images=model.config.reads_images,
-        first=not known,
+        pack_first=not known,
     )
-    lengths = (
-        np.zeros(len(views), dtype=int)
-        if labelled["train"]
-        else session.sort_lengths(bank, processor, model.cells_per_image)
-    )
+    plan = session.shuffled_batches(config, bank, model)
+    if labelled["train"]:
+        plan = ShuffledBatches(np.zeros(len(views), dtype=int), config.run.batch_size, config.run.seed)
     loop = TrainingLoop(
         accelerator,
         config,
         model=classifier,
         trained=classifier,
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=plan,
         views=views,
         evaluate=validation(classifier, config, labelled["valid"]),
     )
     vectors = bank_vectors(classifier, bank, loop.device, precision(config.run.precision)) if known else None
     for batch in loop:
-        classifier.train()
         first = batch.views[0] if vectors is None else vectors[batch.index]
         logits = loop.trained(first, batch.views[1], batch.extras["features"])
         relation = batch.extras["relation"]
         loop.step(F.cross_entropy(logits, relation), {"accuracy": (logits.argmax(-1) == relation).float().mean()})
-        loop.after_step()
     return loop.finish(write_card)
 
 

@@ -21,7 +21,7 @@ from torch.nn import functional as F
 from tqnet.config import parse_config
 from tqnet.files import atomic
 from tqnet.hub.folder import write_card
-from tqnet.losses.contrastive import multiple_negatives_ranking
+from tqnet.losses.contrastive import in_batch_infonce
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.paraphrase.settings import PSEUDO_LABELS, TRIPLETS, ParaphraseConfig, check_installed
 from tqnet.paraphrase.training import PseudoLabels, ValidationSeparation, english_questions
@@ -69,9 +69,8 @@ def contrast(
         negative = torch.where(valid[:, None], anchor[another(same)], paraphrase)
         hard = paraphrase[~valid]
     if config.objective == "mnr":
-        loss = multiple_negatives_ranking(
-            anchor, positive, hard if config.hard_negatives else None, config.temperature, same
-        )
+        keys = torch.cat([positive, hard]) if config.hard_negatives else positive
+        loss, _ = in_batch_infonce(anchor, keys, config.temperature, same)
     else:
         triplet, usual = TRIPLETS[config.objective]
         loss = triplet(anchor, positive, negative, config.margin or usual)
@@ -97,7 +96,7 @@ def main(config: ParaphraseConfig) -> Path:
 
     accelerator = session.start(config.run)
     bank = english_questions(session.training_questions(config.data, pretraining=False), config)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     model.to(accelerator.device)
     evaluate = ValidationSeparation.of(model, config.data.valid_pairs, config.run.precision)
     labels = PseudoLabels(model, config.pseudo_threshold) if config.pseudo else None
@@ -107,8 +106,8 @@ def main(config: ParaphraseConfig) -> Path:
     if left := len(problems) - len(draws):
         reason, _ = draws.reasons.most_common(1)[0]
         log.info("%d of %d questions are left out: no operator applies (most often %s)", left, len(problems), reason)
-    lengths = np.array([len(ids) for ids in processor.tokenize([problem.text for problem in draws.problems])])
-    processor.warn_of_cuts()
+    lengths = np.array([len(ids) for ids in model.processor.tokenize([problem.text for problem in draws.problems])])
+    model.processor.warn_of_cuts()
 
     trained = ParaphraseModel(model)
     loop = TrainingLoop(
@@ -117,13 +116,12 @@ def main(config: ParaphraseConfig) -> Path:
         model=model,
         trained=trained,
         plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
-        views=ParaphraseViews(bank.select(draws.rows), processor, draws, config.run.seed, config.data.workers),
+        views=ParaphraseViews(bank.select(draws.rows), model.processor, draws, config.run.seed, config.data.workers),
         state={"labels": labels} if labels else None,
         parts=model.parts,
         evaluate=evaluate,
     )
     for batch in loop:
-        trained.train()
         vectors = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         valid = labels(accelerator, **batch.inputs) if labels else None
         content = accelerator.gather(batch.extras["content"])
@@ -131,7 +129,6 @@ def main(config: ParaphraseConfig) -> Path:
         if valid is not None:
             means["labelled_positive"] = valid.float().mean()
         loop.step(loss, means)
-        loop.after_step()
     if labels and accelerator.is_main_process:
         summary = labels.summary()
         log.info("labelled positive: %(positive_percent)s %%, negative: %(negative_percent)s %%", summary)

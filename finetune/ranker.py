@@ -40,7 +40,6 @@ from tqnet.files import atomic
 from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
 from tqnet.search.index import Manifest
@@ -61,7 +60,6 @@ from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.provenance import Provenance
 from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import similar_questions
 
 log = logging.getLogger(__name__)
 
@@ -128,7 +126,7 @@ def main(config: RankerConfig) -> Path:
     if config.unseen:
         config.data.refuse_share()
     bank = train_and_valid(config) if config.unseen else session.training_questions(config.data, pretraining=False)
-    similarity = similar_questions(bank, config.data)
+    similarity = session.similar_questions(bank, config.data)
     if config.folds:
         check_installed()  # before hours of training
     sources = sources_of_banks(config, bank)
@@ -198,9 +196,9 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
     whole = config.data.load()
     row = {name: i for i, name in enumerate(whole.ids)}
     judged = read_pairs(config.data.pairs, whole, 0.5, config.data.on_error)
-    own = judged.select([row[name] for name in bank.ids])
-    features = sources.features(own.first, own.second)
-    return ExercisePairs(own.first, own.second, own.score.astype(bool), ("judged",) * len(own), features)
+    judged = judged.select([row[name] for name in bank.ids])
+    features = sources.features(judged.first, judged.second)
+    return ExercisePairs(judged.first, judged.second, judged.score.astype(bool), ("judged",) * len(judged), features)
 
 
 def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -219,13 +217,13 @@ def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfB
         return vectors_of_index(Path(str(config.index)), bank)
 
     def of_model(bank: QuestionBank) -> np.ndarray:
-        model, _ = start_model(config, training)
-        return model.encode(bank, precision=precision(config.run.precision), show_progress=True)
+        chosen = precision(config.run.precision)
+        return start_model(config, training).encode(bank, precision=chosen, show_progress=True)
 
     return SourcesOfBanks(of_index if config.index else of_model)
 
 
-def start_model(config: RankerConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
+def start_model(config: RankerConfig, bank: QuestionBank) -> QuestionEncoder:
     """The same each time, whatever was drawn before: a resumed run builds fewer."""
     set_seed(config.run.seed)
     return session.build(config, bank)
@@ -245,7 +243,7 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
     bank = train_and_valid(config)
     queries = np.array([], dtype=int)
     if "valid" in bank.column("split"):
-        similarity = similar_questions(bank, config.data)
+        similarity = session.similar_questions(bank, config.data)
         _, queries = queries_of_valid(config, bank, similarity)
     if not len(queries):
         log.info("no question of split 'valid' has a similar one: the last state is kept, not the best")
@@ -308,11 +306,11 @@ def score(
     """[p], that each pair is similar; every process takes its share."""
     cross = CrossEncoder.from_pretrained(folder, accelerator.device)
     shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
-    own = pairs.select(shares[accelerator.process_index])
-    found = cross.probabilities(
-        own.questions(bank), own.features, precision=precision, show_progress=accelerator.is_main_process
+    local = pairs.select(shares[accelerator.process_index])
+    chances = cross.probabilities(
+        local.questions(bank), local.features, precision=precision, show_progress=accelerator.is_main_process
     )
-    return np.array(gather_object(found.tolist()))
+    return np.array(gather_object(chances.tolist()))
 
 
 def train(
@@ -324,14 +322,14 @@ def train(
     validation: tuple[QuestionBank, ExercisePairs] | None,
 ) -> Path:
     """The cross-encoder of ``pairs``; its folder."""
-    model, processor = start_model(config, bank)
+    model = start_model(config, bank)
     cross = CrossEncoder(model, config.max_length, searched_by(config))  # more tokens than the encoder has positions
     tasks = config.coefficients if config.analyses else config.coefficients[:1]
     ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
     # The start model may have been fine-tuned on the groups of `train`: there its cosines say more than they will.
     unseen = validation[1] if validation else pairs
     ranker.calibrate(unseen.features, unseen.similar)
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    lengths = session.sort_lengths(bank, model.processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,
@@ -342,7 +340,7 @@ def train(
             pairs,
             bank,
             similarity,
-            processor,
+            model.processor,
             config.run.seed,
             config.max_length,
             config.analyses,
@@ -352,16 +350,15 @@ def train(
         parts=model.parts,
         evaluate=validation and ValidationOrder(cross, *validation, precision(config.run.precision)),
     )
-    for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
+    for batch in loop:
         pair, task, features = (batch.extras[name] for name in ("pair", "task", "features"))
-        if micro == 0:
+        if loop.micro == 0:
             ranker.centre(accelerator, task, features, **batch.inputs)
-        ranker.train()
+            ranker.train()
         logits, coefficients = loop.trained(pair=pair, task=task, features=features, **batch.inputs)
         labels = torch.zeros_like(logits).index_put((pair, task), batch.extras["label"])
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
-        loop.after_step()
     folder = loop.finish(write_card)
     accelerator.free_memory()  # another fold may follow
     return folder
@@ -371,12 +368,12 @@ def metrics(logits: Tensor, labels: Tensor, losses: Tensor, coefficients: Tensor
     """Of each task that some pair of the batch has: loss, accuracy, and mean coefficient where several are there."""
     logged = {}
     for number in range(logits.shape[1]):
-        own = coefficients[:, number] > 0
-        if own.any():
-            logged[f"loss/{TASKS[number]}"] = losses[own, number].detach().mean()
-            right = (logits[own, number] > 0) == labels[own, number].bool()
+        has_task = coefficients[:, number] > 0
+        if has_task.any():
+            logged[f"loss/{TASKS[number]}"] = losses[has_task, number].detach().mean()
+            right = (logits[has_task, number] > 0) == labels[has_task, number].bool()
             logged[f"accuracy/{TASKS[number]}"] = right.float().mean()
-            shared = own & (coefficients < 1).all(1)
+            shared = has_task & (coefficients < 1).all(1)
             if shared.any():
                 logged[f"coefficient/{TASKS[number]}"] = coefficients[shared, number].detach().mean()
     return logged

@@ -21,8 +21,7 @@ from torch.nn import functional as F
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import Count, CountOrZero, NonNegative, Positive, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.folder import write_card
-from tqnet.losses.contrastive import supervised_contrastive
-from tqnet.losses.pairs import draw_pairs, even_odds, pair_logistic
+from tqnet.losses.contrastive import draw_pairs, even_odds, pair_logistic, supervised_contrastive
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import Projector
 from tqnet.training import session
@@ -32,7 +31,6 @@ from tqnet.training.labels import ConceptLabels
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
 from tqnet.training.sampler import GroupBatches
-from tqnet.training.validation import ValidationPrecision, similar_questions
 
 
 @settings
@@ -97,8 +95,8 @@ class SimilarityModel(nn.Module):
 def main(config: SimilarConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=False)
-    similarity = similar_questions(bank, config.data)
-    model, processor = session.build(config, bank)
+    similarity = session.similar_questions(bank, config.data)
+    model = session.build(config, bank)
 
     blocks = ConceptLabels.from_bank(bank, config.block_level) if config.block > 1 else None
     concepts = ConceptLabels.from_bank(bank, config.concept_level) if config.concept_weight else None
@@ -110,7 +108,7 @@ def main(config: SimilarConfig) -> Path:
         trained=similarity_model,
         plan=GroupBatches(
             similarity,
-            session.sort_lengths(bank, processor, model.cells_per_image),
+            session.sort_lengths(bank, model.processor, model.cells_per_image),
             config.run.batch_size,
             config.run.seed,
             config.members,
@@ -120,21 +118,20 @@ def main(config: SimilarConfig) -> Path:
         ),
         views=session.question_views(config, bank, model, config.augment),
         parts=similarity_model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
-    for micro, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
-        similarity_model.train()
+    for batch in loop:
         features = gather_with_own_gradient(accelerator, loop.trained(**batch.inputs))
         index = accelerator.gather(batch.index).cpu().numpy()
         similar = torch.from_numpy(similarity.matrix(index)).to(loop.device)
         if config.objective == "scl":
             loss = supervised_contrastive(features, similar, config.temperature, config.denominator)
         else:
-            seed = int(np.random.SeedSequence([config.run.seed, micro]).generate_state(1)[0])
+            seed = int(np.random.SeedSequence([config.run.seed, loop.micro]).generate_state(1)[0])
             generator = torch.Generator().manual_seed(seed)
             left, right, label = draw_pairs(similar.cpu(), generator)
             pairs = features[left], features[right], label.to(loop.device)
-            if micro == 0 and config.bias is None:
+            if loop.micro == 0 and config.bias is None:
                 with torch.no_grad():
                     similarity_model.bias.copy_(even_odds(*pairs, similarity_model.scale))
             loss = pair_logistic(*pairs, similarity_model.scale, similarity_model.bias)
@@ -144,7 +141,6 @@ def main(config: SimilarConfig) -> Path:
                 features, same_concept, config.temperature, config.denominator
             )
         loop.step(loss, {"positives": similar.sum() / 2})
-        loop.after_step()
     return loop.finish(write_card)
 
 

@@ -23,7 +23,7 @@ from torch.nn import functional as F
 from tqnet.config import ConfigError, Count, NonNegative, Share, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.folder import write_card
 from tqnet.libraries import precision
-from tqnet.losses.pairs import cosine_triplet
+from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.build import set_dropout
 from tqnet.questions import QuestionBank
 from tqnet.solver.data import ValidationAnswers, WordProblems, learn_alphabet, solvable
@@ -80,8 +80,9 @@ def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
         if config.model.dropout is not None:
             set_dropout(solver.encoder, config.model.dropout)
         return solver
-    encoder, _ = session.build(config, bank)
-    return WordProblemSolver(encoder, learn_alphabet(bank, config.min_count), config.decoder_dropout)
+    return WordProblemSolver(
+        session.build(config, bank), learn_alphabet(bank, config.min_count), config.decoder_dropout
+    )
 
 
 def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[tuple[str, ...]]) -> Triples | None:
@@ -165,11 +166,9 @@ def main(config: SolverConfig) -> Path:
         evaluate=answers if config.choose and answers.problems else None,
     )
     for batch in loop:
-        loop.trained.train()
         rising = min(1.0, (loop.step_number + 1) / max(1.0, config.ramp * loop.steps))
         loss, logged = loss_of(config, loop.trained, batch, rising)
         loop.step(loss, logged)
-        loop.after_step()
     return loop.finish(write_card)
 
 

@@ -17,9 +17,9 @@ from torch import Tensor, nn
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.hub.folder import write_card
-from tqnet.losses.baselines import figure_reconstruction
+from tqnet.losses.prediction import figure_reconstruction
+from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import FigureDecoder
-from tqnet.modeling.visual import TQNetImageProcessor, VisualStream
 from tqnet.training import session
 from tqnet.training.config import RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
@@ -44,10 +44,10 @@ class AutoencoderConfig(RecipeConfig):
 class FigureAutoencoder(nn.Module):
     """The visual backbone and a decoder that draws the figure from its cells."""
 
-    def __init__(self, visual: VisualStream, images: TQNetImageProcessor, target: int):
+    def __init__(self, model: QuestionEncoder, target: int):
         super().__init__()
-        self.backbone, self.images = visual.backbone, images
-        self.decoder = FigureDecoder(visual.backbone.num_features, target)
+        self.backbone, self.images = model.visual.backbone, model.processor.image_processor
+        self.decoder = FigureDecoder(self.backbone.num_features, target)
 
     def forward(self, figures: Tensor) -> Tensor:
         """figures: [n, 3, H, W], normalised. Mean squared error of the figures as drawn again, in grey."""
@@ -58,18 +58,18 @@ class FigureAutoencoder(nn.Module):
 def main(config: AutoencoderConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    pictured = session.questions_with_figures(bank, config.data)
+    pictured = session.questions_with_figures(bank, config)
     config.model.visual_projection = "random"  # fitted, it would be to cells that are about to change
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
     if config.optim.visual_lr == 0:
         raise ConfigError("optim.visual_lr: 0 leaves nothing to train")
     for images in pictured.column("images"):  # count what is left out before the first step
-        processor.kept_images(images)
-    processor.warn_of_cuts()
+        model.processor.kept_images(images)
+    model.processor.warn_of_cuts()
 
-    autoencoder = FigureAutoencoder(model.visual, processor.image_processor, config.target)
+    autoencoder = FigureAutoencoder(model, config.target)
     loop = TrainingLoop(
         accelerator,
         config,
@@ -79,10 +79,8 @@ def main(config: AutoencoderConfig) -> Path:
         views=session.question_views(config, pictured, model, config.augment),
     )
     for batch in loop:
-        autoencoder.train()
         figures = batch.inputs["pixel_values"]
         loop.step(weight_of_mean(accelerator, len(figures)) * loop.trained(figures), {})
-        loop.after_step()
     return loop.finish(write_card)
 
 

@@ -28,8 +28,6 @@ from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import same
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
-from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import ValidationPrecision
 
 #: The largest 1 / temperature (Radford et al. 2021, section 2.5).
 LARGEST_SCALE = 100.0
@@ -76,8 +74,8 @@ class CrossModalEncoder(ContrastiveEncoder):
 def main(config: CLIPConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    pictured = session.questions_with_figures(bank, config.data, config.run.batch_size)
-    model, processor = session.build(config, bank)
+    pictured = session.questions_with_figures(bank, config)
+    model = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to contrast texts with")
     if model.config.fusion == "joint":  # its text embedding has seen the figures: no stream of its own
@@ -85,37 +83,35 @@ def main(config: CLIPConfig) -> Path:
     model.fusion.requires_grad_(False)
 
     encoder = CrossModalEncoder(model, config.dimension, config.temperature)
-    lengths = session.sort_lengths(pictured, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=encoder,
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, pictured, model),
         views=session.question_views(config, pictured, model, config.augment),
         parts=model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
-    hashes = {stream: of.to(loop.device) for stream, of in session.content_hashes(pictured).items()}
+    hashes = session.content_hashes(pictured)
+    texts, figures = hashes["text"].to(loop.device), hashes["visual"].to(loop.device)
     for batch in loop:
-        encoder.train()
         vectors = loop.trained(**batch.inputs)
         text, visual = (gather_with_own_gradient(accelerator, vectors[stream]) for stream in ("text", "visual"))
         index = accelerator.gather(batch.index)
-        excluded = same(hashes["text"][index]) | same(hashes["visual"][index])
+        excluded = same(texts[index]) | same(figures[index])
         loss, logits = cross_modal_infonce(text, visual, encoder.scale, excluded)
         loop.step(loss, retrieval_metrics(logits.detach(), encoder.scale.detach()))
         encoder.limit_scale()
-        loop.after_step()
     return loop.finish(write_card)
 
 
 def retrieval_metrics(logits: Tensor, scale: Tensor) -> dict[str, Tensor]:
     """How often a text finds its figures first, and a figure its text, among those of the batch."""
-    own = torch.arange(len(logits), device=logits.device)
+    place = torch.arange(len(logits), device=logits.device)
     return {
-        "text_to_visual": (logits.argmax(1) == own).float().mean(),
-        "visual_to_text": (logits.argmax(0) == own).float().mean(),
+        "text_to_visual": (logits.argmax(1) == place).float().mean(),
+        "visual_to_text": (logits.argmax(0) == place).float().mean(),
         "temperature": 1 / scale,
     }
 

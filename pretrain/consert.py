@@ -13,22 +13,18 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from torch import Tensor, nn
-from torch.nn import functional as F
+from torch import Tensor
 
 from tqnet.config import ConfigError, Positive, ShareBelowOne, parse_config, section, settings
 from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import nt_xent
-from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.heads import EmbeddingAugmentation
+from tqnet.modeling.heads import ContrastiveEncoder, EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import same
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import gather_with_own_gradient
-from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import ValidationPrecision
 
 
 @settings
@@ -47,54 +43,39 @@ class ConSERTConfig(RecipeConfig):
     """Temperature of the contrastive loss."""
 
 
-class UnitEncoder(nn.Module):
-    """A model whose vectors have length 1; ConSERT contrasts them without a projection."""
-
-    def __init__(self, model: QuestionEncoder):
-        super().__init__()
-        self.model = model
-
-    def forward(self, **batch: Tensor) -> Tensor:
-        """A packed batch -> [b, h]."""
-        return F.normalize(self.model(**batch).embedding.float(), dim=-1)
-
-
 def main(config: ConSERTConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
         raise ConfigError("model.architecture: a quesnet has no text encoder whose embeddings could be augmented")
     if model.config.fusion == "joint":  # figures among the words have no positions to exchange
         raise ConfigError("model.fusion: joint, where words alone are augmented")
     EmbeddingAugmentation(model, config.augmentations, config.rate)
 
-    encoder = UnitEncoder(model)
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    encoder = ContrastiveEncoder(model, ("fused",))  # without a projection
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=encoder,
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model),
         parts=model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
     hashes = session.content_hashes(bank, model.config.reads_images)["fused"].to(loop.device)
     for batch in loop:
-        encoder.train()
         twice = {name: torch.cat([value, value]) for name, value in batch.inputs.items()}
-        views = loop.trained(**twice).chunk(2)
+        views = loop.trained(**twice)["fused"].chunk(2)
         first, second = (gather_with_own_gradient(accelerator, view) for view in views)
         excluded = same(hashes[accelerator.gather(batch.index)])
         loss, logits = nt_xent(first, second, config.temperature, excluded)
-        loop.step(loss, {"top1": _found(logits.detach())})
-        loop.after_step()
+        loop.step(loss, {"top1": top1(logits.detach())})
     return loop.finish(write_card)
 
 
-def _found(logits: Tensor) -> Tensor:
+def top1(logits: Tensor) -> Tensor:
     """How often the other view of a question is the nearest of all."""
     places = torch.arange(len(logits), device=logits.device)
     return (logits.argmax(1) == places.roll(len(logits) // 2)).float().mean()

@@ -26,17 +26,14 @@ from torch.nn.utils.parametrizations import spectral_norm
 
 from tqnet.config import ConfigError, Count, NonNegative, Positive, parse_config, section, settings
 from tqnet.hub.folder import write_card
-from tqnet.losses.baselines import dependence, mutual_information
-from tqnet.losses.classification import concept_classification
+from tqnet.losses.prediction import concept_classification, mutual_information
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
-from tqnet.training.labels import ConceptLabels, concept_head, training_knowledge
+from tqnet.training.labels import ConceptLabels, class_head, training_knowledge
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
-from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import ValidationPrecision
 
 
 @settings
@@ -68,7 +65,7 @@ class DisentangledEncoder(nn.Module):
         width = model.config.hidden_size
         self.model = model
         self.words = nn.Linear(model.get_input_embeddings().embedding_dim, width, bias=False)
-        self.concepts = concept_head(width // 2, labels)
+        self.concepts = class_head(width // 2, labels, softmax=not labels.multi_label)
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
         """What the estimators read of a packed batch.
@@ -107,8 +104,11 @@ class Critic(nn.Module):
         return self.layers(torch.cat([concept, individual], 1)).squeeze(1)
 
     def dependence(self, concept: Tensor, individual: Tensor) -> Tensor:
-        """Of the halves of a batch, each beside its own and beside the next question's."""
-        return dependence(self(concept, individual), self(concept, individual.roll(1, 0)))
+        """Wasserstein distance between the halves of a batch together and apart, to be maximised by the critic::
+
+        mean D(v_k, v_i) - mean D(v_k, v_i'),  v_i' of the next question
+        """
+        return self(concept, individual).mean() - self(concept, individual.roll(1, 0)).mean()
 
     def improve(self, concept: Tensor, individual: Tensor, steps: int, accelerator: Accelerator) -> None:
         """Tell the halves better apart; on several processes, by the mean of their gradients."""
@@ -137,41 +137,38 @@ def main(config: DisenQNetConfig) -> Path:
     if not hierarchy.depth:
         raise ConfigError(f"data.bank: no training question of {config.data.bank} has a knowledge point")
     labels = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     if model.config.hidden_size % 2:
         raise ConfigError(f"model: a vector of width {model.config.hidden_size} has no halves")
 
     encoder = DisentangledEncoder(model, labels)
     critic = Critic(model.config.hidden_size, config.critic_lr)
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=encoder,
         state={"critic": critic},
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model),
         parts=model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
-    special = torch.tensor(processor.tokenizer.all_special_ids, device=loop.device)
+    special = torch.tensor(model.processor.tokenizer.all_special_ids, device=loop.device)
     for batch in loop:
-        encoder.train()
-        found = loop.trained(**batch.inputs)
-        critic.improve(found["concept"], found["individual"], config.critic_steps, accelerator)
+        outputs = loop.trained(**batch.inputs)
+        critic.improve(outputs["concept"], outputs["individual"], config.critic_steps, accelerator)
         is_word = ~torch.isin(batch.inputs["input_ids"], special)
         concepts = torch.from_numpy(labels.indicators(batch.index.cpu().numpy())).to(loop.device)
-        information = mutual_information(found["own"], found["other"], is_word)
-        of_concepts = concept_classification(found["logits"], concepts, labels.multi_label)
+        information = mutual_information(outputs["own"], outputs["other"], is_word)
+        prediction = concept_classification(outputs["logits"], concepts, labels.multi_label)
         losses = {
             "information": weight_of_mean(accelerator, is_word.sum()) * information,
-            "concept": weight_of_mean(accelerator, concepts.any(1).sum()) * of_concepts,
-            "dependence": critic.dependence(found["concept"], found["individual"]),
+            "concept": weight_of_mean(accelerator, concepts.any(1).sum()) * prediction,
+            "dependence": critic.dependence(outputs["concept"], outputs["individual"]),
         }
-        loss = torch.stack([getattr(config, f"{name}_weight") * of for name, of in losses.items()]).sum()
-        loop.step(loss, {f"loss/{name}": of.detach() for name, of in losses.items()})
-        loop.after_step()
+        loss = torch.stack([getattr(config, f"{name}_weight") * term for name, term in losses.items()]).sum()
+        loop.step(loss, {f"loss/{name}": term.detach() for name, term in losses.items()})
     return loop.finish(write_card)
 
 

@@ -14,7 +14,7 @@ from transformers import PreTrainedModel
 
 from tqnet.config import ConfigError, ProperShare, parse_config, section, settings
 from tqnet.hub.folder import write_card
-from tqnet.losses.classification import masked_token_prediction
+from tqnet.losses.prediction import masked_token_prediction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
@@ -23,7 +23,6 @@ from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import IGNORED, MaskTokens
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.processes import weight_of_mean
-from tqnet.training.sampler import ShuffledBatches
 
 
 @settings
@@ -60,28 +59,25 @@ class MaskedLanguageModel(nn.Module):
 def main(config: MLMConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
         raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
 
-    mask = MaskTokens(processor.tokenizer, config.mask, config.run.seed)
-    lengths = session.sort_lengths(bank, processor)
+    mask = MaskTokens(model.processor.tokenizer, config.mask, config.run.seed)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=MaskedLanguageModel(model.text),
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, bank, model, read_images=False),
         views=session.question_views(config, bank, model, prepare=mask, read_images=False),
         parts=QuestionEncoder.parts,  # its text stream reads a batch at once
     )
     for batch in loop:
-        loop.trained.train()
         text = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}
         labels = batch.extras["labels"]
         loss, accuracy = loop.trained(**text, labels=labels)
         loop.step(weight_of_mean(accelerator, (labels != IGNORED).sum()) * loss, {"accuracy": accuracy})
-        loop.after_step()
     return loop.finish(write_card)
 
 

@@ -18,15 +18,12 @@ from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, Positive, Share, parse_config, section, settings
 from tqnet.hub.folder import write_card
 from tqnet.losses.contrastive import infonce
-from tqnet.modeling.heads import ContrastiveEncoder
-from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import ValidationPrecision
 
 #: Mode -> streams to contrast: the fused question, or each stream on its own (joined in a later stage).
 STREAMS = {"uni": ("fused",), "seq": ("text", "visual")}
@@ -60,8 +57,8 @@ class MoCoConfig(RecipeConfig):
 def main(config: MoCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    check_queue(config.queue, len(bank), "training questions")
-    model, processor = session.build(config, bank)
+    check_queue(config.queue, len(bank))
+    model = session.build(config, bank)
 
     streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:
@@ -76,27 +73,25 @@ def main(config: MoCoConfig) -> Path:
     key_encoder = MomentumEncoder(encoder, config.momentum)
     queues = {stream: KeyQueue(config.queue, config.dimension) for stream in streams}
 
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=encoder,
         state={"key_encoder": key_encoder, "queues": nn.ModuleDict(queues)},
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model, config.augment, views=2),
         parts=model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
     hashes = session.content_hashes(bank, model.config.reads_images)
     keys_of = ShuffledKeys(accelerator, key_encoder, hashes, config.run.seed)
     if not loop.resumed:
-        fill_queues(loop, keys_of, queues, config.run.batch_size)
+        fill_queues(loop, keys_of, queues)
 
-    for step, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
-        encoder.train()
+    for batch in loop:
         queries = loop.trained(**batch.inputs)
-        keys = keys_of(batch, step)
+        keys = keys_of(batch, loop.micro)
         terms: list[Tensor] = []
         logged: dict[str, Tensor] = {}
         for stream, query in queries.items():
@@ -105,10 +100,9 @@ def main(config: MoCoConfig) -> Path:
             logged |= {f"{stream}/{name}": value for name, value in metrics.items()}
         loop.step(torch.stack(terms).sum(), logged)
         for stream, queue in queues.items():
-            queue.enqueue(*keys[stream].everyone)
+            queue.enqueue(*keys[stream].gathered)
         if loop.stepped:
             key_encoder.update(encoder)
-        loop.after_step()
     return loop.finish(write_card)
 
 
@@ -118,7 +112,7 @@ def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) 
     if not rows.any():
         return 0.0 * query.sum(), {}
     negatives, excluded = queue.negatives(keys.ids[rows], keys.hashes[rows])
-    loss, logits = infonce(query[rows], keys.own[rows], negatives, temperature, excluded)
+    loss, logits = infonce(query[rows], keys.positives[rows], negatives, temperature, excluded)
     return keys.weight * loss, contrast_metrics(query[rows], logits, temperature)
 
 

@@ -37,15 +37,13 @@ from tqnet.training.data import IGNORED, MaskTokens
 from tqnet.training.labels import (
     ClassLabels,
     ConceptLabels,
+    class_head,
     difficulty_labels,
-    label_head,
     training_knowledge,
     type_labels,
 )
 from tqnet.training.loop import TrainingLoop
 from tqnet.training.multitask import MultiTaskModel, Solutions, TaskLosses, TaskViews
-from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import ValidationPrecision
 
 log = logging.getLogger(__name__)
 
@@ -99,47 +97,43 @@ class MultiTaskConfig(RecipeConfig):
 def main(config: MultiTaskConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
         raise ConfigError(f"model: a {model.config.model_type} has no text encoder that words could be masked for")
     if model.config.fusion == "joint" and config.weights.figures:  # its text embedding has seen the figures
         raise ConfigError("model.fusion: joint joins text and figures, which weights.figures contrasts; set that to 0")
 
     labels = labels_of(bank, config)
-    solutions = Solutions.of(bank, processor, config.least_solution) if config.weights.solution else None
+    solutions = Solutions.from_bank(bank, model.processor, config.least_solution) if config.weights.solution else None
     tasks = tasks_of(config, bank, model, labels, solutions)
-    labels = {name: of for name, of in labels.items() if name in tasks}
+    labels = {name: classes for name, classes in labels.items() if name in tasks}
     solutions = solutions if "solution" in tasks else None
 
-    heads = {name: label_head(model.config.hidden_size, of) for name, of in labels.items()}
-    multitask = MultiTaskModel(model, set(tasks), heads)
-    names = [view for view, of in VIEWS.items() if of & tasks.keys()]
-    mask = MaskTokens(processor.tokenizer, config.mask, config.run.seed) if "words" in tasks else None
-    views = TaskViews(names, bank, processor, config.run.seed, mask, "order" in tasks, solutions)
+    heads = {name: class_head(model.config.hidden_size, classes) for name, classes in labels.items()}
+    multitask = MultiTaskModel(model, tasks, heads)
+    names = [view for view, served in VIEWS.items() if served & tasks.keys()]
+    mask = MaskTokens(model.processor.tokenizer, config.mask, config.run.seed) if "words" in tasks else None
+    views = TaskViews(names, bank, model.processor, config.run.seed, mask, "order" in tasks, solutions)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=multitask,
-        plan=ShuffledBatches(
-            session.sort_lengths(bank, processor, model.cells_per_image), config.run.batch_size, config.run.seed
-        ),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model, prepare=views, read_images="content" in names),
         parts=model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
     max_images = model.config.max_images if model.config.reads_images else 0
     losses = TaskLosses(accelerator, tasks, bank, labels, solutions, max_images, config.temperature)
     for batch in loop:
-        multitask.train()
         masked = batch.extras["words"] != IGNORED if "segments" in names else None
-        found = loop.trained(**dict(zip(names, batch.views, strict=True)), masked=masked)
-        terms = losses(found, batch)
+        outputs = loop.trained(**dict(zip(names, batch.views, strict=True)), masked=masked)
+        terms = losses(outputs, batch)
         loss = torch.stack([weight * terms[task].loss for task, weight in tasks.items()]).sum()
-        said = {task: term for task, term in terms.items() if term.count}  # in this batch
-        logged = {f"{task}/loss": term.loss.detach() for task, term in said.items()}
-        loop.step(loss, logged | {f"{task}/accuracy": term.accuracy for task, term in said.items()})
-        loop.after_step()
+        present = {task: term for task, term in terms.items() if term.count}  # in this batch
+        logged = {f"{task}/loss": term.loss.detach() for task, term in present.items()}
+        loop.step(loss, logged | {f"{task}/accuracy": term.accuracy for task, term in present.items()})
     return loop.finish(write_card)
 
 
@@ -149,7 +143,7 @@ def labels_of(bank: QuestionBank, config: MultiTaskConfig) -> dict[str, ClassLab
     hierarchy = KnowledgeHierarchy(training_knowledge(bank))
     if hierarchy.depth:
         labels["knowledge"] = ConceptLabels(hierarchy, hierarchy.depth if config.level is None else config.level)
-    return {name: of for name, of in labels.items() if len(of.names) > 1}  # one class alone tells nothing
+    return {name: classes for name, classes in labels.items() if len(classes.names) > 1}  # else nothing to tell
 
 
 def tasks_of(

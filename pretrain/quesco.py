@@ -18,15 +18,12 @@ from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, CountOrZero, Positive, Share, parse_config, section, settings
 from tqnet.hub.folder import write_card
 from tqnet.losses.ranking import rince, temperatures_for
-from tqnet.modeling.heads import ContrastiveEncoder
-from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import KeyRanks, Keys, ShuffledKeys, check_queue, fill_queues
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.sampler import ShuffledBatches
-from tqnet.training.validation import ValidationPrecision
 
 
 @settings
@@ -60,13 +57,13 @@ class QuesCoConfig(RecipeConfig):
 def main(config: QuesCoConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    check_queue(config.queue, len(bank), "training questions")
-    ranks = KeyRanks.of(bank, hierarchy=config.hierarchy, leaves=config.leaves)
+    check_queue(config.queue, len(bank))
+    ranks = KeyRanks(bank, config.hierarchy, config.leaves)
     try:
         temperatures = temperatures_for(ranks.depth, config.temperatures).to(accelerator.device)
     except ValueError as error:
         raise ConfigError(f"temperatures: {error}") from None
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
 
     if accelerator.num_processes == 1 and model.config.reads_images:
         split_batchnorm(model.visual, config.bn_splits)
@@ -74,34 +71,31 @@ def main(config: QuesCoConfig) -> Path:
     key_encoder = MomentumEncoder(encoder, config.momentum)
     queue = KeyQueue(config.queue, encoder.dimension)
 
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=encoder,
         state={"key_encoder": key_encoder, "queue": queue},
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model, config.augment, views=2),
         parts=model.parts,
-        evaluate=ValidationPrecision.of(model, config.data, config.run),
+        evaluate=session.validation(config, model),
     )
     hashes = session.content_hashes(bank, model.config.reads_images)
     keys_of = ShuffledKeys(accelerator, key_encoder, hashes, config.run.seed)
     if not loop.resumed:
-        fill_queues(loop, keys_of, {"fused": queue}, config.run.batch_size)
+        fill_queues(loop, keys_of, {"fused": queue})
 
-    for step, batch in enumerate(loop, start=loop.step_number * config.run.accumulate):
-        encoder.train()
+    for batch in loop:
         query = loop.trained(**batch.inputs)["fused"]
-        keys = keys_of(batch, step)["fused"]
-        similarity, rank_of = compare(query, keys, queue, ranks)
-        loss, terms = rince(similarity, rank_of, temperatures, config.form)
-        loop.step(loss, rank_metrics(similarity, rank_of, terms))
-        queue.enqueue(*keys.everyone)
+        keys = keys_of(batch, loop.micro)["fused"]
+        similarity, key_ranks = compare(query, keys, queue, ranks)
+        loss, terms = rince(similarity, key_ranks, temperatures, config.form)
+        loop.step(loss, rank_metrics(similarity, key_ranks, terms))
+        queue.enqueue(*keys.gathered)
         if loop.stepped:
             key_encoder.update(encoder)
-        loop.after_step()
     return loop.finish(write_card)
 
 
@@ -114,8 +108,8 @@ def compare(query: Tensor, keys: Keys, queue: KeyQueue, ranks: KeyRanks) -> tupl
     others, excluded = queue.negatives(keys.ids, keys.hashes)
     with torch.autocast(query.device.type, enabled=False):
         query = query.float()
-        own = torch.einsum("bd,bd->b", query, keys.own.float())
-        similarity = torch.cat([own[:, None], torch.einsum("bd,kd->bk", query, others)], 1)
+        positive = torch.einsum("bd,bd->b", query, keys.positives.float())
+        similarity = torch.cat([positive[:, None], torch.einsum("bd,kd->bk", query, others)], 1)
     return similarity, ranks(keys.ids, queue.ids[: len(others)], excluded)
 
 

@@ -19,18 +19,16 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from tqnet.config import ConfigError, Count, NonNegative, ShareAboveZero, parse_config, section, settings
 from tqnet.hub.folder import write_card
-from tqnet.losses.baselines import figure_reconstruction, skip_gram
-from tqnet.modeling.heads import MaskedTokenHead, VectorDecoder
+from tqnet.losses.prediction import figure_reconstruction, masked_token_prediction, skip_gram
+from tqnet.modeling.heads import FigureDecoder, MaskedTokenHead
 from tqnet.modeling.quesnet import QuesNetModel, hole_contexts, one_sequence
 from tqnet.modeling.settings import ModelConfig
 from tqnet.training import session
 from tqnet.training.config import RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
-from tqnet.training.sampler import ShuffledBatches
 
 
 @settings
@@ -63,13 +61,14 @@ class Pretraining(nn.Module):
     a model's folder holds no heads.
     """
 
-    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
+    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
         super().__init__()
         self.model, self.figure_weight = model, config.figure_weight
         self.images = model.processor.image_processor
-        self.register_buffer("special", torch.tensor(special), persistent=False)
+        self.register_buffer("special", torch.tensor(model.processor.tokenizer.all_special_ids), persistent=False)
         if model.config.reads_images:
-            self.decoder = VectorDecoder(model.config.hidden_size, config.target)
+            start = nn.Linear(model.config.hidden_size, 128 * 16), nn.ReLU(), nn.Unflatten(1, (128, 4, 4))
+            self.decoder = nn.Sequential(*start, FigureDecoder(128, config.target))
 
     def is_word(self, input_ids: Tensor) -> Tensor:
         """bool [b, t]: padding and the marks at the ends of a text are no words."""
@@ -89,8 +88,8 @@ class Pretraining(nn.Module):
 class EmbeddingPretraining(Pretraining):
     """The embedding layer alone: words tell their neighbours, figures can be drawn again from their vectors."""
 
-    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
-        super().__init__(model, config, special)
+    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
+        super().__init__(model, config)
         self.window, self.noise = config.window, config.noise
         self.context = nn.Embedding(model.config.vocab_size, model.config.hidden_size)
         nn.init.zeros_(self.context.weight)  # as word2vec does
@@ -122,8 +121,8 @@ class HoledLanguageModel(Pretraining):
     where the paper sums over all places, so that few figures count as much as many words.
     """
 
-    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig, special: list[int]):
-        super().__init__(model, config, special)
+    def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
+        super().__init__(model, config)
         self.share = config.holes
         self.head = MaskedTokenHead(model.config.hidden_size, model.config.vocab_size)
         model.sentence.requires_grad_(False)
@@ -137,12 +136,10 @@ class HoledLanguageModel(Pretraining):
         if self.share < 1:
             chosen = chosen & (torch.rand(chosen.shape, device=chosen.device) < self.share)
         # Words stand first in the sequence: a word's place there is its place in the text.
-        logits = self.head(contexts[:, : input_ids.shape[1]][chosen], self.model.words.weight).float()
-        count = chosen.sum().clamp(min=1)  # a batch of bare figures has no word
-        of_words = F.cross_entropy(logits, input_ids[chosen], reduction="sum") / count
+        logits = self.head(contexts[:, : input_ids.shape[1]][chosen], self.model.words.weight)
+        of_words, accuracy = masked_token_prediction(logits, input_ids[chosen])
         behind_words = torch.arange(mask.shape[1], device=mask.device) >= word_mask.sum(1, keepdim=True)
         of_figures = self.figure_loss(contexts[mask & behind_words], pixel_values)
-        accuracy = (logits.argmax(-1) == input_ids[chosen]).sum() / count
         logged = {"words": of_words.detach(), "figures": of_figures.detach(), "accuracy": accuracy}
         return of_words + of_figures, logged
 
@@ -153,26 +150,23 @@ STAGES = {"embedding": EmbeddingPretraining, "holes": HoledLanguageModel}
 def main(config: QuesNetPretrainingConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
-    model, processor = session.build(config, bank)
+    model = session.build(config, bank)
     if not isinstance(model, QuesNetModel):
         raise ConfigError(f"model.architecture: {model.config.model_type}, where this recipe trains a quesnet")
 
-    pretraining = STAGES[config.stage](model, config, processor.tokenizer.all_special_ids)
-    lengths = session.sort_lengths(bank, processor, model.cells_per_image)
+    pretraining = STAGES[config.stage](model, config)
     loop = TrainingLoop(
         accelerator,
         config,
         model=model,
         trained=pretraining,
-        plan=ShuffledBatches(lengths, config.run.batch_size, config.run.seed),
+        plan=session.shuffled_batches(config, bank, model),
         views=session.question_views(config, bank, model),
         parts=model.parts,
     )
     for batch in loop:
-        pretraining.train()
         loss, logged = loop.trained(**batch.inputs)
         loop.step(loss, logged)
-        loop.after_step()
     return loop.finish(write_card)
 
 

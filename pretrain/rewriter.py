@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.hub.folder import write_card
-from tqnet.losses.classification import masked_token_prediction
+from tqnet.losses.prediction import masked_token_prediction
 from tqnet.modeling.build import build_text_encoder
 from tqnet.paraphrase.restoration import Restorations, ValidationAccuracy, check_installed
 from tqnet.paraphrase.seq2seq import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
@@ -110,12 +110,10 @@ def main(config: RewriterConfig) -> Path:
         evaluate=validation(config, rewriter),
     )
     for batch in loop:
-        loop.trained.train()
         target = batch.extras["target"]
         loss, accuracy = loop.trained(**batch.inputs, target=target)
         count = (target[:, 1:] != rewriter.tokenizer.pad_token_id).sum()
         loop.step(weight_of_mean(accelerator, count) * loss, {"accuracy": accuracy})
-        loop.after_step()
     return loop.finish(write_card)
 
 

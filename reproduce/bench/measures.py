@@ -28,7 +28,7 @@ from tqnet.solver.evaluation import gold_problems, score_solutions
 from tqnet.solver.model import BEAMS, load_solver
 from tqnet.solver.representations import calinski_harabasz, common_prototypes, representations
 from tqnet.training.config import DataConfig
-from tqnet.training.validation import similar_questions
+from tqnet.training.session import similar_questions
 
 
 class Measure(ABC):

@@ -26,7 +26,7 @@ from tqnet.libraries import machine, precision
 from tqnet.paraphrase.settings import PSEUDO_LABELS, SEPARATION
 from tqnet.training.config import RunConfig
 from tqnet.training.provenance import flat, lasting
-from tqnet.training.validation import VALID
+from tqnet.training.session import VALID
 from tqnet.version import __version__
 
 #: Bumped when the same settings begin to train other weights, by more than rounding.

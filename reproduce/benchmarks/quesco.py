@@ -24,7 +24,7 @@ from reproduce.benchmarks.recipe import open_recipe
 from reproduce.benchmarks.shares import shares
 from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
 from tqnet.losses.ranking import rince, temperatures_for
-from tqnet.modeling.momentum import KeyQueue
+from tqnet.modeling.heads import KeyQueue
 from tqnet.questions import QuestionBank
 from tqnet.training import session
 from tqnet.training.contrast import KeyRanks, Keys
@@ -63,14 +63,14 @@ def loss(bank: QuestionBank, batch_size: int, size: int, dimension: int, seed: i
     queue = KeyQueue(size, dimension)
     numbers = torch.arange(size) % len(bank)
     queue.enqueue(drawn(size), numbers, numbers)
-    ranks = KeyRanks.of(bank)
+    ranks = KeyRanks(bank)
     temperatures = temperatures_for(ranks.depth)
 
     def step() -> None:
         ids = torch.randint(len(bank), (batch_size,), generator=generator)
         query = drawn(batch_size).requires_grad_()
         batch = drawn(batch_size)
-        keys = Keys(batch, ids, hashes=ids, present=ids >= 0, weight=torch.ones(()), everyone=(batch, ids, ids))
+        keys = Keys(batch, ids, hashes=ids, present=ids >= 0, weight=torch.ones(()), gathered=(batch, ids, ids))
         similarity, rank_of = quesco.compare(query, keys, queue, ranks)
         value, _ = rince(similarity, rank_of, temperatures)
         value.backward()

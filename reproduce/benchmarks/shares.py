@@ -124,9 +124,9 @@ def watched(watch: Stopwatch, recipe: ModuleType) -> Iterator[None]:
     original_build, original_iter = session.build, DataLoader.__iter__
 
     def build(*arguments: Any) -> Any:
-        model, processor = original_build(*arguments)
+        model = original_build(*arguments)
         watch_model(watch, model)
-        return model, processor
+        return model
 
     def iterate(loader: DataLoader[Any]) -> Iterator[Any]:
         iterator = original_iter(loader)

@@ -23,7 +23,6 @@ from tqnet.augment.pairs import (
 from tqnet.augment.surface import (
     SURFACE_CHANGES,
     change_surface,
-    reorder_options,
     respell_formulas,
     reword,
     say_aside,
@@ -33,7 +32,6 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS, LabelledPair
 from tqnet.questions.traits import one_form, traits
 from tqnet.text.formulas import segments
-from tqnet.text.replacements import OTHERS, WORDINGS
 
 
 def outcomes(change, stem: str, draws: int = 60, **fields: object) -> set[str]:
@@ -97,11 +95,6 @@ def test_questions_of_one_group_are_never_drawn_as_unrelated(sample_bank: Questi
     assert "unrelated" not in drawn
 
 
-def test_a_draw_is_its_seed(sample_bank: QuestionBank) -> None:
-    first, second = (PairMaker(sample_bank).draw(5, np.random.default_rng(7)) for _ in "ab")
-    assert first == second
-
-
 def test_formulas_are_spelt_otherwise_and_say_the_same() -> None:
     stem = r"If $\frac12 x^2 \leq 3$ and \[y \neq \dfrac{1}{3}\], find $x^{2}$."
     found = outcomes(respell_formulas, stem)
@@ -129,11 +122,6 @@ def test_asides_and_times_play_no_part() -> None:
         assert traits(Question("b", other)).numbers == Counter({"25": 1})
         assert traits(Question("b", other)).targets == traits(Question("a", stem)).targets
     assert all(other.endswith("求面积。") or other.startswith("求面积。") for other in outcomes(say_aside, "求面积。"))
-
-
-def test_options_are_reordered() -> None:
-    question = Question("q", "Which?", options=("a", "b", "c"))
-    assert sorted(reorder_options(question, np.random.default_rng(1)).options) == ["a", "b", "c"]
 
 
 def test_a_surface_is_always_changed() -> None:
@@ -195,11 +183,3 @@ def test_similar_questions_have_other_numbers_in_stem_and_options() -> None:
         assert traits(other).numbers != traits(question).numbers
         assert traits(other).shapes == traits(question).shapes
     assert make_similar(Question("q", "Find $x$.", options=("$23$",)), np.random.default_rng(0)) is None
-
-
-def test_the_table() -> None:
-    assert all(len(senses) > 1 for senses in OTHERS.lines)
-    assert all(len(senses) == 1 and len(senses[0]) > 1 for senses in WORDINGS.lines)
-    assert all(reason.strip() for reason in OTHERS.reasons)
-    phrases = [phrase for senses in OTHERS.lines for sense in senses for phrase in sense]
-    assert len(phrases) == len(set(phrases))

@@ -1,4 +1,4 @@
-"""Launching two processes for real, and never waiting for them for ever."""
+"""Two processes for real, and never waiting for them for ever."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -21,29 +21,10 @@ from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT = 300
-TORCHRUN = ["torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-
-
-@pytest.fixture
-def launch() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a script on two processes; whatever still runs at the end of a test is killed."""
-    started = []
-
-    def launch(*arguments: str, launcher: Sequence[str] = TORCHRUN) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", *launcher, *arguments]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-        )
-        started.append(process)
-        return process
-
-    yield launch
-    for process in started:
-        kill_tree(process)
 
 
 class Group:
-    """Two processes, started with the first task and again after one that failed.
+    """Two processes of ``tests.distributed.group``, started with the first task and again after one that failed.
 
     Args:
         folder: Where tasks and answers lie.
@@ -57,13 +38,14 @@ class Group:
         """Run a function of ``tests.distributed.group`` in both processes; fail if one raises, ends or hangs."""
         if self._process is None:
             self._folder.mkdir()
-            command = [sys.executable, "-m", *TORCHRUN, "-m", "tests.distributed.group", str(self._folder)]
+            torchrun = ["torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+            command = [sys.executable, "-m", *torchrun, "-m", "tests.distributed.group", str(self._folder)]
             with (self._folder / "log").open("w") as log:
                 self._process = subprocess.Popen(
                     command, cwd=ROOT, env=_environment(), stdout=log, stderr=log, text=True
                 )
         half, task = (self._folder / f"{self._number}{suffix}" for suffix in (".part", ".json"))
-        half.write_text(json.dumps([f"tests.distributed.group.{function}", arguments]))
+        half.write_text(json.dumps([function, arguments]))
         half.rename(task)
         answers = [self._folder / f"{self._number}.{rank}" for rank in range(2)]
         deadline = time.monotonic() + TIMEOUT
@@ -93,6 +75,40 @@ def group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Group]:
     group.stop()
 
 
+@pytest.fixture
+def launch() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a module of Python; whatever still runs at the end of a test is killed."""
+    started = []
+
+    def launch(module: str, *arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", module, *arguments]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=_environment(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
+        started.append(process)
+        return process
+
+    yield launch
+    for process in started:
+        kill_tree(process)
+
+
+@pytest.fixture
+def finish() -> Callable[[subprocess.Popen[str]], str]:
+    """Waits for a launched run to end well and returns what it printed; a hang fails."""
+
+    def finish(process: subprocess.Popen[str]) -> str:
+        try:
+            output, _ = process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            kill_tree(process)
+            pytest.fail(f"hangs: {process.communicate()[0][-3000:]}")
+        assert process.returncode == 0, output[-3000:]
+        return output
+
+    return finish
+
+
 def _environment() -> dict[str, str]:
     return os.environ | {"OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true", "PYTHONPATH": str(ROOT)}
 
@@ -108,17 +124,10 @@ def _fresh_state() -> Iterator[None]:
 def model_folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A tiny model whose batch norm stands still, so that a gradient is that of the joined batch."""
     folder = tmp_path_factory.mktemp("model")
+    text = {"text": "scratch", "scratch_hidden": 48, "scratch_layers": 1, "scratch_vocab": 1200, "fusion_heads": 12}
+    visual = {"visual": "resnet10t", "visual_norm": "frozen", "image_size": 64}
     bank = QuestionBank.load(ROOT / "assets" / "sample")
-    shape = ModelConfig(
-        text="scratch",
-        scratch_hidden=48,
-        scratch_layers=2,
-        fusion_heads=12,
-        visual="resnet10t",
-        visual_norm="frozen",
-        image_size=64,
-    )
-    model, _ = build_model(shape, (question.content for question in bank))
+    model, _ = build_model(ModelConfig(**text, **visual), (question.content for question in bank))
     model.save_pretrained(folder)
     return str(folder)
 
@@ -141,30 +150,3 @@ def wait_until(process: subprocess.Popen[str], reached: Callable[[], bool]) -> N
         assert process.poll() is None, process.communicate()[0][-3000:]
         assert time.monotonic() < deadline, "hangs"
         time.sleep(0.005)
-
-
-@pytest.fixture
-def finish() -> Callable[[subprocess.Popen[str]], str]:
-    """Waits for a launched run to end well and returns what it printed; a hang fails."""
-
-    def finish(process: subprocess.Popen[str]) -> str:
-        try:
-            output, _ = process.communicate(timeout=TIMEOUT)
-        except subprocess.TimeoutExpired:
-            kill_tree(process)
-            pytest.fail(f"hangs: {process.communicate()[0][-3000:]}")
-        assert process.returncode == 0, output[-3000:]
-        return output
-
-    return finish
-
-
-@pytest.fixture
-def kill_when() -> Callable[[subprocess.Popen[str], Callable[[], bool]], None]:
-    """Waits for something to be true of a running process and then kills it and its workers."""
-
-    def kill_when(process: subprocess.Popen[str], reached: Callable[[], bool]) -> None:
-        wait_until(process, reached)
-        kill_tree(process)
-
-    return kill_when

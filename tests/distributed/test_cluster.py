@@ -27,7 +27,7 @@ from tqnet.search.index import Index
 
 pytestmark = pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
 
-TQNET = ["tests.distributed.small_shards"]
+TQNET = "tests.distributed.ray_process"
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def nodes(environment: None) -> Iterator[TwoNodes]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.distributed.two_nodes"],
+        [sys.executable, "-m", "tests.distributed.ray_process"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -169,7 +169,6 @@ def test_a_killed_run_and_a_killed_node(
     tmp_path: Path,
     launch: Callable[..., subprocess.Popen[str]],
     finish: Callable[[subprocess.Popen[str]], str],
-    kill_when: Callable[[subprocess.Popen[str], Callable[[], bool]], None],
     monkeypatch: pytest.MonkeyPatch,
     one_thread: None,
 ) -> None:
@@ -185,9 +184,11 @@ def test_a_killed_run_and_a_killed_node(
     def finished() -> dict[str, int]:
         return {shard.name: shard.stat().st_mtime_ns for shard in work.glob("vectors-*.npy")}
 
-    kill_when(launch(*on_cluster, nodes.address, "--ray-workers", "1", launcher=TQNET), lambda: len(finished()) >= 3)
+    first = launch(TQNET, *on_cluster, nodes.address, "--ray-workers", "1")
+    wait_until(first, lambda: len(finished()) >= 3)
+    kill_tree(first)
     before = finished()
-    second = launch(*on_cluster, "auto", launcher=TQNET)
+    second = launch(TQNET, *on_cluster, "auto")
     found: dict[str, int] = {}
 
     def node_is_killed() -> bool:

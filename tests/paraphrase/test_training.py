@@ -16,8 +16,7 @@ from torch.utils.data import DataLoader
 
 from finetune.paraphrase import another, contrast
 from tqnet.config import ConfigError
-from tqnet.losses.contrastive import multiple_negatives_ranking
-from tqnet.losses.pairs import cosine_triplet
+from tqnet.losses.contrastive import cosine_triplet, in_batch_infonce
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import ParaphraseScorer
 from tqnet.paraphrase.negatives import delete_important_phrases
@@ -230,9 +229,9 @@ def test_contrast_of_triplets_and_of_pairs() -> None:
     loss, means = contrast(triplets, content, None, config(margin=0.7))
     assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
     torch.testing.assert_close(means["negative"], (anchor * negative).sum(1).mean())
-    for hard, kept in ((True, negative), (False, None)):
+    for hard, keys in ((True, torch.cat([positive, negative])), (False, positive)):
         loss, _ = contrast(triplets, content, None, config(objective="mnr", hard_negatives=hard))
-        assert torch.equal(loss, multiple_negatives_ranking(anchor, positive, kept))
+        assert torch.equal(loss, in_batch_infonce(anchor, keys, 0.05)[0])
     baseline = config(method="uda", margin=0.7)
     loss, _ = contrast(triplets[:, :2], content, None, baseline)
     assert torch.equal(loss, cosine_triplet(anchor, positive, anchor[[1, 2, 3, 0]], 0.7))
@@ -246,7 +245,7 @@ def test_contrast_of_pairs_that_are_labelled_negative() -> None:
     loss, _ = contrast(pairs, content, valid, config(method="uda", pseudo=True, margin=0.7))
     assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
     loss, _ = contrast(pairs, content, valid, config(method="uda", pseudo=True, objective="mnr"))
-    assert torch.equal(loss, multiple_negatives_ranking(anchor, positive, other[1:2]))
+    assert torch.equal(loss, in_batch_infonce(anchor, torch.cat([positive, other[1:2]]), 0.05)[0])
 
 
 def test_the_best_state_is_that_of_the_widest_separation(tiny_model: TQNetModel) -> None:

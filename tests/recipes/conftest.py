@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 TINY = [
     "model.text=scratch",
     "model.scratch_hidden=48",
-    "model.scratch_layers=2",
+    "model.scratch_layers=1",
     "model.fusion_heads=12",
     "model.visual=resnet10t",
     "model.image_size=64",
@@ -168,7 +168,7 @@ def golden(shared_folder: Path) -> Callable[..., Run]:
 
 def golden_settings(*settings: str) -> list[str]:
     steps = ["run.max_steps=4", "run.log_every=2", "run.save_every=3", "optim.lr=1e-3", "optim.text_lr=1e-3"]
-    return [WHOLE_SAMPLE, *settings, *steps]
+    return [WHOLE_SAMPLE, "model.scratch_layers=2", *settings, *steps]
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from PIL import Image
 from tqnet.cli import main
 from tqnet.hub.folder import is_own
 
-FAST = ["run.max_steps=2", "run.batch_size=8", "model.scratch_layers=1"]
+FAST = ["run.max_steps=2", "run.batch_size=8"]
 CODE = re.compile(r"^### (.*?)\n\n```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 

@@ -1,11 +1,15 @@
-"""One short run of every recipe: its first losses, written down; that it goes on from a checkpoint; its card."""
+"""A short run of every recipe: its first losses, written down; what it leaves behind; that it goes on."""
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from omegaconf import OmegaConf
 
 from tests.recipes.conftest import GOLDEN, ROOT, Run, golden_settings, run_recipe
 from tqnet.hub.folder import is_own
@@ -24,7 +28,7 @@ def test_resumed_is_as_if_never_stopped(recipe: tuple[str, ...], golden: Callabl
     whole, name = golden(*recipe), recipe[0]
     resumed = whole.killed(tmp_path / whole.out.name)
     assert resumed.state["step"] == 3
-    workers = 2 if name in ("pretrain.moco", "pretrain.quesco", "finetune.pairs") else 0  # which change nothing
+    workers = 2 if name in ("pretrain.moco", "finetune.pairs") else 0  # which change nothing
     settings = [*golden_settings(*recipe[1:]), f"data.workers={workers}", "run.resume=true"]
     run_recipe(name, *settings, f"run.out={resumed.out}")
     assert resumed.same_weights(whole)
@@ -32,11 +36,20 @@ def test_resumed_is_as_if_never_stopped(recipe: tuple[str, ...], golden: Callabl
 
 
 @each_recipe
-def test_the_card_names_no_path_of_this_machine(recipe: tuple[str, ...], golden: Callable[..., Run]) -> None:
+def test_what_a_run_leaves_behind(recipe: tuple[str, ...], golden: Callable[..., Run]) -> None:
     run = golden(*recipe)
-    file = run.out / "model" / "README.md"
-    text = file.read_text(encoding="utf-8")
-    assert is_own(file)
+    assert all(math.isfinite(value) for record in run.records for value in record.values())
+    assert run.records[-1]["step"] == run.state["step"] == 4
+    assert OmegaConf.load(run.out / "config.yaml").run.max_steps == 4
+    facts = json.loads((run.out / "run.json").read_text())
+    assert facts["versions"].keys() >= {"tqnet", "torch", "transformers", "python"}
+    assert len(facts["bank"]["fingerprint"]) == 16
+    vectors = run.model.encode(["Find $x$ if $2x=6$.", "解方程"])
+    assert vectors.shape == (2, 48)
+    assert np.isfinite(vectors).all()
+    card = run.out / "model" / "README.md"
+    text = card.read_text(encoding="utf-8")
+    assert is_own(card)
     assert "library_name: tqnet" in text
     assert f"`{recipe[0].replace('.', '/')}.py`" in text
     assert not any(str(path) in text for path in (run.out.parent, ROOT))

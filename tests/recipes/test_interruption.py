@@ -16,7 +16,6 @@ import pytest
 from tqnet.config import ConfigError
 from tqnet.training.checkpoint import checkpoints
 
-MOCO = ["queue=32", "bn_splits=1", "run.batch_size=8", "run.accumulate=2"]
 TIMEOUT = 600
 
 
@@ -28,33 +27,29 @@ def wait_for(process: subprocess.Popen[str], reached: Callable[[], bool]) -> Non
         time.sleep(0.002)
 
 
-STEPS = ["run.epochs=4", "run.max_steps=16", "run.log_every=5", "run.save_every=3", "run.eval_every=4"]
-
-
 @pytest.mark.parametrize(
     ("name", "settings"),
     [
-        ("pretrain.mlm", ["run.precision=bf16", "data.workers=0", "optim.name=sgd"]),
-        ("pretrain.moco", [*MOCO, "data.workers=2"]),
+        ("pretrain.mlm", ["run.precision=bf16", "optim.name=sgd", "model.visual=null"]),
+        ("pretrain.moco", ["queue=32", "model.visual=null", "run.batch_size=8", "run.accumulate=2", "data.workers=1"]),
     ],
 )
 def test_killed_and_resumed_is_as_if_never_stopped(
     name: str, settings: list[str], train: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
 ) -> None:
     """The log is every 5 steps and the checkpoint every 3, so that neither hides behind the other."""
-    whole = train(name, *settings, *STEPS, out="whole")
+    steps = ["run.epochs=4", "run.max_steps=14", "run.log_every=5", "run.save_every=3", "run.eval_every=7"]
+    settings = [*settings, *steps]
     folder = tmp_path / "killed" / "checkpoints"
-    process = start(name, *settings, *STEPS, out="killed")
+    process = start(name, *settings, out="killed")
+    whole = train(name, *settings, out="whole")
     wait_for(process, lambda: (folder / "step-00000003.pt").exists())
     process.send_signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert int(checkpoints(folder)[-1].stem.removeprefix("step-")) < 16
-    resumed = train(name, *settings, *STEPS, "run.resume=true", out="killed")
+    assert int(checkpoints(folder)[-1].stem.removeprefix("step-")) < 14
+    resumed = train(name, *settings, "run.resume=true", out="killed")
     assert resumed.same_weights(whole)
-    assert resumed.losses == whole.losses
-    assert [record["step"] for record in resumed.records] == [record["step"] for record in whole.records]
-    scored = [[r for r in run.records if any(n.startswith("valid/") for n in r)] for run in (whole, resumed)]
-    assert scored[0] == scored[1]
+    assert resumed.learning == whole.learning
     assert len(checkpoints(folder)) == 2
 
 
@@ -62,15 +57,14 @@ def test_killed_and_resumed_is_as_if_never_stopped(
     ("name", "settings"),
     [
         ("finetune.similar", ["chunk=6", "objective=pair", "run.batch_size=8", "run.accumulate=2"]),
-        ("finetune.similar", ["run.precision=bf16", "data.workers=2"]),
-        ("pretrain.clip", ["run.batch_size=8"]),
+        ("finetune.similar", ["run.precision=bf16", "data.workers=1"]),
         ("pretrain.disenqnet", ["critic_steps=2"]),
-        ("pretrain.quesnet", ["holes=0.5"]),
     ],
 )
 def test_resumed_in_a_later_epoch(name: str, settings: list[str], train: Callable[..., Any], tmp_path: Path) -> None:
     """What the runs of `test_golden` leave out: several epochs and evaluations, micro-batches, other precisions."""
-    settings = [*settings, "run.epochs=4", "run.max_steps=7", "run.log_every=4", "run.save_every=6", "run.eval_every=2"]
+    steps = ["run.epochs=4", "run.max_steps=7", "run.log_every=4", "run.save_every=6", "run.eval_every=3"]
+    settings = [*settings, *steps]
     whole = train(name, *settings, out="whole")
     assert whole.killed(tmp_path / "killed").state["step"] == 6
     resumed = train(name, *settings, "run.resume=true", out="killed")
@@ -82,10 +76,10 @@ def test_resumed_in_a_later_epoch(name: str, settings: list[str], train: Callabl
     ("number", "code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
 def test_a_signal_to_all_processes_saves_and_ends(
-    number: signal.Signals, code: int, train: Callable[..., Any], start: Callable[..., Any], tmp_path: Path
+    number: signal.Signals, code: int, start: Callable[..., Any], tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    settings = ["run.max_steps=3000", "run.epochs=1000", "run.log_every=1", "data.workers=1"]
+    settings = ["run.max_steps=3000", "run.epochs=1000", "run.log_every=1", "data.workers=1", "model.visual=null"]
     process = start("pretrain.mlm", *settings)
     wait_for(process, lambda: (out / "metrics.jsonl").exists() and (out / "metrics.jsonl").stat().st_size > 0)
     os.killpg(process.pid, number)  # with the worker, as a terminal, timeout and batch systems do
@@ -99,9 +93,15 @@ def test_a_signal_to_all_processes_saves_and_ends(
 
 def test_evaluation_disturbs_nothing(train: Callable[..., Any]) -> None:
     """Neither the weights nor the logged means know how often the model is evaluated."""
-    settings = ["queue=32", "bn_splits=1", "run.epochs=2", "run.max_steps=6", "run.log_every=4"]
+    settings = [
+        "queue=32",
+        "bn_splits=1",
+        "run.epochs=2",
+        "run.max_steps=4",
+        "run.log_every=3",
+    ]
     often = train("pretrain.moco", *settings, "run.eval_every=1", out="often")
-    seldom = train("pretrain.moco", *settings, "run.eval_every=6", out="seldom")
+    seldom = train("pretrain.moco", *settings, "run.eval_every=4", out="seldom")
     assert often.same_weights(seldom)
     assert often.losses == seldom.losses
 
@@ -120,49 +120,33 @@ def test_an_error_in_a_worker_ends_the_run(start: Callable[..., Any], tmp_path: 
 
 
 @pytest.mark.parametrize(
-    ("name", "settings"),
-    [
-        ("pretrain.mlm", []),
-        ("pretrain.moco", ["queue=32", "bn_splits=1"]),
-        ("pretrain.multitask", []),
-        ("finetune.similar", []),
-    ],
+    ("name", "settings"), [("pretrain.moco", ["queue=32", "bn_splits=1"]), ("pretrain.multitask", [])]
 )
 def test_bf16_loses_as_fp32_does(name: str, settings: list[str], train: Callable[..., Any]) -> None:
-    settings = [*settings, "run.max_steps=4", "run.log_every=1", "model.dropout=0"]
+    settings = [*settings, "run.max_steps=3", "run.log_every=1", "model.dropout=0"]
     exact = train(name, *settings, "run.precision=fp32", out="fp32").losses
     rounded = train(name, *settings, "run.precision=bf16", out="bf16").losses
     assert rounded == pytest.approx(exact, rel=0.02)
     assert rounded != exact
 
 
-@pytest.mark.parametrize("objective", ["scl", "pair"])
-def test_one_chunk_changes_nothing(objective: str, train: Callable[..., Any]) -> None:
+def test_one_chunk_changes_nothing(train: Callable[..., Any]) -> None:
     """Encoded twice, with the same dropout, autocast and batch norm: the weights and statistics are as if once."""
-    settings = [f"objective={objective}", "concept_weight=0.5", "run.precision=bf16"]
-    settings += ["run.batch_size=8", "run.accumulate=2", "run.max_steps=3"]
-    assert train("finetune.similar", *settings, out="once").same_weights(
-        train("finetune.similar", *settings, "chunk=8", out="twice")
-    )
+    settings = ["objective=pair", "concept_weight=0.5", "run.precision=bf16"]
+    settings += ["run.batch_size=8", "run.accumulate=2", "run.max_steps=2"]
+    once = train("finetune.similar", *settings, out="once")
+    assert once.same_weights(train("finetune.similar", *settings, "chunk=8", out="twice"))
 
 
-def test_an_earlier_run_is_not_overwritten(train: Callable[..., Any]) -> None:
-    run = train("pretrain.mlm", "run.max_steps=2")
-    files = [path for path in run.out.rglob("*") if path.is_file()]
-    before = {path: path.read_bytes() for path in files}
-    assert {path.name for path in files} >= {"config.yaml", "run.json", "metrics.jsonl", "step-00000002.pt"}
-    with pytest.raises(ConfigError, match=r"run\.resume=true"):
-        train("pretrain.mlm", "run.max_steps=1")
-    assert {path: path.read_bytes() for path in files} == before
-
-
-def test_another_run_is_not_resumed(train: Callable[..., Any]) -> None:
+def test_an_earlier_run_is_neither_overwritten_nor_gone_on_with_as_another(train: Callable[..., Any]) -> None:
     """Everything that the weights depend on must agree; where the run writes and how often it saves need not."""
-    settings = ["run.max_steps=4", "run.save_every=2"]
+    settings = ["run.max_steps=4", "run.save_every=2", "model.visual=null"]
     run = train("pretrain.mlm", *settings)
     stale = run.out / "checkpoints" / ".step-00000003.pt.77.tmp"
     stale.write_bytes(b"half a checkpoint")
-    config = (run.out / "config.yaml").read_text()
+    before = {path: path.read_bytes() for path in run.out.rglob("*") if path.is_file()}
+    with pytest.raises(ConfigError, match=r"run\.resume=true"):
+        train("pretrain.mlm", *settings)
     with pytest.raises(ConfigError) as caught:
         train("pretrain.mlm", *settings, "run.resume=true", "run.seed=7", "optim.lr=0.5", "run.keep=3", "mask=0.2")
     message = str(caught.value)
@@ -170,10 +154,9 @@ def test_another_run_is_not_resumed(train: Callable[..., Any]) -> None:
     assert "keep" not in message
     with pytest.raises(ConfigError, match=r"fingerprint of data\.bank: '\w{16}' before, '\w{16}' now"):
         train("pretrain.mlm", *settings, "run.resume=true", "data.transductive=true")
-    assert (run.out / "config.yaml").read_text() == config
+    assert {path: path.read_bytes() for path in run.out.rglob("*") if path.is_file()} == before
 
     (run.out / "checkpoints" / "step-00000004.pt").unlink()
-    free = ["run.save_every=1", "run.log_every=1", "run.keep=3", "data.workers=1"]
-    train("pretrain.mlm", *settings, *free, "run.resume=true")
+    train("pretrain.mlm", *settings, "run.save_every=1", "run.log_every=1", "run.keep=3", "run.resume=true")
     assert run.state["step"] == 4
     assert not stale.exists()

@@ -1,4 +1,4 @@
-"""Every recipe trains: the loss falls, the files are there, the model loads and encodes."""
+"""Every recipe learns, and what is its own: streams, start, tasks, files."""
 
 from __future__ import annotations
 
@@ -9,58 +9,46 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
-from omegaconf import OmegaConf
+from accelerate import Accelerator
 from safetensors.torch import load_file
 
 from finetune import similar
-from pretrain import mlm, multitask, quesnet
+from pretrain import multitask, quesnet
+from pretrain.disenqnet import Critic
 from tests.conftest import SAMPLE
 from tests.questions.test_traits import OTHER_DEGREE, SURFACE_CHANGE
 from tests.recipes.conftest import WHOLE_SAMPLE
 from tqnet.config import ConfigError, load_config
-from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.pairs import PairClassifier
-from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS
-from tqnet.training.session import content_hashes
-from tqnet.training.validation import ValidationPrecision
+from tqnet.training.session import ValidationPrecision, content_hashes
 
 FAST = ["optim.lr=2e-3", "optim.text_lr=2e-3", "optim.warmup=0", "run.log_every=5", "run.epochs=20"]
-TINY_MODEL: dict[str, Any] = {
-    "text": "scratch",
-    "scratch_hidden": 48,
-    "scratch_layers": 1,
-    "fusion_heads": 12,
-    "visual": "resnet10t",
-    "image_size": 64,
-}
 CONTRAST = {"top1", "positive", "negative", "spread"}
+TEXT = ["model.visual=null"]
 
 
-def check(run: Any, steps: int) -> None:
-    """What every run leaves behind."""
-    assert all(math.isfinite(value) for record in run.records for value in record.values())
-    assert run.records[-1]["step"] == run.state["step"] == steps
-    assert OmegaConf.load(run.out / "config.yaml").run.max_steps == steps
-    facts = json.loads((run.out / "run.json").read_text())
-    assert facts["versions"].keys() >= {"tqnet", "torch", "transformers", "python"}
-    assert len(facts["bank"]["fingerprint"]) == 16
-    vectors = run.model.encode(["Find $x$ if $2x=6$.", "解方程"])
-    assert vectors.shape == (2, 48)
-    assert np.isfinite(vectors).all()
-
-
-def test_mlm(train: Callable[..., Any]) -> None:
-    run = train("pretrain.mlm", WHOLE_SAMPLE, *FAST, "run.max_steps=25")
-    check(run, 25)
-    assert run.losses[-1] < run.losses[0] - 0.2
-    assert all(0 < record["accuracy"] < 1 for record in run.records)
-    assert all(record["padding"] < 1.15 for record in run.records)
+@pytest.mark.parametrize(
+    ("name", "settings", "fall"),
+    [
+        ("pretrain.mlm", [WHOLE_SAMPLE, *TEXT, "run.max_steps=20"], 0.2),
+        ("pretrain.autoencoder", ["target=32", "run.max_steps=15"], 0.1),
+        ("pretrain.clip", ["run.max_steps=15"], 0.02),
+        ("pretrain.quesnet", [*TEXT, "stage=holes", "run.max_steps=15"], 0.2),
+        ("finetune.similar", [*TEXT, "concept_weight=0.1", "block=2", "run.max_steps=20"], 0.1),
+        ("finetune.similar", [*TEXT, "objective=pair", "run.max_steps=20"], 0.02),
+        ("finetune.knowledge", [WHOLE_SAMPLE, *TEXT, "run.max_steps=50", "run.batch_size=32"], 0.1),
+    ],
+)
+def test_it_learns(name: str, settings: list[str], fall: float, train: Callable[..., Any]) -> None:
+    run = train(name, *FAST, *settings)
+    assert run.losses[-1] < run.losses[0] - fall
+    if name == "pretrain.mlm":
+        assert all(record.get("padding", 1) < 1.15 for record in run.records)
 
 
 def test_the_visual_projection_starts_once(train: Callable[..., Any]) -> None:
@@ -71,9 +59,6 @@ def test_the_visual_projection_starts_once(train: Callable[..., Any]) -> None:
     assert projection.bias.any()
     second = train("pretrain.mlm", f"model.start={first.out / 'model'}", "run.max_steps=1", "run.seed=1", out="second")
     assert torch.equal(second.model.visual.projection.bias, projection.bias)
-    for norm in ("batch", "group"):
-        untrained = train("pretrain.mlm", f"model.visual_norm={norm}", "run.max_steps=1", out=norm)
-        assert not untrained.model.visual.projection.bias.any()
     figures = train("pretrain.autoencoder", "model.visual=lite0", "target=32", "run.max_steps=1", out="figures")
     assert not figures.model.visual.projection.bias.any()
     start = f"model.start={figures.out / 'model'}"
@@ -83,45 +68,15 @@ def test_the_visual_projection_starts_once(train: Callable[..., Any]) -> None:
     assert torch.equal(random.model.visual.projection.weight, figures.model.visual.projection.weight)
 
 
-def test_mlm_of_a_batch_without_words() -> None:
-    text = torch.nn.Module()
-    text.config = type("Shape", (), {"hidden_size": 4, "vocab_size": 6})  # type: ignore[assignment]
-    embedding = torch.nn.Embedding(6, 4)
-    text.get_input_embeddings = lambda: embedding  # type: ignore[assignment]
-    text.forward = lambda input_ids, attention_mask: type(  # type: ignore[method-assign]
-        "Output", (), {"last_hidden_state": embedding(input_ids)}
-    )
-    model = mlm.MaskedLanguageModel(text)
-    nothing = torch.full((2, 3), -100)
-    loss, accuracy = model(torch.zeros((2, 3), dtype=torch.long), torch.ones(2, 3), nothing)
-    loss.backward()
-    assert loss.item() == accuracy.item() == 0
-
-
-def test_autoencoder(train: Callable[..., Any]) -> None:
-    run = train("pretrain.autoencoder", *FAST, "run.max_steps=20", "target=32")
-    check(run, 20)
-    assert run.losses[-1] < run.losses[0]
-    # Handed on by model.visual_start: the streams are equal at the start of the next stage.
-    out = f"model.visual_start={run.out / 'model'}"
-    next_stage = train("finetune.similar", out, "optim.lr=0", "run.max_steps=1", out="next")
-    taken, given = next_stage.model.visual.state_dict(), run.model.visual.state_dict()
-    assert torch.equal(taken["backbone.conv1.0.weight"], given["backbone.conv1.0.weight"])
-
-
 def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> None:
-    """To the bit, batch statistics included, in every stage; the rest is trained."""
+    """To the bit, batch statistics included, from stage to stage; the rest is trained."""
     given = train("pretrain.autoencoder", "run.max_steps=2", "target=32", out="figures")
     start = f"model.visual_start={given.out / 'model'}"
     for name, settings in {
         "pretrain.quesnet": ["stage=embedding", "target=32"],
-        "pretrain.mlm": [],
-        "pretrain.clip": [],
         "pretrain.multitask": [],
         "pretrain.moco": ["queue=32", "bn_splits=2"],
-        "pretrain.quesco": ["queue=32", "bn_splits=2"],
         "finetune.similar": ["chunk=8"],
-        "finetune.knowledge": [],
     }.items():
         run = train(name, start, *settings, "run.max_steps=2", "optim.visual_lr=0", out=name)
         before, after = given.model.visual.backbone.state_dict(), run.model.visual.backbone.state_dict()
@@ -133,7 +88,6 @@ def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> No
 @pytest.mark.parametrize(("mode", "streams"), [([], {"fused"}), (["mode=seq"], {"text", "visual"})])
 def test_moco(mode: list[str], streams: set[str], golden: Callable[..., Any]) -> None:
     run = golden("pretrain.moco", "queue=64", "bn_splits=1", *mode)
-    check(run, 4)
     logged = [record for record in run.records if "loss" in record]
     assert [record["step"] for record in logged] == [2, 4]
     for record in logged:
@@ -151,134 +105,115 @@ def test_moco(mode: list[str], streams: set[str], golden: Callable[..., Any]) ->
         assert torch.equal(queues[f"{stream}.hashes"][:filled], expected)
 
 
-def test_quesco(golden: Callable[..., Any], train: Callable[..., Any]) -> None:
-    run = golden("pretrain.quesco", "queue=64", "bn_splits=1")
-    check(run, 4)
-    assert int(run.state["state"]["queue"]["valid"]) == 64
-    unprojected = train("pretrain.quesco", "dimension=0", "queue=32", "bn_splits=1", "run.max_steps=4")
-    check(unprojected, 4)
-    logged = [record for record in (*run.records, *unprojected.records) if "loss" in record]
-    for record in logged:  # the loss is the sum of its ranks, 0 to L
-        assert record["loss"] == pytest.approx(sum(record[f"loss/rank {rank}"] for rank in range(4)), rel=1e-4)
-        assert {f"similarity/rank {rank}" for rank in range(5)} <= record.keys()
-        assert record["similarity/rank 0"] > record["similarity/rank 4"]
-
-
 def test_moco_of_texts_alone(train: Callable[..., Any]) -> None:
     """Without figures only the text stream is contrasted; the fusion behind it is not trained."""
-    run = train("pretrain.moco", "model.visual=null", "queue=32", "run.max_steps=2")
+    run = train("pretrain.moco", *TEXT, "queue=32", "run.max_steps=1")
     assert "text/top1" in run.records[-2]
     trained = sum(len(group["params"]) for group in run.state["optimizer"]["param_groups"])
     assert trained == sum("fusion" not in name for name in run.state["trained"])
 
 
+def test_quesco(golden: Callable[..., Any], train: Callable[..., Any]) -> None:
+    run = golden("pretrain.quesco", "queue=64", "bn_splits=1")
+    assert int(run.state["state"]["queue"]["valid"]) == 64
+    unprojected = train("pretrain.quesco", *TEXT, "dimension=0", "queue=32", "run.max_steps=2")
+    for record in (record for record in (*run.records, *unprojected.records) if "loss" in record):
+        # The loss is the sum of its ranks, 0 to L.
+        assert record["loss"] == pytest.approx(sum(record[f"loss/rank {rank}"] for rank in range(4)), rel=1e-4)
+        assert record["similarity/rank 0"] > record["similarity/rank 4"]
+
+
 def test_clip_and_what_is_trained_on_top(train: Callable[..., Any], small_bank: Path) -> None:
-    run = train("pretrain.clip", *FAST, "run.max_steps=20")
-    check(run, 20)
-    assert run.losses[-1] < run.losses[0]
-    with_figures = sum(map(bool, QuestionBank.load(small_bank).split("train").column("images")))
-    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == with_figures
-    for block in run.model.fusion.blocks:  # not trained: the identity, for the next stage to learn
-        assert not block.attention_out.weight.any()
-        assert not block.mlp_out.weight.any()
-    next_stage = train("finetune.similar", f"model.start={run.out / 'model'}", "run.max_steps=2", out="next")
-    check(next_stage, 2)
-
-
-def test_the_scale_of_clip_is_learnt_up_to_100(train: Callable[..., Any]) -> None:
-    run = train(
-        "pretrain.clip", "temperature=0.0101", "optim.lr=0.1", "optim.warmup=0", "run.epochs=3", "run.max_steps=3"
-    )
+    """The scale is learnt up to 100; the fusion is the identity, for the next stage to learn."""
+    settings = ["temperature=0.0101", "optim.lr=0.1", "optim.warmup=0", "run.epochs=3", "run.max_steps=3"]
+    run = train("pretrain.clip", *settings)
     log_scale = run.state["trained"]["log_scale"]
     assert log_scale.item() != pytest.approx(-math.log(0.0101))
     assert log_scale.item() <= math.log(100) + 1e-6
+    with_figures = sum(map(bool, QuestionBank.load(small_bank).split("train").column("images")))
+    assert json.loads((run.out / "run.json").read_text())["bank"]["questions"] == with_figures
+    for block in run.model.fusion.blocks:
+        assert not block.attention_out.weight.any()
+        assert not block.mlp_out.weight.any()
+    train("finetune.similar", f"model.start={run.out / 'model'}", "run.max_steps=1", out="next")
 
 
 def test_multitask(train: Callable[..., Any], small_bank: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
-    run = train("pretrain.multitask", *FAST, "run.max_steps=30", "run.log_every=10", "run.eval_every=30")
-    check(run, 30)
+    run = train("pretrain.multitask", *FAST, "run.max_steps=20")
     with_figures = sum(map(bool, QuestionBank.load(small_bank).split("train").column("images")))
     assert f"figures: {with_figures} of 64 questions take part" in caplog.text
     first, *_, last = [record for record in run.records if "loss" in record]
-    assert last["loss"] < first["loss"] - 1
-    for task, fall in {"words": 0.2, "solution": 0.5, "figures": 0.3}.items():
+    for task, fall in {"words": 0.1, "solution": 0.2, "figures": 0.1}.items():
         assert last[f"{task}/loss"] < first[f"{task}/loss"] - fall, task
     for task, weight in vars(multitask.TaskWeights()).items():
         assert 0 <= last[f"{task}/accuracy"] <= 1
         assert weight * last[f"{task}/loss"] < last["loss"]
-    next_stage = train("finetune.similar", f"model.start={run.out / 'model'}", "run.max_steps=2", out="next")
-    check(next_stage, 2)
 
 
 @pytest.mark.parametrize(("kept", "heads"), [({"words", "order"}, {"words", "order"}), ({"type"}, {"heads"})])
-def test_a_task_without_a_weight_is_left_out(kept: set[str], heads: set[str], train: Callable[..., Any]) -> None:
-    off = [f"weights.{task}=0" for task in vars(multitask.TaskWeights()) if task not in kept]
-    run = train("pretrain.multitask", *off, "run.max_steps=1", "run.log_every=1")
+def test_a_task_without_a_weight_is_left_out(
+    kept: set[str], heads: set[str], train: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    off = [f"weights.{task}=0" for task in vars(multitask.TaskWeights()) if task not in {*kept, "figures"}]
+    run = train("pretrain.multitask", *off, *TEXT, "model.fusion=none", "run.max_steps=1", "run.log_every=1")
+    assert "figures: no question takes part; the task is left out" in caplog.text
     logged = next(record for record in run.records if "loss" in record)
     assert {name for name in logged if name.endswith("/loss")} == {f"{task}/loss" for task in kept}
     assert {name.split(".")[0] for name in run.state["trained"]} == {"model", *heads}
 
 
-def test_multitask_of_texts_alone(train: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level("INFO")
-    """A task that no question takes part in is named and left out."""
-    run = train("pretrain.multitask", "model.visual=null", "model.fusion=none", "run.max_steps=2", "run.log_every=1")
-    assert "figures: no question takes part; the task is left out" in caplog.text
-    assert "figures/loss" not in run.records[-2]
-    assert "solution/loss" in run.records[-2]
-
-
 def test_quesnet_in_its_two_stages_and_what_is_trained_on_top(train: Callable[..., Any]) -> None:
-    first = train("pretrain.quesnet", *FAST, "stage=embedding", "target=32", "run.max_steps=15", out="embedding")
-    check(first, 15)
+    first = train("pretrain.quesnet", *FAST, "stage=embedding", "target=32", "run.max_steps=10", out="embedding")
     assert first.records[-1]["words"] < first.records[0]["words"]
     assert first.records[-1]["figures"] < first.records[0]["figures"]
     start = f"model.start={first.out / 'model'}"
-    second = train("pretrain.quesnet", *FAST, "stage=holes", "target=32", start, "run.max_steps=15", out="holes")
-    check(second, 15)
-    assert second.records[-1]["words"] < second.records[0]["words"] - 0.2
+    second = train("pretrain.quesnet", "stage=holes", "target=32", start, "run.max_steps=2", out="holes")
     before, after = first.model.state_dict(), second.model.state_dict()
     moved = {name.split(".")[0] for name, weight in after.items() if not torch.equal(weight, before[name])}
     assert moved == {"words", "visual", "content"}  # the sentence layer waits for labels
-    last = train("finetune.similar", f"model.start={second.out / 'model'}", "run.max_steps=2", out="similar")
-    check(last, 2)
+    last = train("finetune.similar", f"model.start={second.out / 'model'}", "run.max_steps=1", out="similar")
     assert type(last.model).__name__ == "QuesNetModel"
 
 
-def test_quesnet_of_texts_alone_and_of_batches_without_figures(train: Callable[..., Any]) -> None:
-    for stage in ("embedding", "holes"):
-        run = train("pretrain.quesnet", "model.visual=null", f"stage={stage}", "run.max_steps=2", out=stage)
-        assert run.records[-1]["figures"] == 0
-    model, processor = build_model(ModelConfig(**TINY_MODEL, architecture="quesnet"), ["Find $x$ if $2x = 6$."])
-    for stage in quesnet.STAGES.values():
-        model.requires_grad_(True)
-        config = quesnet.QuesNetPretrainingConfig(target=32)
-        pretraining = stage(model, config, processor.tokenizer.all_special_ids)
-        for questions in (["Find $x$.", "Find $2x$."], [""]):
-            pretraining.zero_grad()
-            loss, logged = pretraining(**processor(questions))
-            loss.backward()
-            assert math.isfinite(loss.item())
-            assert logged["figures"] == 0
-            for name, parameter in pretraining.decoder.named_parameters():
-                assert parameter.grad is not None, name  # on several processes, all must have one
-                assert not parameter.grad.any(), name
+@pytest.mark.parametrize("stage", quesnet.STAGES)
+def test_quesnet_of_batches_without_figures_or_words(stage: str, build_tiny: Callable[..., Any]) -> None:
+    model = build_tiny(architecture="quesnet", vocabulary_min_count=0)
+    pretraining = quesnet.STAGES[stage](model, quesnet.QuesNetPretrainingConfig(target=32))
+    for questions in (["Find $x$.", "Find $2x$."], [""]):
+        pretraining.zero_grad()
+        loss, logged = pretraining(**model.processor(questions))
+        loss.backward()
+        assert math.isfinite(loss.item())
+        assert logged["figures"] == 0
+        for name, parameter in pretraining.decoder.named_parameters():
+            assert parameter.grad is not None, name  # on several processes, all must have one
+            assert not parameter.grad.any(), name
 
 
-@pytest.mark.parametrize("objective", ["scl", "pair"])
-def test_similar(objective: str, train: Callable[..., Any]) -> None:
-    options = ["run.max_steps=25", f"objective={objective}", "concept_weight=0.1", "block=2"]
-    run = train("finetune.similar", *FAST, *options, "optim.lr=1e-3", "run.accumulate=1")
-    check(run, 25)
-    least = 0.1 if objective == "scl" else 0.05  # pairs begin at even odds, so with little to lose
-    assert run.losses[-1] < run.losses[0] - least
-    assert all(record["positives"] >= 4 for record in run.records if "positives" in record)
+def test_a_critic_tells_halves_that_depend_from_halves_that_do_not() -> None:
+    """Its slope is at most 1, so that what it says is bounded by how far its inputs are moved."""
+    torch.manual_seed(0)
+    accelerator, found = Accelerator(cpu=True), {}
+    for kind in ("dependent", "independent"):
+        critic = Critic(8, lr=1e-2)
+        for size in [64] * 60 + [2000]:
+            concept = torch.randn(size, 4)
+            individual = concept if kind == "dependent" else torch.randn(size, 4)
+            if size == 64:
+                critic.improve(concept, individual, 5, accelerator)
+        found[kind] = float(critic.dependence(concept, individual))
+        points, moved = torch.randn(2, 500, 8)
+        slope = (critic(*points.chunk(2, 1)) - critic(*moved.chunk(2, 1))).abs() / (points - moved).norm(dim=1)
+        assert float(slope.max()) <= 1.05  # spectral norms are estimates
+    assert found["dependent"] > 0.3
+    assert abs(found["independent"]) < 0.1
 
 
 def test_similar_with_a_projection(train: Callable[..., Any]) -> None:
     """Which changes what is learnt, and is no part of the model."""
-    runs = [train("finetune.similar", "run.max_steps=2", f"dimension={n}", out=f"run{n}") for n in (0, 16)]
+    runs = [train("finetune.similar", *TEXT, "run.max_steps=2", f"dimension={n}", out=f"run{n}") for n in (0, 16)]
     plain, projected = (load_file(run.out / "model" / "model.safetensors") for run in runs)
     assert plain.keys() == projected.keys()
     assert any(not torch.equal(plain[name], projected[name]) for name in plain)
@@ -296,37 +231,25 @@ def test_the_start_is_scored_and_never_kept(train: Callable[..., Any], monkeypat
     """Step 0 says what a stage starts from; a stage that does harm keeps its best step, not its start."""
     scores = iter([0.9, 0.2, 0.3, 0.1])
     monkeypatch.setattr(ValidationPrecision, "__call__", lambda self: {"valid/p@5": next(scores)})
-    run = train("finetune.similar", "run.epochs=3", "run.max_steps=3", "run.eval_every=1")
+    run = train("finetune.similar", *TEXT, "run.epochs=3", "run.max_steps=3", "run.eval_every=1")
     scored = [(record["step"], record["valid/p@5"]) for record in run.records if "valid/p@5" in record]
     assert scored == [(0, 0.9), (1, 0.2), (2, 0.3), (3, 0.1)]
     assert run.state["best"] == 0.3
 
 
-def test_knowledge(train: Callable[..., Any]) -> None:
-    """From always the most frequent concepts to the question's own; texts alone, for speed."""
-    settings = ["model.visual=null", "run.max_steps=60", "run.eval_every=30", "run.batch_size=32"]
-    run = train("finetune.knowledge", WHOLE_SAMPLE, *FAST, *settings)
-    check(run, 60)
-    assert run.losses[-1] < 0.8 * run.losses[0]
-    scores = [record for record in run.records if "valid/f1_level_3" in record]
-    assert [record["step"] for record in scores] == [0, 30, 60]
-    assert list(scores[0]) == ["step", "valid/f1_level_3", "valid/f1_level_2", "valid/f1_level_1"]
-    assert scores[-1]["valid/f1_level_1"] > scores[0]["valid/f1_level_1"] + 0.03
-
-
-def test_knowledge_of_one_level(train: Callable[..., Any]) -> None:
-    run = train("finetune.knowledge", "levels=[2]", "run.max_steps=1", "run.log_every=1")
-    assert {name for name in run.records[1] if name.startswith("level_")} == {"level_2"}
+def test_knowledge_of_some_levels(train: Callable[..., Any]) -> None:
+    run = train("finetune.knowledge", *TEXT, "levels=[2,3]", "run.max_steps=1", "run.log_every=1")
+    assert {name for name in run.records[1] if name.startswith("level_")} == {"level_2", "level_3"}
+    assert list(run.records[0]) == ["step", "valid/f1_level_3", "valid/f1_level_2"]  # the finest chooses
     with pytest.raises(ValueError, match="level: expected 1 to 3, got 4"):
-        train("finetune.knowledge", "levels=[4]", "run.max_steps=1", out="deep")
+        train("finetune.knowledge", *TEXT, "levels=[4]", "run.max_steps=1", out="deep")
 
 
-def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
+def test_pairs(train: Callable[..., Any]) -> None:
     """A frozen encoder stays as it is to the bit; the head learns, and the folder is a classifier and an encoder."""
     checked = f"checked={SAMPLE.parent / 'pairs.jsonl'}"
-    settings = ["model.visual=null", "optim.lr=3e-3", "run.log_every=5", "run.max_steps=100", "run.epochs=4"]
+    settings = [*TEXT, "optim.lr=3e-3", "run.log_every=5", "run.max_steps=100", "run.epochs=4"]
     run = train("finetune.pairs", WHOLE_SAMPLE, checked, *settings)
-    check(run, 100)
     assert run.losses[-1] < run.losses[0] - 0.3
     scores = [record for record in run.records if "valid/macro_f1" in record]
     assert scores[-1]["valid/macro_f1"] > scores[0]["valid/macro_f1"] + 0.1
@@ -339,10 +262,6 @@ def test_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
     for (first, second), expected in ((SURFACE_CHANGE, "duplicate"), (OTHER_DEGREE, "variant")):  # FSE, Table 3
         chances = classifier.classify(Question("a", first), [Question("b", second)])[0]
         assert RELATIONS[int(chances.argmax())] == expected, dict(zip(RELATIONS, chances, strict=True))
-    again = train("finetune.pairs", f"model.start={run.out / 'model'}", "frozen=false", "run.max_steps=2", out="tuned")
-    assert not again.same_weights(run)
-    words = "encoder.text.embeddings.word_embeddings.weight"
-    assert not torch.equal(again.state["trained"][words], known[words])
 
 
 def test_labelled_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
@@ -351,8 +270,8 @@ def test_labelled_pairs(train: Callable[..., Any], tmp_path: Path) -> None:
     pairs = tmp_path / "pairs.csv"
     rows = [(*ids, label) for ids, label in zip(pairwise(train_ids[:61]), [*RELATIONS] * 15, strict=True)]
     pairs.write_text("a,b,label\n" + "".join(f"{a},{b},{label}\n" for a, b, label in rows))
-    run = train("finetune.pairs", WHOLE_SAMPLE, f"data.pairs={pairs}", "run.max_steps=3", "run.epochs=1")
-    check(run, 3)
+    run = train("finetune.pairs", WHOLE_SAMPLE, *TEXT, f"data.pairs={pairs}", "run.max_steps=2", "run.epochs=1")
+    assert run.state["step"] == 2
     pairs.write_text(f"a,b,label\n{valid_ids[0]},{valid_ids[1]},similar\n")
     with pytest.raises(ConfigError, match=r"no pair of .* has both ends in split 'train'"):
         train("finetune.pairs", WHOLE_SAMPLE, f"data.pairs={pairs}", out="valid")

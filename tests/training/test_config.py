@@ -48,28 +48,16 @@ def test_files_then_command_line(tmp_path: Path) -> None:
         (["sise=3"], "^sise: no such setting$"),
         (["optim.learning_rate=3"], r"^optim\.learning_rate: no such setting$"),
         (["run.epochs=many"], r"^run\.epochs: must be a valid integer, not 'many'$"),
-        (["run.epochs='3'"], r"^run\.epochs: must be a valid integer, not '3'$"),
-        (["run.epochs=true"], r"^run\.epochs: must be a valid integer, not True$"),
         (["run.epochs=1.0"], r"^run\.epochs: must be a valid integer, not 1\.0$"),
         (["optim.lr=[1]"], r"^optim\.lr: must be a valid number"),
-        (["optim.lr=true"], r"^optim\.lr: must be a valid number"),
         (["data.transductive=perhaps"], r"^data\.transductive: must be a valid boolean"),
-        (["data.transductive=1"], r"^data\.transductive: must be a valid boolean"),
         (["optim.name=adam"], r"^optim\.name: must be 'adamw' or 'sgd', not 'adam'$"),
-        (["optim.schedule=step"], r"^optim\.schedule: must be 'cosine', 'linear' or 'constant'"),
         (["run.precision=fp16"], r"^run\.precision: must be 'auto', 'fp32' or 'bf16', not 'fp16'$"),
         (["run.max_steps=0"], r"^run\.max_steps: must be greater than or equal to 1, not 0$"),
-        (["run.eval_every=-1"], r"^run\.eval_every: must be greater than or equal to 0"),
-        (["data.on_error=ignore"], r"^data\.on_error: must be 'stop' or 'skip'"),
-        (["run.seed=-1"], r"^run\.seed: must be greater than or equal to 0"),
         (["run.seed=4294967296"], r"^run\.seed: must be less than 4294967296"),
-        (["data.similar_level=0"], r"^data\.similar_level: must be greater"),
         (["data.similar_level=1", "data.pairs=p"], r"^data\.similar_level: cannot be set beside data\.pairs$"),
         (["optim.lr=-1"], r"^optim\.lr: must be greater than or equal to 0"),
         (["optim.lr=.nan"], r"^optim\.lr: must be a finite number"),
-        (["optim.text_lr=.inf"], r"^optim\.text_lr: must be a finite number"),
-        (["optim.momentum=1"], r"^optim\.momentum: must be less than 1"),
-        (["optim.warmup=1.5"], r"^optim\.warmup: must be less than or equal to 1"),
         (["run=5"], "^run: is a group of settings"),
         (["size=null"], "^size: must be a valid integer, not None$"),
         (["size=${sise}"], "^size: "),
@@ -172,55 +160,21 @@ def test_every_recipe_says_how_it_is_run(recipe: Path) -> None:
     ("name", "setting", "message"),
     [
         ("finetune/similar.py", "denominator=positives", "^denominator: must be 'negatives' or 'all'"),
-        ("finetune/similar.py", "temperature=0", "^temperature: must be greater than 0, not 0$"),
-        ("finetune/similar.py", "temperature=nan", "^temperature: "),
-        ("finetune/similar.py", "members=1", "^members: must be greater than or equal to 2"),
-        ("finetune/similar.py", "lone=1", "^lone: must be less than 1"),
-        ("finetune/pairs.py", "dropout=1", "^dropout: must be less than 1"),
-        ("finetune/paraphrase.py", "method=eda", "^method: must be 'paraqd', 'uda' or 'ssmba'"),
-        ("finetune/paraphrase.py", "margin=0", "^margin: must be greater than 0"),
         ("finetune/paraphrase.py", "operators=[f2,f11]", "^operators: 'f11' is none of f1, f2"),
         ("finetune/paraphrase.py", "operators=[f2,f2,f6]", "^operators: .* names one twice"),
         ("finetune/paraphrase.py", "operators=[f6]", "^operators: no positive operator .* positive are f1, f2, f3, f4"),
         ("finetune/paraphrase.py", "operators=[f2]", "^operators: no negative operator"),
-        ("finetune/paraphrase.py", "share=1", "^share: must be less than 1"),
         ("finetune/paraphrase.py", "pseudo=true", "^pseudo: for the baselines only"),
-        ("finetune/paraphrase.py", "pseudo_threshold=2", "^pseudo_threshold: must be less than or equal to 1"),
         ("finetune/paraphrase.py", "method=ssmba", "^masked_model: not set"),
-        ("pretrain/moco.py", "queue=0", "^queue: must be greater than or equal to 1"),
-        ("pretrain/moco.py", "momentum=1.01", "^momentum: must be less than or equal to 1"),
-        ("pretrain/moco.py", "model.dropout=1", r"^model\.dropout: must be less than 1"),
-        ("pretrain/moco.py", "augment.mask=2", r"^augment\.mask: must be less than 1"),
         ("pretrain/quesco.py", "augment.strategies=[synonyms]", r"^augment\.strategies: 'synonyms' is none of"),
         ("pretrain/consert.py", "augmentations=[noise]", r"^augmentations\.0: must be 'shuffle', 'token_cutoff'"),
-        ("pretrain/quesco.py", "form=inside", "^form: must be 'in', 'out' or 'out-in'"),
-        ("pretrain/quesco.py", "temperatures=[0.1,-1]", r"^temperatures\.1: must be greater than 0"),
-        ("pretrain/disenqnet.py", "level=0", "^level: must be greater than or equal to 1"),
         ("pretrain/clip.py", "temperature=0.005", r"^temperature: must be greater than or equal to 0\.01"),
-        ("pretrain/quesnet.py", "stage=answers", "^stage: must be 'embedding' or 'holes'"),
-        ("pretrain/quesnet.py", "holes=0", "^holes: must be greater than 0"),
-        ("pretrain/mlm.py", "mask=0", "^mask: must be greater than 0"),
-        ("pretrain/rewriter.py", "share=0.5", r"^share: must be less than or equal to 0\.333"),
     ],
 )
 def test_a_setting_of_a_recipe_out_of_its_range(name: str, setting: str, message: str) -> None:
     kind = kind_of(ROOT / name)
     with pytest.raises(ConfigError, match=message):
         load_config(kind, [], [*GIVEN, setting])
-
-
-@pytest.mark.parametrize(
-    ("setting", "message"),
-    [
-        ("seed=-1", "^seed: must be greater"),
-        ("batch_size=0", "^batch_size: must be greater"),
-        ("precision=fp16", "^precision: must be 'auto', 'fp32' or 'bf16'"),
-    ],
-)
-def test_a_setting_of_the_probe_out_of_its_range(setting: str, message: str) -> None:
-    kind = kind_of(ROOT / "finetune/probe.py")
-    with pytest.raises(ConfigError, match=message):
-        load_config(kind, [], ["data.bank=b", "model=m", "out=o", setting])
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.stem)
@@ -231,9 +185,3 @@ def test_help_explains_every_setting(recipe: Path, capsys: pytest.CaptureFixture
     settings = [i for i, line in enumerate(lines) if re.match(r"  \w", line)]
     assert settings
     assert not [lines[i] for i in settings if not lines[i + 1 : i + 2] or not re.match(r" {8}\S", lines[i + 1])]
-
-
-def test_the_ends_of_ranges_are_settings() -> None:
-    moco = load_config(kind_of(ROOT / "pretrain/moco.py"), [], [*GIVEN, "momentum=1", "queue=1"])
-    assert (moco.momentum, moco.queue, moco.run.max_steps) == (1, 1, None)
-    assert load_config(kind_of(ROOT / "finetune/similar.py"), [], [*GIVEN, "lone=0"]).lone == 0

@@ -30,12 +30,6 @@ def test_groups_by_stream(name: str, tiny_model: TQNetModel) -> None:
         assert group["weight_decay"] == (0.1 if decays else 0), key
 
 
-def test_rates_of_streams_default_to_the_common_one(tiny_model: TQNetModel) -> None:
-    optimizer = build_optimizer(tiny_model, OptimConfig(lr=0.25))
-    assert {group["lr"] for group in optimizer.param_groups} == {0.25}
-    assert {group["name"] for group in optimizer.param_groups} == {"text", "visual", "rest"}
-
-
 def test_a_stream_without_a_rate_is_left_alone(tiny_model: TQNetModel) -> None:
     config = OptimConfig(lr=0.25, visual_lr=0)
     with pytest.raises(ConfigError, match="random weights"):
@@ -67,8 +61,3 @@ def test_schedules(schedule: str, expected: Callable[[np.ndarray], np.ndarray]) 
     assert np.allclose(rates[:10], 2 * np.arange(1, 11) / 10)
     assert np.allclose(rates[10:], 2 * expected(np.arange(40) / 40))
     assert steps.get_last_lr()[0] == pytest.approx(2 if schedule == "constant" else 0)
-
-
-def test_no_warm_up() -> None:
-    optimizer = torch.optim.SGD(nn.Linear(1, 1).parameters(), lr=2.0)
-    assert build_schedule(optimizer, OptimConfig(warmup=0), 10).get_last_lr() == [2.0]

@@ -15,7 +15,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tqnet.augment.edits import edit
+from tqnet.augment.formulas import edit
 from tqnet.questions import Question
 from tqnet.text.formulas import segments
 from tqnet.text.numbers import CARDINALS

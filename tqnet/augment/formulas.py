@@ -1,4 +1,4 @@
-r"""Replacing a number or an operator of a question (QuesCo, "Formula Augmentation").
+r"""Edits of a question's formulas: replacing a number or an operator (QuesCo, "Formula Augmentation").
 
 An operator gives way to one that is defined alike, obeys the same kind of laws and is taught together. Left out are
 ``\times`` and ``\div`` (one commutes, and they are taught separately), ``\perp`` and ``\parallel`` (other theorems),
@@ -8,22 +8,146 @@ An operator gives way to one that is defined alike, obeys the same kind of laws 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 
-from tqnet.augment.edits import edit, replace_one
 from tqnet.questions import Question
-from tqnet.text.latex import TERM_STARTS, Formula, Role, argument_end, group_end, is_part_of_number, prose, text_at
+from tqnet.text.latex import (
+    TERM_STARTS,
+    Formula,
+    Role,
+    argument_end,
+    call,
+    group_end,
+    is_part_of_number,
+    parse_formulas,
+    prose,
+    text_at,
+)
 
+#: Letters that name a function where a parenthesis follows them: f(x), P(A).
+_FUNCTIONS = frozenset("fghFGHPED") | {r"\varphi", r"\phi", r"\psi"}
+_SETS = frozenset("RNZQC")
+_MEMBERSHIP = frozenset((r"\in", r"\notin", r"\subset", r"\subseteq", r"\to", r"\rightarrow"))
+#: Numbers of choices: C_5^2, A_5^2.
+_CHOICES = frozenset("CAP")
 #: Angles that are theorems: another number makes another figure.
 _SPECIAL_ANGLES = frozenset(("90", "180", "360"))
 #: A quantity of the prose: no part of a longer number, date, fraction or name, no label of a question or a part of it.
 _IN_PROSE = re.compile(
     r"(?<![\w.,/:(（第^-])(?!0)(?!(?:19|20)\d\d(?!\d))\d+(?:\.\d*[1-9])?(?![\w^)）/:]|[.,]\d|\s*[年月日题°])", re.ASCII
 )
+
+#: Operators that may stand in each other's place.
+_GROUPS = (
+    ("+", "-"),  # each undoes the other
+    (r"\pm", r"\mp"),
+    (r"\sin", r"\cos"),  # shifted by a right angle
+    (r"\tan", r"\cot"),
+    (r"\sec", r"\csc"),
+    (r"\arcsin", r"\arccos"),
+    (r"\sinh", r"\cosh"),
+    (r"\ln", r"\lg", r"\log"),  # proportional to one another
+    ("<", ">"),  # the same order, read from either side
+    (r"\lt", r"\gt"),
+    (r"\leq", r"\geq"),
+    (r"\le", r"\ge"),
+    (r"\leqslant", r"\geqslant"),
+    (r"\max", r"\min"),
+    (r"\sup", r"\inf"),
+    (r"\cup", r"\cap"),  # dual by complements
+    (r"\bigcup", r"\bigcap"),
+    (r"\subset", r"\supset"),
+    (r"\subseteq", r"\supseteq"),
+    (r"\vee", r"\wedge"),
+    (r"\lor", r"\land"),
+)
+
+#: Operator -> those that may stand in its place.
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    operator: tuple(other for other in group if other != operator) for group in _GROUPS for operator in group
+}
+
+_ORDERS = frozenset(("<", ">", r"\lt", r"\gt", r"\leq", r"\geq", r"\le", r"\ge", r"\leqslant", r"\geqslant"))
+
+
+def texts_of(question: Question) -> list[str]:
+    """The stem and the options."""
+    return [question.stem, *question.options]
+
+
+def with_texts(question: Question, texts: Sequence[str]) -> Question:
+    """``question`` with another stem and other options."""
+    return replace(question, stem=texts[0], options=tuple(texts[1:]))
+
+
+def edit(text: str, changes: Mapping[tuple[int, int], str]) -> str:
+    """Replace each span (start, end) of ``text``; a space keeps a new command apart from a letter that follows."""
+    pieces, position = [], 0
+    for (start, end), new in sorted(changes.items()):
+        pieces += [text[position:start], new]
+        position = end
+        if re.search(r"\\[A-Za-z]+$", new) and text[position : position + 1].isalpha():
+            pieces.append(" ")
+    return "".join((*pieces, text[position:]))
+
+
+def replace_one(
+    question: Question,
+    rng: np.random.Generator,
+    eligible: Callable[[Formula], Iterable[int]],
+    other: Callable[[str, np.random.Generator], str],
+) -> Question:
+    """Replace one token, at a place that is ``eligible`` in its formula, by an ``other``."""
+    texts = texts_of(question)
+    candidates = [
+        (number, formula[at])
+        for number, text in enumerate(texts)
+        for formula in parse_formulas(text)
+        for at in eligible(formula)
+    ]
+    if not candidates:
+        return question
+    number, token = candidates[rng.integers(len(candidates))]
+    texts[number] = edit(texts[number], {(token.start, token.end): other(token.text, rng)})
+    return with_texts(question, texts)
+
+
+def spared_names(parts: Iterable[Formula]) -> frozenset[str]:
+    """Letters that are no variables in these formulas: of functions, sets of numbers, transposes, binomials."""
+    return frozenset(
+        token.text
+        for formula in parts
+        for at, token in enumerate(formula)
+        if token.role is Role.VARIABLE and _is_spared(formula, at)
+    )
+
+
+def function_names(parts: Iterable[Formula]) -> frozenset[str]:
+    """Letters that name a function in one of these formulas."""
+    return frozenset(
+        token.text for formula in parts for at, token in enumerate(formula) if _names_function(formula, at)
+    )
+
+
+def _is_spared(formula: Formula, at: int) -> bool:
+    name = formula[at].text
+    if _names_function(formula, at):
+        return True
+    if name in _SETS and text_at(formula, at - 1) in _MEMBERSHIP:
+        return True
+    if name in _CHOICES and text_at(formula, at + 1) in ("_", "^"):
+        scripts = [token for token in formula[at + 2 : at + 9] if token.script]
+        marks = {token.script for token in scripts}
+        return marks == {"_", "^"} and all(token.role is Role.NUMBER or token.text in "{}" for token in scripts[:6])
+    return name == "T" and text_at(formula, at - 1) == "^"
+
+
+def _names_function(formula: Formula, at: int) -> bool:
+    return formula[at].text in _FUNCTIONS and (call(formula, at) is not None or text_at(formula, at + 1) == "'")
 
 
 def replace_number(question: Question, rng: np.random.Generator) -> Question:
@@ -85,39 +209,6 @@ def _digits(count: int, rng: np.random.Generator) -> str:
 def _decimals(count: int, rng: np.random.Generator) -> str:
     """``count`` decimals, the last no zero."""
     return "".join(str(digit) for digit in rng.integers(0, 10, count - 1)) + str(rng.integers(1, 10))
-
-
-#: Operators that may stand in each other's place.
-_GROUPS = (
-    ("+", "-"),  # each undoes the other
-    (r"\pm", r"\mp"),
-    (r"\sin", r"\cos"),  # shifted by a right angle
-    (r"\tan", r"\cot"),
-    (r"\sec", r"\csc"),
-    (r"\arcsin", r"\arccos"),
-    (r"\sinh", r"\cosh"),
-    (r"\ln", r"\lg", r"\log"),  # proportional to one another
-    ("<", ">"),  # the same order, read from either side
-    (r"\lt", r"\gt"),
-    (r"\leq", r"\geq"),
-    (r"\le", r"\ge"),
-    (r"\leqslant", r"\geqslant"),
-    (r"\max", r"\min"),
-    (r"\sup", r"\inf"),
-    (r"\cup", r"\cap"),  # dual by complements
-    (r"\bigcup", r"\bigcap"),
-    (r"\subset", r"\supset"),
-    (r"\subseteq", r"\supseteq"),
-    (r"\vee", r"\wedge"),
-    (r"\lor", r"\land"),
-)
-
-#: Operator -> those that may stand in its place.
-SYNONYMS: dict[str, tuple[str, ...]] = {
-    operator: tuple(other for other in group if other != operator) for group in _GROUPS for operator in group
-}
-
-_ORDERS = frozenset(("<", ">", r"\lt", r"\gt", r"\leq", r"\geq", r"\le", r"\ge", r"\leqslant", r"\geqslant"))
 
 
 def replace_operator(question: Question, rng: np.random.Generator, spared: Collection[str] = ()) -> Question:

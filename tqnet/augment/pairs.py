@@ -13,8 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from tqnet.augment.clauses import conditions
-from tqnet.augment.edits import edit, replace_one
-from tqnet.augment.formulas import replace_number, replace_operator, replace_prose_number
+from tqnet.augment.formulas import edit, replace_number, replace_one, replace_operator, replace_prose_number
 from tqnet.augment.surface import change_surface
 from tqnet.questions import KnowledgePath, Question, QuestionBank
 from tqnet.questions.pairs import RELATIONS, LabelledPair

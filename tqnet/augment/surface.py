@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from tqnet.augment.clauses import repeat_clause, shuffle_clauses
-from tqnet.augment.edits import edit, texts_of, with_texts
+from tqnet.augment.formulas import edit, texts_of, with_texts
 from tqnet.augment.strategies import delete_word, swap_words
 from tqnet.augment.variables import rename_variable
 from tqnet.questions import Question

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from tqnet.augment.edits import edit, function_names, spared_names, texts_of, with_texts
+from tqnet.augment.formulas import edit, function_names, spared_names, texts_of, with_texts
 from tqnet.questions import Question
 from tqnet.text.latex import (
     ACCENTS,
@@ -55,8 +55,8 @@ _PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
 def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     r"""Give one variable an unused name throughout: f(x) = \cos 2x becomes f(u) = \cos 2u.
 
-    Names that are no variables (`tqnet.augment.edits`), e, i and \pi are spared, and the capitals of a question with a
-    figure, where they are labels.
+    Names that are no variables (`spared_names`), e, i and \pi are spared, and the capitals of a question with a figure,
+    where they are labels.
     """
     texts = texts_of(question)
     parsed = [parse_formulas(text) for text in texts]

@@ -55,10 +55,6 @@ def clip_window(question: Question, least: float, rng: np.random.Generator) -> Q
     return replace(question, stem=join_units(parts[start : start + length]))
 
 
-KINDS = ("figure", "mocov2", "none")
-_WHITE = (255, 255, 255)
-
-
 class FigureAugmentation:
     """A random view of a figure, drawn from the generator it is given.
 
@@ -68,10 +64,9 @@ class FigureAugmentation:
     """
 
     def __init__(self, kind: str, size: int):
-        if kind not in KINDS:
-            raise ValueError(f"augment.images: {kind!r} is none of {', '.join(KINDS)}")
-        self.kind, self.size = kind, size
-        self.transform = {"figure": _figure, "mocov2": _mocov2, "none": lambda size: None}[kind](size)
+        self.size = size
+        transforms = {"figure": _figure, "mocov2": _mocov2, "none": None}[kind]
+        self.transform = transforms and A.Compose(transforms(size))
 
     def __call__(self, figure: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """uint8 [H, W, 3] -> uint8 [size, size, 3]; the same generator state gives the same view."""
@@ -83,31 +78,25 @@ class FigureAugmentation:
         return self.transform(image=square)["image"]
 
 
-def _figure(size: int) -> A.Compose:
-    return A.Compose(
-        [
-            # keep_ratio: a circle stays a circle
-            A.Affine(
-                scale=(0.85, 1.1), keep_ratio=True, translate_percent=(-0.06, 0.06), rotate=(-8, 8), fill=_WHITE, p=0.9
-            ),
-            A.RandomResizedCrop((size, size), scale=(0.8, 1.0), ratio=(0.95, 1.05), p=0.5),
-            A.ColorJitter(brightness=0.3, contrast=0.3, saturation=0.3, hue=0.05, p=0.6),
-            A.ToGray(p=0.2),
-            A.GaussianBlur(blur_limit=(3, 5), p=0.2),
-        ]
-    )
+def _figure(size: int) -> list[A.BasicTransform]:
+    moves = {"scale": (0.85, 1.1), "translate_percent": (-0.06, 0.06), "rotate": (-8, 8)}
+    return [
+        A.Affine(**moves, keep_ratio=True, fill=(255, 255, 255), p=0.9),  # keep_ratio: a circle stays a circle
+        A.RandomResizedCrop((size, size), scale=(0.8, 1.0), ratio=(0.95, 1.05), p=0.5),
+        A.ColorJitter(brightness=0.3, contrast=0.3, saturation=0.3, hue=0.05, p=0.6),
+        A.ToGray(p=0.2),
+        A.GaussianBlur(blur_limit=(3, 5), p=0.2),
+    ]
 
 
-def _mocov2(size: int) -> A.Compose:
-    return A.Compose(
-        [
-            A.RandomResizedCrop((size, size), scale=(0.2, 1.0)),
-            A.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, p=0.8),
-            A.ToGray(p=0.2),
-            A.GaussianBlur(blur_limit=0, sigma_limit=(0.1, 2.0), p=0.5),
-            A.HorizontalFlip(p=0.5),
-        ]
-    )
+def _mocov2(size: int) -> list[A.BasicTransform]:
+    return [
+        A.RandomResizedCrop((size, size), scale=(0.2, 1.0)),
+        A.ColorJitter(brightness=0.4, contrast=0.4, saturation=0.4, hue=0.1, p=0.8),
+        A.ToGray(p=0.2),
+        A.GaussianBlur(blur_limit=0, sigma_limit=(0.1, 2.0), p=0.5),
+        A.HorizontalFlip(p=0.5),
+    ]
 
 
 def _known(strategies: list[str]) -> list[str]:
@@ -157,7 +146,3 @@ class QuestionAugmentation:
         question = apply_strategies(question, self.strategies, self.config.probability, rng)
         question = clip_window(question, self.config.window, rng)
         return mask_words(question, self.config.mask, rng, self.mask_token)
-
-    def image(self, figure: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """uint8 [H, W, 3] -> uint8 [size, size, 3]."""
-        return self.figures(figure, rng)

@@ -11,6 +11,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+#: Added under the root of a distance, which has no gradient where two vectors are equal.
+_EPS = 1e-12
+
 
 def infonce(
     query: Tensor, key: Tensor, negatives: Tensor, temperature: float, excluded: Tensor | None = None
@@ -27,9 +30,7 @@ def infonce(
     Returns:
         The loss, and the logits [b, 1 + k] whose column 0 is the positive.
     """
-    with torch.autocast(query.device.type, enabled=False):
-        positive = torch.einsum("bd,bd->b", query.float(), key.float())
-    logits = torch.cat([positive[:, None], _dot_products(query, negatives)], dim=1) / temperature
+    logits = torch.cat([_cosine(query, key)[:, None], _cosines(query, negatives)], dim=1) / temperature
     target = torch.zeros(len(query), dtype=torch.long, device=query.device)
     return _softmax_loss(logits, target, None if excluded is None else F.pad(excluded, (1, 0)))
 
@@ -41,7 +42,9 @@ def in_batch_infonce(
 
         L = mean over i of -log( e^(q_i.k_i/T) / sum_j e^(q_i.k_j/T) )
 
-    NOTE: the paper's formula lacks the exponentials and the temperature; the logarithm of a sum of cosines is not
+    With hard negatives among the keys, it is multiple negatives ranking (ParaQD, Appendix D; Henderson et al. 2017).
+
+    NOTE: the formula of FSE lacks the exponentials and the temperature; the logarithm of a sum of cosines is not
     always defined.
 
     Args:
@@ -55,29 +58,10 @@ def in_batch_infonce(
     if excluded is not None:
         excluded = F.pad(excluded, (0, len(key) - len(query)))
     target = torch.arange(len(query), device=query.device)
-    return _softmax_loss(_dot_products(query, key) / temperature, target, excluded)
+    return _softmax_loss(_cosines(query, key) / temperature, target, excluded)
 
 
-def multiple_negatives_ranking(
-    anchor: Tensor,
-    positive: Tensor,
-    negative: Tensor | None = None,
-    temperature: float = 0.05,
-    excluded: Tensor | None = None,
-) -> Tensor:
-    """In-batch InfoNCE with hard negatives (ParaQD, Appendix D; Henderson et al. 2017).
-
-    Args:
-        anchor, positive: [n, d].
-        negative: [m, d], hard negatives of all anchors alike.
-        temperature: The paper gives none; 1 / 20 is the default of sentence-transformers.
-        excluded: bool [n, n].
-    """
-    keys = positive if negative is None else torch.cat([positive, negative])
-    return in_batch_infonce(anchor, keys, temperature, excluded)[0]
-
-
-def nt_xent(first: Tensor, second: Tensor, temperature: float, excluded: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def nt_xent(first: Tensor, second: Tensor, temperature: float, excluded: Tensor) -> tuple[Tensor, Tensor]:
     """Contrast two views of each question among all views (NT-Xent, Chen et al. 2020, Eq. 1; ConSERT, Eq. 1)::
 
         L = mean over the 2b views i of -log( e^(z_i.z_j/T) / sum_{k != i} e^(z_i.z_k/T) ),  j the other view of i
@@ -92,8 +76,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float, excluded: Tensor 
     views = torch.cat([first, second])
     itself = torch.eye(len(views), dtype=torch.bool, device=views.device)
     target = torch.arange(len(views), device=views.device).roll(len(first))
-    left_out = itself if excluded is None else itself | excluded.repeat(2, 2)
-    return _softmax_loss(_dot_products(views, views) / temperature, target, left_out)
+    return _softmax_loss(_cosines(views, views) / temperature, target, itself | excluded.repeat(2, 2))
 
 
 def cross_modal_infonce(
@@ -113,7 +96,7 @@ def cross_modal_infonce(
         The loss, and the logits [b, b] of text i and figures j, -inf where excluded.
     """
     target = torch.arange(len(text), device=text.device)
-    to_figures, logits = _softmax_loss(scale * _dot_products(text, visual), target, excluded)
+    to_figures, logits = _softmax_loss(scale * _cosines(text, visual), target, excluded)
     to_texts, _ = _softmax_loss(logits.T, target)
     return (to_figures + to_texts) / 2, logits
 
@@ -127,6 +110,9 @@ def supervised_contrastive(
 
     ``denominator="all"`` (Khosla et al. 2020) sums over every question but s instead.
 
+    NOTE: the paper does not say how terms are averaged; averaging over the pairs of a seed first, then over the seeds,
+    keeps a large group from outweighing the small ones.
+
     Args:
         features: [b, d].
         similar: bool [b, b], symmetric, False on the diagonal.
@@ -134,28 +120,101 @@ def supervised_contrastive(
     Returns:
         A scalar; zero, still connected to the graph, without any similar pair in the batch. Questions without a
         similar one are negatives of the others and have no term of their own.
-
-    NOTE: the paper does not say how terms are averaged; averaging over the pairs of a seed first, then over the seeds,
-    keeps a large group from outweighing the small ones.
     """
-    if denominator not in ("negatives", "all"):
-        raise ValueError(f"denominator: {denominator!r} is neither 'negatives' nor 'all'")
-    logits = _dot_products(features, features) / temperature
-    itself = torch.eye(len(features), dtype=torch.bool, device=features.device)
+    logits = _cosines(features, features) / temperature
+    left_out = torch.eye(len(features), dtype=torch.bool, device=features.device)
     if denominator == "all":
-        log_sum = logits.masked_fill(itself, float("-inf")).logsumexp(1, keepdim=True)
+        log_sum = logits.masked_fill(left_out, float("-inf")).logsumexp(1, keepdim=True)
     else:
-        negatives = logits.masked_fill(itself | similar, float("-inf")).logsumexp(1, keepdim=True)
+        negatives = logits.masked_fill(left_out | similar, float("-inf")).logsumexp(1, keepdim=True)
         log_sum = torch.logaddexp(logits, negatives)
-    terms = (log_sum - logits).masked_fill(~similar, 0)
     pairs = similar.sum(1)
-    per_seed = terms.sum(1) / pairs.clamp(min=1)
+    per_seed = (log_sum - logits).masked_fill(~similar, 0).sum(1) / pairs.clamp(min=1)
     return per_seed.sum() / (pairs > 0).sum().clamp(min=1)
 
 
-def _dot_products(left: Tensor, right: Tensor) -> Tensor:
+def pair_logistic(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float, bias: Tensor | float) -> Tensor:
+    """The traditional pair objective that TQ-Net's is compared with (Figure 3)::
+
+        L = mean of -log sigmoid(+-(scale * cos(left, right) + bias)),  + where the pair is similar
+
+    Args:
+        left, right: [p, d].
+        label: [p], 1 where the pair is similar, else 0.
+        scale, bias: Learnt scalars.
+    """
+    return F.binary_cross_entropy_with_logits(scale * _cosine(left, right) + bias, label.float())
+
+
+def even_odds(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float) -> Tensor:
+    """The bias of :func:`pair_logistic` that puts the mean similar and the mean dissimilar pair equally far from 0.
+
+    An untrained encoder's vectors all point one way; started at any other bias, the loss pushes all pairs apart,
+    similar or not. Where all pairs are of one kind, their mean is at 0; without any pair, the bias is 0.
+    """
+    cosine = _cosine(left, right)
+    means = torch.stack([cosine[label == kind].mean() for kind in (0, 1)])
+    return (-scale * means.nanmean()).nan_to_num()
+
+
+def draw_pairs(similar: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
+    """Draw a dissimilar partner for the first question of each similar pair (i < j) of a batch.
+
+    Args:
+        similar: bool [b, b], the label matrix.
+
+    Returns:
+        Row numbers left [2p] and right [2p], and labels [2p]: p positives, then p negatives. Questions that have no
+        dissimilar one in the batch give no negative.
+    """
+    left, right = torch.nonzero(similar.triu(1), as_tuple=True)
+    weights = (~similar).fill_diagonal_(False)[left].float()
+    drawable = weights.sum(1) > 0
+    seeds = left[drawable]
+    # multinomial refuses an empty matrix.
+    partners = torch.multinomial(weights[drawable], 1, generator=generator).squeeze(1) if len(seeds) else seeds
+    labels = torch.cat([torch.ones(len(left)), torch.zeros(len(seeds))])
+    return torch.cat([left, seeds]), torch.cat([right, partners]), labels
+
+
+def cosine_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """Triplet loss by cosine distance (ParaQD, Section 3.4; mwp-cl, Eq. 1)::
+
+        L = mean of max(0, margin - dist(Q, Q-) + dist(Q, Q+)),  dist(a, b) = 1 - cos(a, b)
+
+    NOTE: the papers sum over the triplets of a batch; the mean does not depend on their number.
+
+    Args:
+        anchor, positive, negative: [n, d], row i of each is of one triplet.
+        margin: ParaQD gives none. From 2 on, the largest difference of distances, every triplet has a loss.
+    """
+    return F.relu(margin + _cosine(anchor, negative) - _cosine(anchor, positive)).mean()
+
+
+def euclidean_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
+    """As :func:`cosine_triplet`, dist(a, b) = ||a - b||.
+
+    NOTE: not the paper's equation, but what its scores near -1 suggest: the default triplet loss of
+    sentence-transformers, with this distance and a margin of 5. Unit vectors are at most 2 apart, so every triplet
+    keeps pushing its negative to the other side of the sphere.
+    """
+    return F.relu(margin - _distance(anchor, negative) + _distance(anchor, positive)).mean()
+
+
+def _cosine(left: Tensor, right: Tensor) -> Tensor:
+    """[p, d] and [p, d] -> [p]."""
+    with torch.autocast(left.device.type, enabled=False):
+        return torch.einsum("pd,pd->p", left.float(), right.float())
+
+
+def _cosines(left: Tensor, right: Tensor) -> Tensor:
+    """[n, d] and [m, d] -> [n, m]."""
     with torch.autocast(left.device.type, enabled=False):
         return torch.einsum("id,jd->ij", left.float(), right.float())
+
+
+def _distance(left: Tensor, right: Tensor) -> Tensor:
+    return ((left.float() - right.float()).square().sum(1) + _EPS).sqrt()
 
 
 def _softmax_loss(logits: Tensor, target: Tensor, excluded: Tensor | None = None) -> tuple[Tensor, Tensor]:

@@ -8,10 +8,6 @@ from itertools import accumulate, pairwise
 import torch
 from torch import Tensor
 
-#: The positives of a rank are summed inside the logarithm (QuesCo, Eq. 4), or the mean of their logarithms is taken
-#: (``out``), or the latter for the augmented question and its nearest rank and the former for the rest.
-FORMS = ("in", "out", "out-in")
-
 #: Temperatures of ranks 0 to 4, for a hierarchy of three levels (QuesCo, "QuesCo Setup").
 PAPER_TEMPERATURES = (0.1, 0.1, 0.225, 0.35, 0.6)
 
@@ -21,36 +17,38 @@ def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "
 
         l_i = -log( sum over p of rank i of e^(h(q,p)/T_i)  /  sum over p of rank j >= i of e^(h(q,p)/T_j) )
 
+    NOTE: h is not normalised in the paper's text; a temperature of 0.1 has no meaning without it. A rank without
+    questions has no term; neither has one with nothing farther away.
+
     Args:
         similarity: [b, k], h(q, p), dot products of normalised projections.
         ranks: int [b, k], 0 for augmentations of the anchor, then KH-distances, 1 to L + 1. L + 2 marks a question
             without a concept, whose distance is unknown: it is in the denominator of l_0 alone, at the last
             temperature. -1 leaves a question out.
         temperatures: [L + 2], one for each rank.
-        form: One of FORMS.
+        form: The positives of a rank are summed inside the logarithm (``in``, QuesCo's), or the mean of their
+            logarithms is taken (``out``), or the latter for the augmented question and its nearest rank and the former
+            for the rest (``out-in``).
 
     Returns:
         The loss, and [b, L + 1] the terms, 0 where an anchor has no question of a rank.
-
-    NOTE: h is not normalised in the paper's text; a temperature of 0.1 has no meaning without it. A rank without
-    questions has no term; neither has one with nothing farther away.
     """
-    if form not in FORMS:
-        raise ValueError(f"form: {form!r} is none of {', '.join(FORMS)}")
     last = len(temperatures) - 1
+    outside = {"in": 0, "out": last, "out-in": min(2, last)}[form]
     with torch.autocast(similarity.device.type, enabled=False):
-        scaled, places = _scaled(similarity.float(), ranks, temperatures.float())
+        # What is left out is of a rank of its own, behind the unknown ones.
+        places = torch.where(ranks < 0, last + 2, ranks).long()
+        inverse = 1 / temperatures.float()
+        scaled = similarity.float() * torch.cat([inverse, inverse[-1:], inverse.new_zeros(1)])[places]
         sums, present = _log_sums(scaled, places, last + 3)
         below = list(accumulate(reversed(sums[:, : last + 1].unbind(1)), torch.logaddexp))[::-1]  # of rank j >= i
         below[0] = torch.logaddexp(below[0], sums[:, last + 1])
-        outside = {"in": 0, "out": last, "out-in": min(2, last)}[form]
         positives = sums[:, :last]
         if outside:
             positives = torch.cat([_means(scaled, places, last + 3)[:, :outside], positives[:, outside:]], 1)
         farthest = [last + 1, *[last] * (last - 1)]
         farther = torch.stack([present[:, rank + 1 : farthest[rank] + 1].any(1) for rank in range(last)], 1)
-        terms = torch.stack(below[:last], 1) - positives
-        terms = torch.where(present[:, :last] & farther, terms, 0.0)
+        terms = torch.where(present[:, :last] & farther, torch.stack(below[:last], 1) - positives, 0.0)
         return terms.sum(1).mean(), terms.detach()
 
 
@@ -62,26 +60,18 @@ def temperatures_for(depth: int, given: Sequence[float] | None = None) -> Tensor
     Raises:
         ValueError: Not as many as ranks, or not above 0 and ascending.
     """
-    if given is None and not depth:
+    if given is not None:
+        if len(given) != depth + 2:
+            raise ValueError(f"{len(given)} for the {depth + 2} ranks of a hierarchy of {depth} levels")
+        if given[0] <= 0 or any(later < earlier for earlier, later in pairwise(given)):
+            raise ValueError(f"{list(given)}: expected numbers above 0, none less than the one before")
+        return torch.tensor(given)
+    if not depth:
         return torch.tensor(PAPER_TEMPERATURES[:1] * 2)
-    if given is None:
-        paper = torch.tensor(PAPER_TEMPERATURES, dtype=torch.double)
-        places = torch.linspace(0, len(paper) - 1, depth + 2, dtype=torch.double)
-        left = places.long().clamp(max=len(paper) - 2)
-        return torch.lerp(paper[left], paper[left + 1], places - left).float()
-    if len(given) != depth + 2:
-        raise ValueError(f"{len(given)} for the {depth + 2} ranks of a hierarchy of {depth} levels")
-    if given[0] <= 0 or any(later < earlier for earlier, later in pairwise(given)):
-        raise ValueError(f"{list(given)}: expected numbers above 0, none less than the one before")
-    return torch.tensor(given)
-
-
-def _scaled(similarity: Tensor, ranks: Tensor, temperatures: Tensor) -> tuple[Tensor, Tensor]:
-    """h(q, p)/T [b, k], and as int64 the rank of each, L + 3 where it is left out."""
-    last = len(temperatures) - 1
-    places = torch.where(ranks < 0, last + 2, ranks).long()
-    inverse = torch.cat([1 / temperatures, 1 / temperatures[-1:], temperatures.new_zeros(1)])
-    return similarity * inverse[places], places
+    paper = torch.tensor(PAPER_TEMPERATURES, dtype=torch.double)
+    places = torch.linspace(0, len(paper) - 1, depth + 2, dtype=torch.double)
+    left = places.long().clamp(max=len(paper) - 2)
+    return torch.lerp(paper[left], paper[left + 1], places - left).float()
 
 
 def _log_sums(scaled: Tensor, places: Tensor, ranks: int) -> tuple[Tensor, Tensor]:

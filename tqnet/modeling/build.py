@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 
 import torch
@@ -26,6 +26,15 @@ from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
 
+#: Text encoders with random weights, whose vocabulary is learnt from the bank.
+_LEARNT = ("scratch", "gru")
+
+#: Settings that may stand beside a trained folder.
+_BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
+
+#: Beside the encoder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
+RANKER = "cross_encoder.json"
+
 
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
     """The model and processor that ``config`` describes; ``texts`` is read where a vocabulary is learnt.
@@ -36,18 +45,17 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
         ConfigError: Settings that contradict one another or the encoder.
     """
     if config.start:
-        model = _given(config.start, "model.start")
-        _check_nothing_beside_start(config, model.config.model_type)
+        model = _load_setting(config.start, "model.start")
+        _check_beside_start(config, model.config.model_type)
         if model.processor is None:
             raise FileNotFoundError(f"model.start: {config.start}: the model has no processor beside it")
-        processor = model.processor
     else:
-        model, processor = _new_model(config, texts)
+        model = _new_model(config, texts)
     if config.visual_start and model.config.reads_images:
-        _take_visual_stream(model, processor, config.visual_start)
+        _take_visual_stream(model, config.visual_start)
     if config.dropout is not None:
         set_dropout(model, config.dropout)
-    return model, processor
+    return model, model.processor
 
 
 def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
@@ -57,73 +65,8 @@ def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTr
         ConfigError, FileNotFoundError, ImportError: As :func:`build_model`.
     """
     tokenizer, shape, encoder = _text_encoder(config, list(texts) if config.text in _LEARNT else [])
-    if config.max_length > (positions := shape.max_position_embeddings):
-        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+    _check_positions(config, shape)
     return tokenizer, encoder if encoder is not None else AutoModel.from_config(shape, add_pooling_layer=False)
-
-
-#: Text encoders with random weights, whose vocabulary is learnt from the bank.
-_LEARNT = ("scratch", "gru")
-
-#: What may be said beside a trained folder.
-_BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
-
-
-def _check_nothing_beside_start(config: ModelConfig, architecture: str) -> None:
-    if config.architecture not in (None, architecture):
-        raise ConfigError(
-            f"model.architecture: {config.architecture}, but model.start={config.start} is {architecture}"
-        )
-    beside = [
-        f"model.{item.name}"
-        for item in dataclasses.fields(config)
-        if item.name not in _BESIDE_START and getattr(config, item.name) != item.default
-    ]
-    if beside:
-        raise ConfigError(f"{', '.join(beside)}: fixed by model.start={config.start}, so it cannot be set beside it")
-
-
-def set_dropout(model: nn.Module, rate: float) -> None:
-    """Set the dropout of all layers to ``rate``, in [0, 1)."""
-    for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = rate
-        elif isinstance(module, FusionBlock | SentenceLayer | nn.LSTM | nn.GRU):
-            module.dropout = rate
-
-
-def _take_visual_stream(model: QuestionEncoder, processor: TQNetProcessor, folder: str) -> None:
-    given = _given(folder, "model.visual_start")
-    try:
-        model.visual.load_state_dict(given.visual.state_dict())
-    except (AttributeError, RuntimeError) as error:
-        raise ConfigError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
-    if given.processor is not None:  # figures are normalised as for these weights
-        ours, theirs = processor.image_processor, given.processor.image_processor
-        ours.image_mean, ours.image_std = theirs.image_mean, theirs.image_std
-    model.config.transductive |= given.config.transductive
-
-
-def _given(folder: str, setting: str) -> QuestionEncoder:
-    try:
-        return load_model(folder)
-    except FileNotFoundError as error:
-        raise FileNotFoundError(f"{setting}: {error}") from error
-
-
-@contextmanager
-def readable(folder: str | Path) -> Iterator[None]:
-    """What libraries raise of a model's damaged files is a ValueError that names its folder."""
-    try:
-        yield
-    except SafetensorError as error:  # a plain Exception
-        raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
-
-
-#: Beside the encoder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
-RANKER = "cross_encoder.json"
 
 
 def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncoder:
@@ -143,17 +86,72 @@ def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncode
     with readable(folder):
         model = AutoModel.from_pretrained(folder, dtype=torch.float32)
     if not isinstance(model, QuestionEncoder):
-        raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of {', '.join(_NEW)}")
+        raise FileNotFoundError(f"{folder}: a {model.config.model_type}, none of tqnet, quesnet")
     return model
 
 
-def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
+@contextmanager
+def readable(folder: str | Path) -> Iterator[None]:
+    """Turn what libraries raise of a model's damaged files into a ValueError that names its folder."""
+    try:
+        yield
+    except SafetensorError as error:  # a plain Exception
+        raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
+
+
+def set_dropout(model: nn.Module, rate: float) -> None:
+    """Set the dropout of all layers to ``rate``, in [0, 1)."""
+    for module in model.modules():
+        if isinstance(module, nn.Dropout):
+            module.p = rate
+        elif isinstance(module, FusionBlock | SentenceLayer | nn.LSTM | nn.GRU):
+            module.dropout = rate
+
+
+def _load_setting(folder: str, setting: str) -> QuestionEncoder:
+    try:
+        return load_model(folder)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(f"{setting}: {error}") from error
+
+
+def _check_beside_start(config: ModelConfig, architecture: str) -> None:
+    if config.architecture not in (None, architecture):
+        start = f"model.start={config.start} is {architecture}"
+        raise ConfigError(f"model.architecture: {config.architecture}, but {start}")
+    changed = [f.name for f in fields(config) if f.name not in _BESIDE_START and getattr(config, f.name) != f.default]
+    if changed:
+        names = ", ".join(f"model.{name}" for name in changed)
+        raise ConfigError(f"{names}: fixed by model.start={config.start}, so it cannot be set beside it")
+
+
+def _check_positions(config: ModelConfig, shape: BertConfig | GRUConfig) -> None:
+    if config.max_length > (positions := shape.max_position_embeddings):
+        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+
+
+def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
+    donor = _load_setting(folder, "model.visual_start")
+    try:
+        model.visual.load_state_dict(donor.visual.state_dict())
+    except (AttributeError, RuntimeError) as error:
+        raise ConfigError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
+    if donor.processor is not None:  # figures are normalised as for these weights
+        ours, theirs = model.processor.image_processor, donor.processor.image_processor
+        ours.image_mean, ours.image_std = theirs.image_mean, theirs.image_std
+    model.config.transductive |= donor.config.transductive
+
+
+def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     trained_on_images = config.visual is not None and (config.visual_pretrained or config.visual == LITE0)
     if trained_on_images and config.visual_norm == "group":
         raise ConfigError("model.visual_norm: group, but the weights of model.visual were trained with batch norm")
     texts = list(texts) if config.text in _LEARNT or config.vocabulary_min_count else []
     tokenizer, shape, encoder = _text_encoder(config, texts)
-    model = _NEW[config.architecture or "tqnet"](config, shape, encoder)
+    make = _new_quesnet if config.architecture == "quesnet" else _new_tqnet
+    model = make(config, shape, encoder)
     if trained_on_images and model.config.reads_images:
         model.visual.backbone.load_state_dict(image_weights(str(config.visual)))
     images = TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone))
@@ -166,23 +164,22 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncod
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
     model.processor = processor
-    return model, processor
+    return model
 
 
-def _new_tqnet(config: ModelConfig, text_config: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> TQNetModel:
-    if isinstance(text_config, GRUConfig) and config.fusion == "joint":
+def _new_tqnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> TQNetModel:
+    if isinstance(shape, GRUConfig) and config.fusion == "joint":
         raise ConfigError("model.fusion: joint, but the GRUs of model.text=gru read words alone")
-    if config.max_length > (positions := text_config.max_position_embeddings):
-        raise ConfigError(f"model.max_length: {config.max_length} is more than the encoder's {positions} positions")
+    _check_positions(config, shape)
     model = TQNetModel(
         TQNetConfig(
-            text_config=text_config,
+            text_config=shape,
             visual_backbone=backbone_name(config.visual),
             visual_norm=config.visual_norm,
             image_size=config.image_size,
             fusion=config.fusion,
             fusion_layers=config.fusion_layers,
-            fusion_heads=config.fusion_heads or text_config.num_attention_heads,
+            fusion_heads=config.fusion_heads or shape.num_attention_heads,
             pooling=config.pooling,
             max_images=config.max_images,
         )
@@ -195,15 +192,13 @@ def _new_tqnet(config: ModelConfig, text_config: BertConfig | GRUConfig, encoder
     return model
 
 
-def _new_quesnet(
-    config: ModelConfig, text_config: BertConfig | GRUConfig, encoder: PreTrainedModel | None
-) -> QuesNetModel:
+def _new_quesnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreTrainedModel | None) -> QuesNetModel:
     model = QuesNetModel(
         QuesNetConfig(
-            vocab_size=text_config.vocab_size,
-            hidden_size=text_config.hidden_size,
+            vocab_size=shape.vocab_size,
+            hidden_size=shape.hidden_size,
             content_layers=config.content_layers,
-            sentence_heads=config.fusion_heads or text_config.num_attention_heads,
+            sentence_heads=config.fusion_heads or shape.num_attention_heads,
             sentence_pooling=config.sentence_pooling,
             visual_backbone=backbone_name(config.visual),
             visual_norm=config.visual_norm,
@@ -218,43 +213,24 @@ def _new_quesnet(
     return model
 
 
-#: Architecture -> how a new model of it is made from settings, the text encoder's shape, and its trained self if any.
-_NEW: dict[str, Callable[[ModelConfig, BertConfig | GRUConfig, PreTrainedModel | None], QuestionEncoder]] = {
-    "tqnet": _new_tqnet,
-    "quesnet": _new_quesnet,
-}
-
-
-def _gru(config: ModelConfig, tokenizer: PreTrainedTokenizerBase) -> GRUConfig:
-    return GRUConfig(
-        vocab_size=len(tokenizer),
-        embedding_size=config.gru_embedding,
-        hidden_size=config.scratch_hidden,
-        num_hidden_layers=config.scratch_layers,
-        pad_token_id=tokenizer.pad_token_id,
-    )
-
-
 def _text_encoder(
     config: ModelConfig, texts: list[str]
 ) -> tuple[PreTrainedTokenizerBase, BertConfig | GRUConfig, PreTrainedModel | None]:
-    tokenizer: PreTrainedTokenizerBase
+    """The tokenizer, the encoder's shape, and the encoder where it is trained."""
+    if config.text not in _LEARNT:
+        path = text_encoder_path(config.text)
+        with readable(f"model.text: {config.text}"):
+            tokenizer = AutoTokenizer.from_pretrained(path)
+            encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
+        return tokenizer, encoder.config, encoder if config.text_pretrained else None
+    tokenizer = learn_wordpiece(texts, config.scratch_vocab)
+    shape = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": config.scratch_hidden,
+        "num_hidden_layers": config.scratch_layers,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
     if config.text == "gru":
-        tokenizer = learn_wordpiece(texts, config.scratch_vocab)
-        return tokenizer, _gru(config, tokenizer), None
-    if config.text == "scratch":
-        tokenizer = learn_wordpiece(texts, config.scratch_vocab)
-        shape = BertConfig(
-            vocab_size=len(tokenizer),
-            hidden_size=config.scratch_hidden,
-            num_hidden_layers=config.scratch_layers,
-            num_attention_heads=max(1, config.scratch_hidden // 64),
-            intermediate_size=4 * config.scratch_hidden,
-            pad_token_id=tokenizer.pad_token_id,
-        )
-        return tokenizer, shape, None
-    path = text_encoder_path(config.text)
-    with readable(f"model.text: {config.text}"):
-        tokenizer = AutoTokenizer.from_pretrained(path)
-        encoder = AutoModel.from_pretrained(path, dtype=torch.float32, add_pooling_layer=False)
-    return tokenizer, encoder.config, encoder if config.text_pretrained else None
+        return tokenizer, GRUConfig(embedding_size=config.gru_embedding, **shape), None
+    heads, inner = max(1, config.scratch_hidden // 64), 4 * config.scratch_hidden
+    return tokenizer, BertConfig(num_attention_heads=heads, intermediate_size=inner, **shape), None

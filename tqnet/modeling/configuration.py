@@ -1,4 +1,4 @@
-"""What a TQ-Net is made of: the part of a model folder that says how to build it."""
+"""What a model is made of: the part of its folder that says how to build it."""
 
 from __future__ import annotations
 
@@ -6,34 +6,53 @@ from typing import Any, ClassVar
 
 from transformers import AutoConfig, PretrainedConfig
 
-# Settings that several configurations share; without imports, for they are read while transformers is imported.
 
-
-#: What a visual stream may normalise by.
-NORMS = ("batch", "frozen", "group")
-
-
-FUSIONS = ("coordinated", "joint", "none")
-POOLINGS = ("tokens", "per_modality")
-
-
-class TQNetConfig(PretrainedConfig):
-    """Configuration of a :class:`~tqnet.modeling.model.TQNetModel`.
+class EncoderConfig(PretrainedConfig):
+    """Settings that all encoders of questions share.
 
     Args:
-        text_config: Configuration of the text encoder (any BERT-like ``transformers`` model), as a dict.
         visual_backbone: Name of a ``timm`` model; None for a model that reads no figures.
         visual_norm: ``batch``; ``frozen`` (batch statistics never move); ``group`` (GroupNorm instead).
         image_size: Figures are put on a white square of this many pixels a side.
-        fusion: ``coordinated`` (the paper's choice), ``joint`` or ``none`` (text only).
-        fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
-        pooling: ``tokens`` (mean over all real tokens, the paper's) or ``per_modality`` (mean of the text's
-            mean and the figures' mean).
         max_images: Figures of a question; further ones are left out, with a counted warning.
         transductive: Pre-training has read the questions of valid and test, unlabelled; their scores say so.
 
     Raises:
-        ValueError: A setting outside its choices, or one that the text encoder cannot hold.
+        ValueError: A setting outside its choices, or widths that do not divide.
+    """
+
+    def __init__(
+        self,
+        visual_backbone: str | None = "resnet18",
+        visual_norm: str = "batch",
+        image_size: int = 128,
+        max_images: int = 10,
+        transductive: bool = False,
+        **kwargs: Any,
+    ):
+        self.visual_backbone = visual_backbone
+        self.visual_norm = visual_norm
+        self.image_size = image_size
+        self.max_images = max_images
+        self.transductive = transductive
+        self._check_choice("visual_norm", "batch", "frozen", "group")
+        super().__init__(**kwargs)
+
+    def _check_choice(self, name: str, *choices: str) -> None:
+        if getattr(self, name) not in choices:
+            raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")
+
+
+class TQNetConfig(EncoderConfig):
+    """Configuration of a :class:`~tqnet.modeling.model.TQNetModel`.
+
+    Args:
+        text_config: Configuration of the text encoder (any BERT-like ``transformers`` model), as a dict.
+        fusion: ``coordinated`` (the paper's choice), ``joint`` or ``none`` (text only).
+        fusion_layers, fusion_heads, fusion_mlp_ratio, fusion_dropout: Pre-norm blocks of ``coordinated``.
+        pooling: ``tokens`` (mean over all real tokens, the paper's) or ``per_modality`` (mean of the text's
+            mean and the figures' mean).
+        settings: Those of :class:`EncoderConfig`.
     """
 
     model_type = "tqnet"
@@ -42,42 +61,28 @@ class TQNetConfig(PretrainedConfig):
     def __init__(
         self,
         text_config: dict[str, Any] | PretrainedConfig | None = None,
-        visual_backbone: str | None = "resnet18",
-        visual_norm: str = "batch",
-        image_size: int = 128,
         fusion: str = "coordinated",
         fusion_layers: int = 1,
         fusion_heads: int = 12,
         fusion_mlp_ratio: float = 4.0,
         fusion_dropout: float = 0.1,
         pooling: str = "tokens",
-        max_images: int = 10,
-        transductive: bool = False,
-        **kwargs: Any,
+        **settings: Any,
     ):
         if not isinstance(text_config, PretrainedConfig):
             text_config = AutoConfig.for_model(**{"model_type": "bert", **(text_config or {})})
         self.text_config = text_config
-        self.visual_backbone = visual_backbone
-        self.visual_norm = visual_norm
-        self.image_size = image_size
         self.fusion = fusion
         self.fusion_layers = fusion_layers
         self.fusion_heads = fusion_heads
         self.fusion_mlp_ratio = fusion_mlp_ratio
         self.fusion_dropout = fusion_dropout
         self.pooling = pooling
-        self.max_images = max_images
-        self.transductive = transductive
-        self._check()
-        super().__init__(**kwargs)
-
-    def _check(self) -> None:
-        for name, choices in (("fusion", FUSIONS), ("pooling", POOLINGS), ("visual_norm", NORMS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")
-        if self.fusion == "coordinated" and self.hidden_size % self.fusion_heads:
-            raise ValueError(f"fusion_heads: {self.fusion_heads} does not divide the hidden size {self.hidden_size}")
+        self._check_choice("fusion", "coordinated", "joint", "none")
+        self._check_choice("pooling", "tokens", "per_modality")
+        if fusion == "coordinated" and self.hidden_size % fusion_heads:
+            raise ValueError(f"fusion_heads: {fusion_heads} does not divide the hidden size {self.hidden_size}")
+        super().__init__(**settings)
 
     @property
     def hidden_size(self) -> int:
@@ -92,16 +97,7 @@ class TQNetConfig(PretrainedConfig):
         return self.fusion != "none" and self.visual_backbone is not None
 
 
-AutoConfig.register("tqnet", TQNetConfig)
-
-
-# What a QuesNet is made of.
-
-
-SENTENCE_POOLINGS = ("max", "mean")
-
-
-class QuesNetConfig(PretrainedConfig):
+class QuesNetConfig(EncoderConfig):
     """Configuration of a :class:`~tqnet.modeling.quesnet.QuesNetModel`.
 
     Args:
@@ -111,14 +107,12 @@ class QuesNetConfig(PretrainedConfig):
         sentence_heads: Of the sentence layer's attention.
         sentence_pooling: ``max`` or ``mean`` over the places of the sequence.
         dropout: Between the LSTMs, and in the attention.
-        visual_backbone, visual_norm, image_size, max_images, transductive: As in
-            :class:`~tqnet.modeling.configuration.TQNetConfig`.
-
-    Raises:
-        ValueError: A setting outside its choices, or widths that do not divide.
+        settings: Those of :class:`EncoderConfig`.
     """
 
     model_type = "quesnet"
+    #: How text and figures meet: in one sequence (TQ-Net, Figure 4a).
+    fusion = "joint"
 
     def __init__(
         self,
@@ -128,12 +122,7 @@ class QuesNetConfig(PretrainedConfig):
         sentence_heads: int = 12,
         sentence_pooling: str = "max",
         dropout: float = 0.1,
-        visual_backbone: str | None = "resnet18",
-        visual_norm: str = "batch",
-        image_size: int = 128,
-        max_images: int = 10,
-        transductive: bool = False,
-        **kwargs: Any,
+        **settings: Any,
     ):
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
@@ -141,33 +130,17 @@ class QuesNetConfig(PretrainedConfig):
         self.sentence_heads = sentence_heads
         self.sentence_pooling = sentence_pooling
         self.dropout = dropout
-        self.visual_backbone = visual_backbone
-        self.visual_norm = visual_norm
-        self.image_size = image_size
-        self.max_images = max_images
-        self.transductive = transductive
-        self._check()
-        super().__init__(**kwargs)
-
-    def _check(self) -> None:
-        for name, choices in (("sentence_pooling", SENTENCE_POOLINGS), ("visual_norm", NORMS)):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(choices)}")
-        if self.content_layers < 1:
-            raise ValueError(f"content_layers: {self.content_layers} is less than 1")
-        if self.hidden_size % 2 or self.hidden_size % self.sentence_heads:
-            raise ValueError(
-                f"sentence_heads: the hidden size {self.hidden_size} must divide by {self.sentence_heads} and by 2"
-            )
-
-    @property
-    def fusion(self) -> str:
-        """How text and figures meet: in one sequence (TQ-Net, Figure 4a)."""
-        return "joint"
+        self._check_choice("sentence_pooling", "max", "mean")
+        if content_layers < 1:
+            raise ValueError(f"content_layers: {content_layers} is less than 1")
+        if hidden_size % 2 or hidden_size % sentence_heads:
+            raise ValueError(f"sentence_heads: the hidden size {hidden_size} must divide by {sentence_heads} and by 2")
+        super().__init__(**settings)
 
     @property
     def reads_images(self) -> bool:
         return self.visual_backbone is not None
 
 
+AutoConfig.register("tqnet", TQNetConfig)
 AutoConfig.register("quesnet", QuesNetConfig)

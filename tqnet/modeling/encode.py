@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import mmap
-import queue
-import threading
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -25,15 +24,14 @@ from tqnet.questions.images import open_figure
 if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
 
-
-# Batches of questions of like length, prepared in a thread beside the model that reads them.
-
-
 #: Questions that are sorted by length at a time; bounds the memory of a bank of any size.
 WINDOW = 4096
 
 #: Batches that wait, prepared, for the model.
 AHEAD = 4
+
+#: Bytes of feature-map cells kept, so that a figure that many questions share is convolved once.
+CACHE_BYTES = 256 * 2**20
 
 T = TypeVar("T")
 
@@ -57,7 +55,11 @@ class Batch:
     @property
     def paths(self) -> list[str]:
         """Of all figures, question by question."""
-        return [path for of in self.figures for path in of]
+        return [path for paths in self.figures for path in paths]
+
+
+#: Batches -> row numbers and vectors [rows, width] of each, in whatever order they are done.
+Embed = Callable[[Iterator[Batch]], Iterator[tuple[Sequence[int], np.ndarray]]]
 
 
 def batches(
@@ -74,7 +76,7 @@ def batches(
     Raises:
         OSError: A figure that cannot be used; the message has its path.
     """
-    numbered = enumerate(iter(questions))
+    numbered = enumerate(questions)
     while window := list(islice(numbered, WINDOW)):
         records = [as_question(question) for _, question in window]
         ids = processor.tokenize([record.content for record in records])
@@ -84,18 +86,12 @@ def batches(
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
             rows, text = [window[i][0] for i in chosen], processor.pack_text([ids[i] for i in chosen])
-            yield Batch(rows, text, *_figures(processor, [records[i] for i in chosen], known))
-
-
-def _figures(
-    processor: TQNetProcessor, records: Sequence[Question], known: Container[str] | None
-) -> tuple[Sequence[Sequence[str]], dict[str, np.ndarray]]:
-    """Paths of each record's figures, none where there is not one, and those to be opened, opened."""
-    if known is None or not any(record.images for record in records):
-        return (), {}
-    figures = [processor.kept_images(record.images) for record in records]
-    paths = dict.fromkeys(path for of in figures for path in of)
-    return figures, {path: processor.image_processor.fit(open_figure(path)) for path in paths if path not in known}
+            figures: list[Sequence[str]] = []
+            if known is not None and any(records[i].images for i in chosen):
+                figures = [processor.kept_images(records[i].images) for i in chosen]
+            unknown = dict.fromkeys(path for paths in figures for path in paths if path not in (known or ()))
+            squares = {path: processor.image_processor.fit(open_figure(path)) for path in unknown}
+            yield Batch(rows, text, figures, squares)
 
 
 @contextmanager
@@ -104,50 +100,19 @@ def ahead(items: Iterable[T], count: int = AHEAD) -> Iterator[Iterator[T]]:
 
     What ``items`` raises is raised where the item would have come.
     """
-    made: queue.Queue[tuple[T | None, BaseException | None]] = queue.Queue(count)
-    left = threading.Event()
+    iterator, end = iter(items), object()
+    with ThreadPoolExecutor(1, "batches") as thread:
 
-    def put(item: T | None, error: BaseException | None = None) -> bool:
-        while not left.is_set():
-            try:
-                made.put((item, error), timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
+        def taken() -> Iterator[T]:
+            waiting = deque(thread.submit(next, iterator, end) for _ in range(count))
+            while (item := waiting.popleft().result()) is not end:
+                waiting.append(thread.submit(next, iterator, end))
+                yield item  # type: ignore[misc]
 
-    def make() -> None:
         try:
-            for item in items:
-                if not put(item):
-                    return
-            put(None, StopIteration())
-        except BaseException as error:  # for the other thread to raise
-            put(None, error)
-
-    def taken() -> Iterator[T]:
-        while True:
-            item, error = made.get()
-            if isinstance(error, StopIteration):
-                return
-            if error is not None:
-                raise error
-            yield item  # type: ignore[misc]
-
-    thread = threading.Thread(target=make, name="batches", daemon=True)
-    thread.start()
-    try:
-        yield taken()
-    finally:
-        left.set()
-        thread.join()
-
-
-#: Bytes of feature-map cells kept, so that a figure that many questions share is convolved once.
-CACHE_BYTES = 256 * 2**20
-
-#: Batches -> row numbers and vectors [rows, width] of each, in whatever order they are done.
-Embed = Callable[[Iterator[Batch]], Iterator[tuple[Sequence[int], np.ndarray]]]
+            yield taken()
+        finally:
+            thread.shutdown(cancel_futures=True)
 
 
 @torch.inference_mode()
@@ -164,6 +129,9 @@ def encode(
 ) -> np.ndarray:
     """Vectors of ``questions`` in their order.
 
+    A question gets the same vector whatever the batch around it (to 1e-5 in fp32). A figure that several questions
+    show is convolved once, as long as its cells are among the last :data:`CACHE_BYTES` used.
+
     Args:
         questions: A bank or a sequence of Questions, dicts or strings; a single one gives one row.
         processor: By default the one that was loaded or saved with the model.
@@ -179,9 +147,6 @@ def encode(
     Raises:
         ValueError: Another precision; no processor, neither given nor with the model.
         OSError: A figure that cannot be used; the message has its path.
-
-    A question gets the same vector whatever the batch around it (to 1e-5 in fp32). A figure that several questions
-    show is convolved once, as long as its cells are among the last :data:`CACHE_BYTES` used.
     """
     if precision not in ("fp32", "bf16"):
         raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")
@@ -194,12 +159,12 @@ def encode(
     model.eval()
     cells = CellCache(model.visual.cells, processor, device) if model.config.reads_images else None
 
-    def embed(given: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
-        for batch in given:
+    def embed(prepared: Iterator[Batch]) -> Iterator[tuple[Sequence[int], np.ndarray]]:
+        for batch in prepared:
             inputs = dict(batch.text)
             if cells is not None and batch.figures:
                 inputs["image_cells"] = cells(batch.paths, batch.squares)
-                inputs["image_counts"] = torch.tensor([len(of) for of in batch.figures])
+                inputs["image_counts"] = torch.tensor([len(paths) for paths in batch.figures])
             output = model(**{name: value.to(device) for name, value in inputs.items()})
             yield batch.rows, output.embedding.float().cpu().numpy()
 
@@ -233,13 +198,13 @@ def encode_by(
         questions = [questions]
     processor.forget_cuts()  # of a training that goes on around this
     vectors = out if out is not None else np.empty((len(questions), width), dtype=np.float32)
-    known = None if cells is None else cells.kept
+    prepared = batches(processor, questions, batch_size, None if cells is None else cells.kept)
     done = 0
     with (
         tqdm(total=len(questions), unit=" questions", disable=not show_progress, desc="encode") as progress,
-        ahead(batches(processor, questions, batch_size, known)) as prepared,
+        ahead(prepared) as waiting,
     ):
-        for rows, embedding in embed(prepared):
+        for rows, embedding in embed(waiting):
             vectors[rows] = F.normalize(torch.from_numpy(embedding), dim=1).numpy() if normalize else embedding
             progress.update(len(rows))
             done += len(rows)
@@ -262,6 +227,7 @@ class CellCache:
     Args:
         convolve: Figures [n, 3, s, s] -> cells [n, c, features].
         device: Where ``convolve`` reads them.
+        room: Bytes.
     """
 
     def __init__(
@@ -271,7 +237,7 @@ class CellCache:
         device: torch.device | str = "cpu",
         room: int = CACHE_BYTES,
     ):
-        self.convolve, self.processor, self.device, self.room = convolve, processor, device, room
+        self.convolve, self.images, self.device, self.room = convolve, processor.image_processor, device, room
         self.kept: OrderedDict[str, Tensor] = OrderedDict()
 
     def __call__(self, paths: list[str], squares: Mapping[str, np.ndarray] | None = None) -> Tensor:
@@ -279,23 +245,20 @@ class CellCache:
 
         ``squares`` are figures that were opened beforehand, as uint8 [s, s, 3] by their paths.
         """
-        missing = [path for path in dict.fromkeys(paths) if path not in self.kept]
-        if missing:
+        if missing := [path for path in dict.fromkeys(paths) if path not in self.kept]:
             opened = squares or {}
-            images = self.processor.image_processor
-            figures = images.normalise([opened[p] if p in opened else images.fit(open_figure(p)) for p in missing])
-            cells = self.convolve(figures.to(self.device))
+            figures = [opened[path] if path in opened else self.images.fit(open_figure(path)) for path in missing]
+            cells = self.convolve(self.images.normalise(figures).to(self.device))
             # Copies: a view of one figure would keep the cells of its whole batch.
-            self.kept.update((path, of.clone()) for path, of in zip(missing, cells, strict=True))
+            self.kept.update((path, cell.clone()) for path, cell in zip(missing, cells, strict=True))
         for path in paths:
             self.kept.move_to_end(path)
         wanted = torch.stack([self.kept[path] for path in paths])
-        most = max(1, self.room // wanted[0].nbytes)
-        while len(self.kept) > most:
+        while len(self.kept) > max(1, self.room // wanted[0].nbytes):
             self.kept.popitem(last=False)
         return wanted
 
 
 def accelerator() -> torch.device | None:
-    """Where there is one."""
+    """The machine's accelerator, if it has one."""
     return torch.accelerator.current_accelerator(check_available=True)

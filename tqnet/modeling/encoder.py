@@ -29,9 +29,10 @@ class TQNetOutput(ModelOutput):
         embedding: [b, h], the question's vector (not normalised).
         text_embedding: [b, h], mean of the text stream alone, before fusion.
         visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
-        figure_embeddings: [b, f, h], mean of each figure in the visual stream, f those of the question that has most;
-            zero behind a question's last. A TQNet gives them.
-        side_embeddings: [b, 2, h], means of the words of each of two texts that were read as one; None if nobody asked.
+        figure_embeddings: [b, f, h], of a TQNet: mean of each figure in the visual stream, f those of the question that
+            has most; zero behind a question's last.
+        side_embeddings: [b, 2, h], means of the words of each of two texts that were read as one, where ``sides`` tells
+            them apart.
     """
 
     embedding: Tensor | None = None
@@ -88,7 +89,7 @@ class QuestionEncoder(PreTrainedModel):
 
     @cached_property
     def cells_per_image(self) -> int:
-        """Visual tokens that one figure becomes."""
+        """Visual tokens that one figure becomes; 0 for a model that reads none."""
         if not self.config.reads_images:
             return 0
         size, training = self.config.image_size, self.visual.training
@@ -118,11 +119,10 @@ class QuestionEncoder(PreTrainedModel):
         """Visual tokens [b, v, h] and their mask [b, v] of the questions whose text has mask [b, t]."""
         if image_cells is not None and image_counts is not None:
             return self.visual.tokens(image_cells, image_counts)
+        b, size = mask.shape[0], self.config.image_size
         if not self.config.reads_images:
-            b = mask.shape[0]
             return mask.new_zeros((b, 0, self.config.hidden_size), dtype=self.dtype), mask.new_zeros((b, 0))
         if pixel_values is None or image_counts is None:
-            size = self.config.image_size
-            pixel_values = torch.zeros((0, 3, size, size), device=mask.device, dtype=self.dtype)
-            image_counts = torch.zeros(mask.shape[0], dtype=torch.long, device=mask.device)
+            pixel_values = mask.new_zeros((0, 3, size, size), dtype=self.dtype)
+            image_counts = mask.new_zeros(b, dtype=torch.long)
         return self.visual(pixel_values, image_counts)

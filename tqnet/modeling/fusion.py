@@ -13,13 +13,11 @@ from transformers.masking_utils import sdpa_mask
 
 from tqnet.modeling.configuration import TQNetConfig
 
-# Scaled dot-product attention, on a processor in fp32 where it will be passed backwards in bf16.
-#
-# Backwards, PyTorch's kernel for processors is slow in bf16: forwards and backwards together, fp32 is the faster one,
-# the conversions included (``python -m reproduce.benchmarks.attention``). Forwards alone bf16 is, and stays.
-
-
-#: What a text encoder calls this by: ``encoder.set_attn_implementation(SDPA)``.
+#: Scaled dot-product attention, on a processor in fp32 where it will be passed backwards in bf16. What a text encoder
+#: calls it by: ``encoder.set_attn_implementation(SDPA)``.
+#:
+#: Backwards, PyTorch's kernel for processors is slow in bf16: forwards and backwards together, fp32 is the faster one,
+#: the conversions included (``python -m reproduce.benchmarks.attention``). Forwards alone bf16 is, and stays.
 SDPA = "tqnet_sdpa"
 
 
@@ -47,8 +45,8 @@ def _backwards_in_bf16(*inputs: Tensor) -> bool:
     """Whether PyTorch would compute in bf16, and backwards too, on a processor."""
     if inputs[0].device.type != "cpu" or not torch.is_grad_enabled():
         return False
-    computed_in = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else inputs[0].dtype
-    return computed_in == torch.bfloat16 and any(given.requires_grad for given in inputs)
+    dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else inputs[0].dtype
+    return dtype == torch.bfloat16 and any(tensor.requires_grad for tensor in inputs)
 
 
 def _in_fp32(
@@ -76,7 +74,7 @@ def attend(query_key_value: Tensor, heads: int, mask: Tensor | None, dropout: fl
 
 
 class FusionBlock(nn.Module):
-    """One pre-norm transformer block: x + attention(norm(x)), then x + mlp(norm(x)).
+    """A pre-norm transformer block: x + attention(norm(x)), then x + mlp(norm(x)).
 
     The last projection of each branch starts at zero, so that the block starts as the identity.
     """
@@ -84,8 +82,7 @@ class FusionBlock(nn.Module):
     def __init__(self, config: TQNetConfig):
         super().__init__()
         h, inner = config.hidden_size, int(config.hidden_size * config.fusion_mlp_ratio)
-        self.heads = config.fusion_heads
-        self.dropout = config.fusion_dropout
+        self.heads, self.dropout = config.fusion_heads, config.fusion_dropout
         self.attention_norm = nn.LayerNorm(h)
         self.query_key_value = nn.Linear(h, 3 * h)
         self.attention_out = LastProjection(h, h)
@@ -95,14 +92,10 @@ class FusionBlock(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
         """x [b, t, h]; mask [b, 1, 1, t], True at real tokens, or None when all are. Returns [b, t, h]."""
-        x = x + self._drop(self.attention_out(self._attend(self.attention_norm(x), mask)))
-        return x + self._drop(self.mlp_out(F.gelu(self.mlp_in(self.mlp_norm(x)))))
-
-    def _attend(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return attend(self.query_key_value(x), self.heads, mask, self.dropout if self.training else 0.0)
-
-    def _drop(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.dropout, self.training)
+        dropout = self.dropout if self.training else 0.0
+        attended = attend(self.query_key_value(self.attention_norm(x)), self.heads, mask, dropout)
+        x = x + F.dropout(self.attention_out(attended), dropout)
+        return x + F.dropout(self.mlp_out(F.gelu(self.mlp_in(self.mlp_norm(x)))), dropout)
 
 
 class CoordinatedFusion(nn.Module):
@@ -122,9 +115,6 @@ class CoordinatedFusion(nn.Module):
         for block in self.blocks:
             tokens = block(tokens, attended)
         return tokens
-
-
-# Several tokens to one vector.
 
 
 def masked_mean(tokens: Tensor, mask: Tensor) -> Tensor:

@@ -12,13 +12,11 @@ from transformers.modeling_outputs import BaseModelOutput
 
 
 class GRUConfig(PretrainedConfig):
-    """Configuration of a :class:`GRUEncoder`.
+    """Configuration of a :class:`GRUEncoder`; the defaults are those of GTS.
 
     Args:
-        embedding_size: Of words; 128 in GTS.
-        hidden_size: Of the states of either direction, which are added up; 512 in GTS.
-        num_hidden_layers: 2 in GTS.
-        dropout: Of embeddings, and between layers; 0.5 in GTS.
+        hidden_size: Of the states of either direction, which are added up.
+        dropout: Of embeddings, and between layers.
     """
 
     model_type = "tqnet_gru"
@@ -59,11 +57,9 @@ class GRUEncoder(PreTrainedModel):
         super().__init__(config)
         self.words = nn.Embedding(config.vocab_size, config.embedding_size, padding_idx=config.pad_token_id)
         self.dropout = nn.Dropout(config.dropout)
+        shape = config.embedding_size, config.hidden_size, config.num_hidden_layers
         between = config.dropout if config.num_hidden_layers > 1 else 0.0
-        self.gru = nn.GRU(
-            config.embedding_size, config.hidden_size, config.num_hidden_layers,
-            batch_first=True, bidirectional=True, dropout=between,
-        )  # fmt: skip
+        self.gru = nn.GRU(*shape, batch_first=True, bidirectional=True, dropout=between)
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
@@ -74,30 +70,20 @@ class GRUEncoder(PreTrainedModel):
     def get_input_embeddings(self) -> nn.Embedding:
         return self.words
 
-    def set_input_embeddings(self, value: nn.Module) -> None:
-        assert isinstance(value, nn.Embedding)
+    def set_input_embeddings(self, value: Any) -> None:
         self.words = value
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
-        """States of a packed batch.
-
-        Args:
-            input_ids: [b, t].
-            attention_mask: [b, t]; real tokens come first. None: all are real.
-
-        Shape notation: b texts, t tokens, h hidden width.
-        """
+        """States [b, t, h] of input_ids [b, t]; attention_mask [b, t], real tokens first, or None when all are."""
         b, t = input_ids.shape
         lengths = torch.full((b,), t) if attention_mask is None else attention_mask.sum(1).cpu()
-        words = pack_padded_sequence(
-            self.dropout(self.words(input_ids)), lengths, batch_first=True, enforce_sorted=False
-        )
-        states, _last = pad_packed_sequence(self.gru(words)[0], batch_first=True, total_length=t)
+        words = self.dropout(self.words(input_ids))
+        packed = pack_padded_sequence(words, lengths, batch_first=True, enforce_sorted=False)
+        states, _lengths = pad_packed_sequence(self.gru(packed)[0], batch_first=True, total_length=t)
         forwards, backwards = states.chunk(2, -1)
         last = forwards[torch.arange(b, device=states.device), lengths.to(states.device) - 1]
         whole = (last + backwards[:, 0])[:, None]
-        hidden = torch.cat((whole, (forwards + backwards)[:, 1:]), 1)
-        return BaseModelOutput(last_hidden_state=hidden)
+        return BaseModelOutput(last_hidden_state=torch.cat((whole, (forwards + backwards)[:, 1:]), 1))
 
 
 AutoConfig.register("tqnet_gru", GRUConfig)

@@ -1,7 +1,8 @@
-"""Small heads that training puts on the encoder and inference leaves behind."""
+"""What training puts around an encoder and inference leaves behind: projections, key encoder and queue, heads."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,18 +25,18 @@ class Projector(nn.Sequential):
 
 
 class ContrastiveEncoder(nn.Module):
-    """A model with one projector per stream.
+    """A model with a projector per stream.
 
     Args:
         dimension: Width of the projections; 0 for none: the vectors themselves are contrasted.
     """
 
-    def __init__(self, model: QuestionEncoder, streams: tuple[str, ...], dimension: int):
+    def __init__(self, model: QuestionEncoder, streams: Sequence[str], dimension: int = 0):
         super().__init__()
         hidden = model.config.hidden_size
         self.model, self.dimension = model, dimension or hidden
         self.projectors = nn.ModuleDict(
-            {s: Projector(hidden, dimension) if dimension else nn.Identity() for s in streams}
+            {stream: Projector(hidden, dimension) if dimension else nn.Identity() for stream in streams}
         )
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
@@ -45,6 +46,67 @@ class ContrastiveEncoder(nn.Module):
             stream: F.normalize(projector(output[STREAM_OUTPUTS[stream]]).float(), dim=-1)
             for stream, projector in self.projectors.items()
         }
+
+
+class MomentumEncoder(nn.Module):
+    """A slowly moving copy of an encoder (He et al. 2020; TQ-Net, Eq. 2).
+
+    It is kept in fp32: bf16 weights with momentum 0.999 never move.
+    """
+
+    def __init__(self, encoder: nn.Module, momentum: float = 0.999):
+        super().__init__()
+        self.encoder = copy.deepcopy(encoder).float().requires_grad_(False)
+        self.momentum = momentum
+
+    @torch.no_grad()
+    def update(self, encoder: nn.Module) -> None:
+        """p_key = m * p_key + (1 - m) * p_query; call it on real optimizer steps only."""
+        for key, query in zip(self.encoder.parameters(), encoder.parameters(), strict=True):
+            key.lerp_(query.to(key.dtype), 1 - self.momentum)
+
+    @torch.no_grad()
+    def forward(self, **batch: Tensor) -> dict[str, Tensor]:
+        return self.encoder(**batch)
+
+
+class KeyQueue(nn.Module):
+    """The last ``size`` keys with their questions' numbers and content hashes; a ring, equal on all ranks.
+
+    It starts empty: only the first ``valid`` entries are negatives. A new key takes the place of the oldest.
+    """
+
+    keys: Tensor
+    ids: Tensor
+    hashes: Tensor
+    pointer: Tensor
+    valid: Tensor
+
+    def __init__(self, size: int, dimension: int):
+        super().__init__()
+        self.size = size
+        self.register_buffer("keys", torch.zeros(size, dimension))
+        self.register_buffer("ids", torch.full((size,), -1))
+        self.register_buffer("hashes", torch.zeros(size, dtype=torch.long))
+        self.register_buffer("pointer", torch.zeros((), dtype=torch.long))
+        self.register_buffer("valid", torch.zeros((), dtype=torch.long))
+
+    @torch.no_grad()
+    def enqueue(self, keys: Tensor, ids: Tensor, hashes: Tensor) -> None:
+        """Take in keys [b, d] of the questions ``ids`` [b]; of more than ``size`` only the last stay."""
+        keys, ids, hashes = keys[-self.size :], ids[-self.size :], hashes[-self.size :]
+        places = (self.pointer + torch.arange(len(keys), device=self.keys.device)) % self.size
+        self.keys[places] = keys.to(self.keys.dtype)
+        self.ids[places], self.hashes[places] = ids, hashes
+        self.pointer.copy_((self.pointer + len(keys)) % self.size)
+        self.valid.copy_((self.valid + len(keys)).clamp(max=self.size))
+
+    def negatives(self, ids: Tensor, hashes: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys [k, d] that are filled, and a mask [b, k], True where a key is the same question or content."""
+        filled = int(self.valid)
+        same_id = ids[:, None] == self.ids[None, :filled]
+        same_content = hashes[:, None] == self.hashes[None, :filled]
+        return self.keys[:filled], same_id | same_content
 
 
 class MaskedTokenHead(nn.Module):
@@ -61,13 +123,6 @@ class MaskedTokenHead(nn.Module):
         return F.linear(self.norm(F.gelu(self.dense(tokens))), embedding, self.bias)
 
 
-class OrderHead(nn.Sequential):
-    """ALBERT's head of sentence order: the state of the first token [b, h] -> logits [b, 2] of in order and swapped."""
-
-    def __init__(self, hidden: int):
-        super().__init__(nn.Linear(hidden, hidden), nn.Tanh(), nn.Linear(hidden, 2))
-
-
 class FigureDecoder(nn.Sequential):
     """Feature map [n, features, h, w] -> grey figure [n, 1, size, size]."""
 
@@ -79,39 +134,22 @@ class FigureDecoder(nn.Sequential):
         super().__init__(*layers, nn.Conv2d(width, 1, 3, padding=1), nn.Upsample(size=size, mode="bilinear"))
 
 
-class VectorDecoder(nn.Sequential):
-    """Vector [n, hidden] -> grey figure [n, 1, size, size]."""
-
-    def __init__(self, hidden: int, size: int, width: int = 128):
-        start = [nn.Linear(hidden, width * 16), nn.ReLU(), nn.Unflatten(1, (width, 4, 4))]
-        super().__init__(*start, FigureDecoder(width, size, width))
-
-
-# Augmentation of a text encoder's embeddings (ConSERT, Yan et al. 2021, section 3.2).
-
-
-#: Positions exchanged; tokens or features set to zero; dropout.
-KINDS = ("shuffle", "token_cutoff", "feature_cutoff", "dropout")
-
-
 class EmbeddingAugmentation:
-    """Changes what the embedding layer of a model's text encoder gives, while it is in training mode.
+    """Changes the embeddings of a text encoder, while it is in training mode (ConSERT, Yan et al. 2021, section 3.2).
 
     ``shuffle`` exchanges the positions of a text's tokens, ``token_cutoff`` sets a share of its tokens to zero,
-    ``feature_cutoff`` a share of its features, the same ones of all its tokens. Drawn anew in every forward pass from
-    torch's generator, and for every row, so that a question that is twice in a batch is seen in two ways.
+    ``feature_cutoff`` a share of its features, the same ones of all its tokens; then comes ``dropout``. Drawn anew in
+    every forward pass from torch's generator, and for every row, so that a question that is twice in a batch is seen in
+    two ways.
 
     Args:
-        kinds: Some of KINDS, applied in that order.
         rate: Share of what is cut off or dropped.
     """
 
     def __init__(self, model: TQNetModel, kinds: Sequence[str], rate: float):
-        if unknown := [kind for kind in kinds if kind not in KINDS]:
-            raise ValueError(f"{unknown[0]!r} is none of {', '.join(KINDS)}")
-        self.kinds, self.rate, self._padding = tuple(kinds), rate, model.text.config.pad_token_id
         if not hasattr(model.text, "embeddings"):
             raise ValueError(f"a text encoder {model.text.config.model_type} has no layer of embeddings to change")
+        self.kinds, self.rate, self._padding = kinds, rate, model.text.config.pad_token_id
         embeddings: nn.Module = model.text.embeddings
         embeddings.register_forward_pre_hook(self._positions, with_kwargs=True)
         embeddings.register_forward_hook(self._cut)

@@ -10,17 +10,14 @@ from pathlib import Path
 from tqnet.files import FOR_OTHER_LIBRARIES, atomic
 from tqnet.version import __version__
 
-#: The class of :mod:`tqnet.hub.sentence_transformers`, by a name that needs no import of that library.
-MODULE = "tqnet.hub.sentence_transformers.TQNetModule"
-
 
 @dataclass(frozen=True)
 class Kind:
-    """What a folder holds.
+    """A kind of model.
 
     Attributes:
         what: In words, for a sentence that begins with "a".
-        taken_by: The command or recipe that takes such a folder.
+        taken_by: The command that takes such a folder.
         gives_vectors: Whether it makes a vector of a question, so that other libraries can take it for an encoder.
     """
 
@@ -39,9 +36,24 @@ REWRITER = Kind("rewriter", "model that rewrites questions", "tqnet rewrite --mo
 #: File that only such a folder has -> its kind.
 _MARKS = {"cross_encoder.json": RANKER, "pairs.json": PAIRS, "solver.json": SOLVER}
 
+#: What sentence-transformers looks for beside a model, :mod:`tqnet.hub.sentence_transformers` by name.
+_FOR_SENTENCE_TRANSFORMERS = {
+    "modules.json": [
+        {"idx": 0, "name": "0", "path": "", "type": "tqnet.hub.sentence_transformers.TQNetModule"},
+    ],
+    "config_sentence_transformers.json": {
+        "default_prompt_name": None,
+        "model_type": "SentenceTransformer",
+        "prompts": {},
+        "requirements": {"tqnet": {"specifier": f">={__version__}", "reason": "The model's class is in this package."}},
+        "similarity_fn_name": "cosine",
+    },
+}
+assert _FOR_SENTENCE_TRANSFORMERS.keys() == FOR_OTHER_LIBRARIES
+
 
 def kind_of(folder: str | os.PathLike[str]) -> Kind:
-    """What a trained folder holds; its weights are not read.
+    """The kind of the trained model in a folder; its weights are not read.
 
     Raises:
         FileNotFoundError: No model of tqnet's.
@@ -70,25 +82,12 @@ def kind_of(folder: str | os.PathLike[str]) -> Kind:
 def introduce(folder: str | os.PathLike[str]) -> list[str]:
     """Write what sentence-transformers looks for beside a model, as far as it is not there; the names of new files.
 
-    Folders of every kind get it: that library then loads :data:`MODULE`, which says in one line what a folder holds
-    that is no encoder. Nothing of sentence-transformers is imported.
+    Folders of every kind get it: the class that they name says in one line what a folder holds that is no encoder.
+    Nothing of sentence-transformers is imported.
     """
-    folder = Path(folder)
-    contents = {
-        "modules.json": [{"idx": 0, "name": "0", "path": "", "type": MODULE}],
-        "config_sentence_transformers.json": {
-            "default_prompt_name": None,
-            "model_type": "SentenceTransformer",
-            "prompts": {},
-            "requirements": {
-                "tqnet": {"specifier": f">={__version__}", "reason": "The model's class is in this package."}
-            },
-            "similarity_fn_name": "cosine",
-        },
-    }
-    assert contents.keys() == FOR_OTHER_LIBRARIES
-    missing = [name for name in contents if not (folder / name).exists()]
+    missing = [name for name in _FOR_SENTENCE_TRANSFORMERS if not (Path(folder) / name).exists()]
     for name in missing:
-        with atomic(folder / name) as temporary:
-            temporary.write_text(json.dumps(contents[name], indent=2) + "\n", encoding="utf-8")
+        with atomic(Path(folder) / name) as temporary:
+            text = json.dumps(_FOR_SENTENCE_TRANSFORMERS[name], indent=2)
+            temporary.write_text(text + "\n", encoding="utf-8")
     return missing

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from transformers import AutoModel
 
 from tqnet.modeling.configuration import TQNetConfig
@@ -14,6 +15,9 @@ from tqnet.modeling.encoder import QuestionEncoder, TQNetOutput
 from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
+
+#: Questions with figures that the visual projection is fitted to, and how many of them pass at a time.
+SAMPLE, BATCH = 256, 8
 
 
 class TQNetModel(QuestionEncoder):
@@ -23,6 +27,8 @@ class TQNetModel(QuestionEncoder):
     (x + blocks(x)). ``joint``: projected visual tokens enter the text encoder's own input sequence.
     ``none``: the text alone. An untrained coordinated model on a question without figures gives exactly the
     mean of its start encoder's tokens.
+
+    Shape notation: b questions, t text tokens, n images, v visual tokens, h hidden width.
     """
 
     config_class = TQNetConfig
@@ -67,25 +73,24 @@ class TQNetModel(QuestionEncoder):
             image_cells: [n, c, features] in place of ``pixel_values``, where the images passed the backbone
                 before (:meth:`VisualStream.cells`).
             sides: [b, t], where two texts are read as one: 1 and 2 at their words, 0 elsewhere.
-
-        Shape notation: b questions, t text tokens, n images, v visual tokens, h hidden width.
         """
         mask = attention_mask.bool()
         visual, visual_mask = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
         parts = self.parts(mask.sum(1), visual_mask.sum(1))
-        of_sides = [() if sides is None else (sides[p],) for p in parts]
-        embeddings = [
-            self._fuse(input_ids[p], mask[p], visual[p], visual_mask[p], *own)
-            for p, own in zip(parts, of_sides, strict=True)
+        embedded = [
+            self._embed(
+                input_ids[rows], mask[rows], visual[rows], visual_mask[rows], None if sides is None else sides[rows]
+            )
+            for rows in parts
         ]
         in_order = torch.cat(parts).argsort()
-        embedding, text_embedding, *sided = (torch.cat(of)[in_order] for of in zip(*embeddings, strict=True))
+        embedding, text_embedding, *side = (torch.cat(rows)[in_order] for rows in zip(*embedded, strict=True))
         return TQNetOutput(
             embedding=embedding,
             text_embedding=text_embedding,
             visual_embedding=masked_mean(visual, visual_mask),
             figure_embeddings=self._figure_means(visual, image_counts),
-            side_embeddings=sided[0] if sided else None,
+            side_embeddings=side[0] if side else None,
         )
 
     @staticmethod
@@ -109,13 +114,13 @@ class TQNetModel(QuestionEncoder):
         size = on_processor if text.device.type == "cpu" else 64
         return tuple(part for rows in without_and_with if len(rows) for part in rows.split(size))
 
-    def _fuse(
-        self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor, sides: Tensor | None = None
+    def _embed(
+        self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor, sides: Tensor | None
     ) -> tuple[Tensor, ...]:
-        """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are given; of sides also [b, 2, h]."""
+        """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are known; of sides also [b, 2, h]."""
         width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
-        input_ids, text_mask = input_ids[:, :width], mask[:, :width]
-        text, tokens, joined = self.fused(input_ids, text_mask, visual[:, :cells], visual_mask[:, :cells])
+        text_mask = mask[:, :width]
+        text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual[:, :cells], visual_mask[:, :cells])
         pooled = self.pool(tokens, joined, width), masked_mean(text, text_mask)
         if sides is None:
             return pooled
@@ -126,9 +131,18 @@ class TQNetModel(QuestionEncoder):
         self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Text stream [b, t, h], fused tokens [b, t + v, h] and their mask, of text and visual tokens of like rows."""
-        if self.config.fusion == "joint" and visual.shape[1]:
-            tokens, joined = self._joint(input_ids, mask, visual, visual_mask)
-            return tokens[:, : input_ids.shape[1]], tokens, joined
+        t, v = input_ids.shape[1], visual.shape[1]
+        if self.config.fusion == "joint" and v:
+            # Visual tokens are told apart by token type 1 and have no position of their own.
+            tokens, joined = self._join(self.get_input_embeddings()(input_ids), mask, visual, visual_mask)
+            positions = torch.arange(t, device=tokens.device).expand(len(input_ids), t)
+            tokens = self.text(
+                inputs_embeds=tokens,
+                attention_mask=self._mask(joined),
+                position_ids=F.pad(positions, (0, v)),
+                token_type_ids=F.pad(torch.zeros_like(input_ids), (0, v), value=1),
+            ).last_hidden_state
+            return tokens[:, :t], tokens, joined
         text = self.text(input_ids=input_ids, attention_mask=self._mask(mask)).last_hidden_state
         tokens, joined = self._join(text, mask, visual, visual_mask)
         if self.config.fusion == "coordinated":
@@ -149,21 +163,6 @@ class TQNetModel(QuestionEncoder):
         # Cast: under autocast the streams may end in different precisions.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
 
-    def _joint(self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
-        """One stream: visual tokens, told apart by token type 1 and without a position of their own."""
-        words = self.get_input_embeddings()(input_ids)
-        tokens, joined = self._join(words, mask, visual, visual_mask)
-        b, t = input_ids.shape
-        positions = torch.arange(t, device=words.device).expand(b, t)
-        types = torch.zeros_like(input_ids)
-        hidden = self.text(
-            inputs_embeds=tokens,
-            attention_mask=self._mask(joined),
-            position_ids=_pad(positions, visual.shape[1], 0),
-            token_type_ids=_pad(types, visual.shape[1], 1),
-        ).last_hidden_state
-        return hidden, joined
-
     def pool(self, tokens: Tensor, mask: Tensor, text_length: int) -> Tensor:
         """Vectors [b, h] of tokens [b, t + v, h], of which the first ``text_length`` are text."""
         # No figure at all: to ask of no columns whether any is real is answered otherwise by ONNX Runtime.
@@ -175,21 +174,10 @@ class TQNetModel(QuestionEncoder):
         return torch.where(has_images, (text + visual) / 2, text)
 
 
-def _pad(x: Tensor, count: int, value: int) -> Tensor:
-    """x [b, t] with ``count`` columns of ``value`` behind."""
-    return nn.functional.pad(x, (0, count), value=value)
-
-
 AutoModel.register(TQNetConfig, TQNetModel)
 
 
-# Where the visual tokens of an untrained model lie.
-
-
-#: Questions with figures that the visual projection is fitted to, and how many of them pass at a time.
-SAMPLE, BATCH = 256, 8
-
-
+@torch.no_grad()
 def fit_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
     """Move and scale the visual projection, so that figures lie around zero and are as long as texts.
 
@@ -202,20 +190,18 @@ def fit_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
     """
     projection, training = model.visual.projection, model.training
     model.eval()
-    with torch.no_grad():
-        outputs = [
-            model(**model.processor(questions[i : i + BATCH]).to(model.device)) for i in range(0, len(questions), BATCH)
-        ]
-        figures = torch.cat([output.visual_embedding for output in outputs])
-        texts = torch.cat([output.text_embedding for output in outputs])
-        if model.config.fusion == "joint":  # figures stand among words, not among what becomes of them
-            texts = model.get_input_embeddings().weight
-        centre = figures.mean(0)
-        spread = (figures - centre).norm(dim=1).mean()
-        if spread > 1e-3 * figures.norm(dim=1).mean():  # else all show one figure, which lies at the centre
-            scale = texts.norm(dim=1).mean() / spread
-            for weight in (projection.weight, model.visual.image_index.weight):
-                weight.mul_(scale)
-            projection.bias.sub_(centre).mul_(scale)
+    packed = (model.processor(questions[i : i + BATCH]) for i in range(0, len(questions), BATCH))
+    outputs = [model(**batch.to(model.device)) for batch in packed]
+    figures = torch.cat([output.visual_embedding for output in outputs])
+    texts = torch.cat([output.text_embedding for output in outputs])
+    if model.config.fusion == "joint":  # figures stand among words, not among what becomes of them
+        texts = model.get_input_embeddings().weight
+    centre = figures.mean(0)
+    spread = (figures - centre).norm(dim=1).mean()
+    if spread > 1e-3 * figures.norm(dim=1).mean():  # else all show one figure, which lies at the centre
+        scale = texts.norm(dim=1).mean() / spread
+        projection.weight.mul_(scale)
+        model.visual.image_index.weight.mul_(scale)
+        projection.bias.sub_(centre).mul_(scale)
     model.train(training)
     model.processor.forget_cuts()  # of this sample; a recipe counts those of its bank

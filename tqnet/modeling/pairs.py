@@ -121,15 +121,16 @@ class PairClassifier(nn.Module):
         """
         was_training, device = self.training, next(self.head.parameters()).device
         self.eval()
-        found = [np.empty((0, len(RELATIONS)), dtype=np.float32)]
-        chunks = (pairs[:, begin : begin + _CHUNK] for begin in range(0, pairs.shape[1], _CHUNK))
-        count = -(-pairs.shape[1] // _CHUNK)
-        for ends in tqdm(chunks, desc="pairs", unit="", total=count, disable=None if show_progress else True):
-            features = torch.from_numpy(np.stack([_features(questions, a, b) for a, b in ends.T.tolist()]))
-            u, v = (torch.from_numpy(np.asarray(vectors[own])).to(device) for own in ends)
-            found.append(self.head(u, v, features.to(device)).softmax(-1).cpu().numpy())
+        chances = [np.empty((0, len(RELATIONS)), dtype=np.float32)]
+        chunks = range(0, pairs.shape[1], _CHUNK)
+        for begin in tqdm(chunks, desc="pairs", unit="", disable=None if show_progress else True):
+            ends = pairs[:, begin : begin + _CHUNK]
+            compared = [compare(traits(questions[a]), traits(questions[b])) for a, b in ends.T.tolist()]
+            u, v = (torch.from_numpy(np.asarray(vectors[rows])).to(device) for rows in ends)
+            logits = self.head(u, v, torch.from_numpy(np.stack(compared)).to(device))
+            chances.append(logits.softmax(-1).cpu().numpy())
         self.train(was_training)
-        return np.concatenate(found)
+        return np.concatenate(chances)
 
     def save_pretrained(self, folder: str | os.PathLike[str]) -> None:
         """Write encoder, processor and head."""
@@ -155,11 +156,7 @@ class PairClassifier(nn.Module):
             kinds = (shape["relations"], shape["features"])
         if kinds != (list(RELATIONS), list(FEATURES)):
             raise ValueError(f"{folder}: this pair classifier was made by another version of tqnet; train it anew")
-        classifier = cls(load_model(str(folder)), shape["hidden"], shape["dropout"], frozen)
+        classifier = cls(load_model(folder), shape["hidden"], shape["dropout"], frozen)
         with readable(folder / _WEIGHTS):
             classifier.head.load_state_dict(load_file(folder / _WEIGHTS))
         return classifier.eval()
-
-
-def _features(questions: Sequence[Question] | QuestionBank, a: int, b: int) -> np.ndarray:
-    return compare(traits(questions[a]), traits(questions[b]))

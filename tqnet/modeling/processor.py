@@ -63,16 +63,37 @@ class TQNetProcessor(ProcessorMixin):
         self.max_images = max_images
         self.spell_formulas = spell_formulas
         self.mark_numbers = mark_numbers
-        self.cut_texts = 0
-        self.left_out_images = 0
+        self.cut_texts = self.left_out_images = 0
 
     def __call__(self, questions: Sequence[QuestionLike], **_: Any) -> BatchFeature:
         """``input_ids`` and ``attention_mask`` [b, t], ``pixel_values`` [n, 3, s, s], ``image_counts`` [b]."""
-        records = [as_question(question) for question in questions]
-        figures = [self.open_images(record) for record in records]
-        return self.pack(
-            self.tokenize([r.content for r in records]), [list(map(self.image_processor.fit, f)) for f in figures]
-        )
+        return self.pack_questions([as_question(question) for question in questions])
+
+    def pack_questions(self, questions: Sequence[Question], read_images: bool = True) -> BatchFeature:
+        """A batch of records; their figures are squares as they are, or left out."""
+        squares = [
+            [self.image_processor.fit(figure) for figure in self.open_images(question)] if read_images else []
+            for question in questions
+        ]
+        return self.pack(self.tokenize([question.content for question in questions]), squares)
+
+    def pack(self, ids: Sequence[Sequence[int]], squares: Sequence[Sequence[np.ndarray]]) -> BatchFeature:
+        """A batch from token ids and, per question, uint8 squares of the image size."""
+        images = {
+            "pixel_values": self.image_processor.normalise([square for figures in squares for square in figures]),
+            "image_counts": torch.tensor([len(figures) for figures in squares]),
+        }
+        return BatchFeature({**self.pack_text(ids), **images})
+
+    def pack_text(self, ids: Sequence[Sequence[int]]) -> dict[str, Tensor]:
+        """``input_ids`` and ``attention_mask``, padded to the longest."""
+        width = max(map(len, ids))
+        input_ids = torch.full((len(ids), width), self.tokenizer.pad_token_id)
+        mask = torch.zeros((len(ids), width), dtype=torch.long)
+        for row, tokens in enumerate(ids):
+            input_ids[row, : len(tokens)] = torch.tensor(tokens)
+            mask[row, : len(tokens)] = 1
+        return {"input_ids": input_ids, "attention_mask": mask}
 
     def learn_vocabulary(self, texts: Iterable[str], min_count: int) -> list[str]:
         """Add the LaTeX commands and characters that ``texts`` need; formulas are spelt from now on."""
@@ -90,7 +111,11 @@ class TQNetProcessor(ProcessorMixin):
         backend = self.tokenizer.backend_tokenizer
         backend.no_padding()  # a tokenizer file may pad and cut by itself
         backend.no_truncation()
-        return [self._cut(encoding.ids) for encoding in backend.encode_batch_fast(list(texts))]
+        ids = [encoding.ids for encoding in backend.encode_batch_fast(list(texts))]
+        self.cut_texts += sum(len(tokens) > self.max_length for tokens in ids)
+        return [
+            tokens if len(tokens) <= self.max_length else [*tokens[: self.max_length - 1], tokens[-1]] for tokens in ids
+        ]
 
     def join(self, first: Sequence[int], second: Sequence[int], length: int) -> list[int]:
         """Token ids of two texts as those of one, ``[CLS] first [SEP] second [SEP]``, at most ``length`` of them.
@@ -104,7 +129,7 @@ class TQNetProcessor(ProcessorMixin):
 
     def join_images(self, first: Sequence[str], second: Sequence[str]) -> list[str]:
         """Paths of two questions' figures that are read, at most ``max_images``; of more, where there are more."""
-        kept = [path for of in _within(self.max_images, first, second) for path in of]
+        kept = [path for paths in _within(self.max_images, first, second) for path in paths]
         self.left_out_images += len(first) + len(second) - len(kept)
         return kept
 
@@ -117,24 +142,6 @@ class TQNetProcessor(ProcessorMixin):
         self.left_out_images += max(0, len(images) - self.max_images)
         return images[: self.max_images]
 
-    def pack(self, ids: Sequence[Sequence[int]], squares: Sequence[Sequence[np.ndarray]]) -> BatchFeature:
-        """A batch from token ids and, per question, uint8 squares of the image size."""
-        images = {
-            "pixel_values": self.image_processor.normalise([square for of in squares for square in of]),
-            "image_counts": torch.tensor([len(of) for of in squares]),
-        }
-        return BatchFeature({**self.pack_text(ids), **images})
-
-    def pack_text(self, ids: Sequence[Sequence[int]]) -> dict[str, Tensor]:
-        """``input_ids`` and ``attention_mask``, padded to the longest."""
-        width = max(map(len, ids))
-        input_ids = torch.full((len(ids), width), self.tokenizer.pad_token_id)
-        mask = torch.zeros((len(ids), width), dtype=torch.long)
-        for row, tokens in enumerate(ids):
-            input_ids[row, : len(tokens)] = torch.tensor(tokens)
-            mask[row, : len(tokens)] = 1
-        return {"input_ids": input_ids, "attention_mask": mask}
-
     def forget_cuts(self) -> None:
         """Count from zero."""
         self.cut_texts = self.left_out_images = 0
@@ -146,12 +153,6 @@ class TQNetProcessor(ProcessorMixin):
         if self.left_out_images:
             log.warning("%d figures beyond %d of a question left out", self.left_out_images, self.max_images)
         self.forget_cuts()
-
-    def _cut(self, ids: list[int]) -> list[int]:
-        if len(ids) <= self.max_length:
-            return ids
-        self.cut_texts += 1
-        return [*ids[: self.max_length - 1], ids[-1]]
 
 
 def _within(room: int, first: Sequence[T], second: Sequence[T]) -> tuple[list[T], list[T]]:

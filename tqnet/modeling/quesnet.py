@@ -1,4 +1,8 @@
-"""The content layer and the sentence layer of QuesNet."""
+"""QuesNet: words and figures as one sequence, read by LSTMs in both directions.
+
+The baseline of TQ-Net's Tables 4 and 5, written from the paper: Yin et al., "QuesNet: A Unified Representation for
+Heterogeneous Test Questions", KDD 2019. It reads the same tokens and figures as a TQ-Net.
+"""
 
 from __future__ import annotations
 
@@ -99,12 +103,6 @@ class SentenceLayer(nn.Module):
         return tokens.masked_fill(~mask.unsqueeze(-1), float("-inf")).amax(1)
 
 
-# QuesNet: words and figures as one sequence, read by LSTMs in both directions (Yin et al. 2019).
-#
-# The baseline of TQ-Net's Tables 4 and 5, written from the paper, Yin et al., "QuesNet: A Unified Representation for
-# Heterogeneous Test Questions", KDD 2019. It reads the same tokens and figures as a TQ-Net.
-
-
 class QuesNetModel(QuestionEncoder):
     """Embedding layer, content layer, sentence layer (the paper's section on the model, from below to above).
 
@@ -134,26 +132,15 @@ class QuesNetModel(QuestionEncoder):
     def set_input_embeddings(self, value: Any) -> None:
         self.words = value
 
-    def forward(
-        self,
-        input_ids: Tensor,
-        attention_mask: Tensor,
-        pixel_values: Tensor | None = None,
-        image_counts: Tensor | None = None,
-        image_cells: Tensor | None = None,
-        **_: Any,
-    ) -> TQNetOutput:
-        """Encode a packed batch, as :class:`~tqnet.modeling.processor.TQNetProcessor` makes it.
+    def forward(self, **batch: Any) -> TQNetOutput:
+        """Encode a packed batch, as :meth:`tqnet.modeling.model.TQNetModel.forward` takes it.
 
-        The arguments are those of :class:`~tqnet.modeling.model.TQNetModel`. ``text_embedding`` and
-        ``visual_embedding`` are means of the embedding layer, where the modalities have not met yet.
+        ``text_embedding`` and ``visual_embedding`` are means of the embedding layer, where the modalities have not met.
         """
-        embedded = self.embed(input_ids, attention_mask, pixel_values, image_counts, image_cells)
-        items, mask = one_sequence(*embedded)
-        content = torch.cat(self.content(items, mask), -1)
-        words, word_mask, figures, figure_mask = embedded
+        words, word_mask, figures, figure_mask = self.embed(**batch)
+        items, mask = one_sequence(words, word_mask, figures, figure_mask)
         return TQNetOutput(
-            embedding=self.sentence(content, mask),
+            embedding=self.sentence(torch.cat(self.content(items, mask), -1), mask),
             text_embedding=masked_mean(words, word_mask),
             visual_embedding=masked_mean(figures, figure_mask),
         )
@@ -165,14 +152,14 @@ class QuesNetModel(QuestionEncoder):
         pixel_values: Tensor | None = None,
         image_counts: Tensor | None = None,
         image_cells: Tensor | None = None,
+        **_: Any,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The embedding layer: words [b, t, h] and their mask [b, t], figures [b, v, h] and theirs [b, v].
 
         Shape notation: b questions, t text tokens, v figures of the question that has most, h hidden width.
         """
         mask = attention_mask.bool()
-        figures = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
-        return self.words(input_ids), mask, *figures
+        return self.words(input_ids), mask, *self.visual_tokens(mask, pixel_values, image_counts, image_cells)
 
 
 AutoModel.register(QuesNetConfig, QuesNetModel)

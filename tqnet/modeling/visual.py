@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import torch
@@ -14,9 +14,13 @@ from torch import Tensor, nn
 from transformers import AutoImageProcessor, BatchFeature
 from transformers.image_processing_utils import BaseImageProcessor
 
-from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
+from tqnet.modeling.configuration import EncoderConfig, QuesNetConfig, TQNetConfig
 from tqnet.modeling.pretrained import IMAGENET_MEAN, IMAGENET_STD
 from tqnet.questions.images import fit_square
+
+#: Figures that pass a backbone together on a processor, few enough for its caches to hold much of their feature maps;
+#: measured on lite0 at 128 px.
+_AT_A_TIME = 16
 
 
 class TQNetImageProcessor(BaseImageProcessor):
@@ -32,9 +36,7 @@ class TQNetImageProcessor(BaseImageProcessor):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        self.image_size = image_size
-        self.image_mean = image_mean
-        self.image_std = image_std
+        self.image_size, self.image_mean, self.image_std = image_size, image_mean, image_std
 
     def __call__(self, images: list[np.ndarray], **_: Any) -> BatchFeature:  # type: ignore[override]
         """images: uint8 arrays [H, W, 3] of any size."""
@@ -49,16 +51,18 @@ class TQNetImageProcessor(BaseImageProcessor):
         if not squares:
             return torch.zeros((0, 3, self.image_size, self.image_size))
         pixels = torch.from_numpy(np.stack(squares)).permute(0, 3, 1, 2).float() / 255
-        mean = torch.tensor(self.image_mean).view(3, 1, 1)
-        std = torch.tensor(self.image_std).view(3, 1, 1)
-        return ((pixels - mean) / std).contiguous()
+        return ((pixels - _per_channel(self.image_mean)) / _per_channel(self.image_std)).contiguous()
 
     def as_imagenet(self, pixel_values: Tensor) -> Tensor:
         """``pixel_values`` in units that are the same for all models: as ImageNet's statistics normalise them."""
-        mean, std = torch.tensor(self.image_mean), torch.tensor(self.image_std)
-        unit = torch.tensor(IMAGENET_STD)
-        scale, shift = std / unit, (mean - torch.tensor(IMAGENET_MEAN)) / unit
-        return pixel_values * scale.view(3, 1, 1).to(pixel_values) + shift.view(3, 1, 1).to(pixel_values)
+        mean, std = _per_channel(self.image_mean), _per_channel(self.image_std)
+        unit = _per_channel(IMAGENET_STD)
+        shift = (mean - _per_channel(IMAGENET_MEAN)) / unit
+        return pixel_values * (std / unit).to(pixel_values) + shift.to(pixel_values)
+
+
+def _per_channel(values: Sequence[float]) -> Tensor:
+    return torch.tensor(values).view(3, 1, 1)
 
 
 for _config in (TQNetConfig, QuesNetConfig):
@@ -66,9 +70,6 @@ for _config in (TQNetConfig, QuesNetConfig):
     AutoImageProcessor.register(
         _config, image_processor_classes=dict.fromkeys(("torchvision", "pil"), TQNetImageProcessor)
     )
-
-
-# Batch normalisation as MoCo needs it, and the ways round it.
 
 
 class SplitBatchNorm2d(nn.BatchNorm2d):
@@ -113,25 +114,26 @@ def _activate(norm: Any, normed: Tensor) -> Tensor:
     return norm.act(norm.drop(normed)) if hasattr(norm, "act") else normed
 
 
+def _batchnorms(module: nn.Module) -> list[nn.BatchNorm2d]:
+    return [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
+
+
 def takes_batch_statistics(module: nn.Module) -> bool:
     """Whether what ``module`` makes of an image depends on the others that it gets with it."""
-    norms = [child for child in module.modules() if isinstance(child, nn.modules.batchnorm._BatchNorm)]
-    moving = [norm for norm in norms if not isinstance(norm, FrozenBatchNorm2d)]
+    moving = [norm for norm in _batchnorms(module) if not isinstance(norm, FrozenBatchNorm2d)]
     return any(norm.training or norm.running_mean is None for norm in moving)
 
 
 def has_no_statistics(module: nn.Module) -> bool:
     """Whether the batch norms inside ``module`` have never seen a batch, as where its weights are random."""
-    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
-    means = [norm.running_mean for norm in norms if norm.running_mean is not None]
+    means = [norm.running_mean for norm in _batchnorms(module) if norm.running_mean is not None]
     return bool(means) and not any(bool(mean.any()) for mean in means)
 
 
 @contextmanager
 def statistics_kept(module: nn.Module) -> Iterator[None]:
     """After the block, the running statistics of every batch norm inside ``module`` are what they were before it."""
-    norms = [child for child in module.modules() if isinstance(child, nn.BatchNorm2d)]
-    buffers = [buffer for norm in norms for buffer in norm.buffers()]
+    buffers = [buffer for norm in _batchnorms(module) for buffer in norm.buffers()]
     before = [buffer.clone() for buffer in buffers]
     try:
         yield
@@ -140,34 +142,18 @@ def statistics_kept(module: nn.Module) -> Iterator[None]:
             buffer.copy_(value)
 
 
-def convert_batchnorm(module: nn.Module, kind: type[nn.BatchNorm2d]) -> None:
-    """Turn every batch norm inside ``module`` into ``kind``, in place; parameters and buffers stay."""
-    for child in module.modules():
-        if isinstance(child, nn.BatchNorm2d):
-            child.__class__ = kind
+def freeze_batchnorm(module: nn.Module) -> None:
+    """Make every batch norm inside ``module`` a :class:`FrozenBatchNorm2d`; parameters and buffers stay."""
+    for norm in _batchnorms(module):
+        norm.__class__ = FrozenBatchNorm2d
 
 
 def split_batchnorm(module: nn.Module, splits: int) -> None:
     """Make every trainable batch norm inside ``module`` a :class:`SplitBatchNorm2d` of ``splits`` parts."""
-    for child in module.modules():
-        if isinstance(child, nn.BatchNorm2d) and not isinstance(child, FrozenBatchNorm2d):
-            child.__class__ = SplitBatchNorm2d
-            setattr(child, "splits", splits)  # noqa: B010 (the class changed unseen by the type checker)
-
-
-#: Few enough for a processor's caches to hold much of their feature maps; measured on lite0 at 128 px.
-_AT_A_TIME = 16
-
-
-class VisualSettings(Protocol):
-    """What a visual stream asks of a configuration."""
-
-    visual_backbone: str | None
-    visual_norm: str
-    max_images: int
-
-    @property
-    def hidden_size(self) -> int: ...
+    for norm in _batchnorms(module):
+        if not isinstance(norm, FrozenBatchNorm2d):
+            norm.__class__ = SplitBatchNorm2d
+            setattr(norm, "splits", splits)  # noqa: B010 (the class changed unseen by the type checker)
 
 
 class VisualStream(nn.Module):
@@ -176,18 +162,20 @@ class VisualStream(nn.Module):
     With ``whole``, a figure has one cell, the mean of its feature map. Every image passes exactly once, whatever
     the number of images per question, and no image is made up to fill a batch: a batch without images returns no
     tokens and costs no convolution.
+
+    Shape notation: b questions, n images, f images of the question that has most, c cells of an image, v visual
+    tokens, h hidden width.
     """
 
     backbone: Any  # timm's contract: forward_features, num_features
 
-    def __init__(self, config: VisualSettings, whole: bool = False):
-        super().__init__()
-        self.whole = whole
-        if config.visual_backbone is None:
-            raise ValueError("visual_backbone: none, so there is no visual stream")
-        options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
+    def __init__(self, config: EncoderConfig, whole: bool = False):
         import timm
 
+        super().__init__()
+        self.whole = whole
+        assert config.visual_backbone is not None
+        options: dict[str, Any] = {"norm_layer": _group_norm} if config.visual_norm == "group" else {}
         try:
             self.backbone = timm.create_model(config.visual_backbone, pretrained=False, num_classes=0, **options)
         except TypeError as error:  # some backbones take batch norm alone
@@ -195,9 +183,25 @@ class VisualStream(nn.Module):
                 raise
             raise ValueError(f"visual_norm: {config.visual_norm} is not for {config.visual_backbone}") from error
         if config.visual_norm == "frozen":
-            convert_batchnorm(self.backbone, FrozenBatchNorm2d)
+            freeze_batchnorm(self.backbone)
         self.projection = nn.Linear(self.backbone.num_features, config.hidden_size)
         self.image_index = nn.Embedding(config.max_images, config.hidden_size)
+
+    def forward(self, pixel_values: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
+        """Visual tokens [b, v, h] and their mask [b, v].
+
+        Args:
+            pixel_values: [n, 3, H, W], the images of the whole batch, question by question.
+            image_counts: [b], images of each question; sums to n.
+        """
+        if pixel_values.shape[0]:
+            return self.tokens(self.cells(pixel_values), image_counts)
+        b, h = image_counts.shape[0], self.projection.out_features
+        tokens = pixel_values.new_zeros((b, 0, h))
+        if self.training and torch.distributed.is_initialized():
+            # Other ranks may have images: their gradients are all-reduced, so this rank must take part.
+            tokens = tokens + self._zero_weight_pass(pixel_values)
+        return tokens, pixel_values.new_zeros((b, 0), dtype=torch.bool)
 
     def cells(self, pixel_values: Tensor) -> Tensor:
         """Feature-map cells [n, c, features] of images [n, 3, H, W]; the only convolutions there are.
@@ -211,10 +215,7 @@ class VisualStream(nn.Module):
         return cells.mean(1, keepdim=True) if self.whole else cells
 
     def tokens(self, cells: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
-        """Cells of all images [n, c, features] as tokens [b, v, h] of their questions, and mask [b, v].
-
-        ``image_counts`` [b] sums to n; v is the largest number of cells of any question.
-        """
+        """Cells of all images [n, c, features] as tokens [b, v, h] of their questions, and mask [b, v]."""
         return self.placed(cells, figure_slots(image_counts))
 
     def placed(self, cells: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
@@ -229,33 +230,10 @@ class VisualStream(nn.Module):
         mask = real.unsqueeze(2).expand(-1, -1, cells.shape[1])
         return tokens.flatten(1, 2), mask.flatten(1)
 
-    def forward(self, pixel_values: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
-        """Visual tokens [b, v, h] and their mask [b, v].
-
-        Args:
-            pixel_values: [n, 3, H, W], the images of the whole batch, question by question.
-            image_counts: [b], images of each question; sums to n.
-
-        Shape notation: b questions, n images, c cells of an image, v visual tokens, h hidden width.
-        """
-        if pixel_values.shape[0] == 0:
-            return self._no_tokens(pixel_values, image_counts)
-        return self.tokens(self.cells(pixel_values), image_counts)
-
-    def _no_tokens(self, pixel_values: Tensor, image_counts: Tensor) -> tuple[Tensor, Tensor]:
-        b, h = image_counts.shape[0], self.projection.out_features
-        tokens = pixel_values.new_zeros((b, 0, h))
-        mask = torch.zeros((b, 0), dtype=torch.bool, device=pixel_values.device)
-        if self.training and torch.distributed.is_initialized():
-            # Other ranks may have images: their gradients are all-reduced, so this rank must take part.
-            tokens = tokens + self._zero_weight_pass(pixel_values)
-        return tokens, mask
-
     def _zero_weight_pass(self, like: Tensor) -> Tensor:
         """A scalar zero whose graph reaches every parameter of the stream; batch statistics do not move."""
         self.backbone.eval()
-        blank = like.new_zeros((1, *like.shape[1:]))
-        cells = self.cells(blank)
+        cells = self.cells(like.new_zeros((1, *like.shape[1:])))
         self.backbone.train()
         return 0.0 * (self.projection(cells) + self.image_index.weight[0]).sum()
 

@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tqnet.augment.edits import edit
+from tqnet.augment.formulas import edit
 from tqnet.paraphrase.problem import NotApplicable, Problem
 from tqnet.paraphrase.spans import outside_formulas
 from tqnet.paraphrase.test_operators import WORD, WordWeights

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from tqnet.config import ConfigError, Count, Positive, ProperShare, section, settings
-from tqnet.losses.pairs import cosine_triplet, euclidean_triplet
+from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
 from tqnet.paraphrase.symbols import NEGATIVE, NEGATIVE_RULES, POSITIVE, POSITIVE_RULES
 from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
 

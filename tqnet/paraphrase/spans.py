@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from itertools import accumulate
 
-from tqnet.augment.edits import edit
+from tqnet.augment.formulas import edit
 from tqnet.text.formulas import Span, formula_character_spans, unspaced_money
 from tqnet.text.replacements import as_written
 from tqnet.text.sentences import SENTENCE_ENDS, cuts

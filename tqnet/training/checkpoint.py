@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import random
 import re
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,7 @@ from accelerate.utils import gather_object
 from tqnet.config import ConfigError
 from tqnet.files import atomic
 
-_NAME = "step-{:08d}.pt"
-_PATTERN = re.compile(r"step-(\d{8})\.pt")
+_NAME = re.compile(r"step-\d{8}\.pt")
 
 
 def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator: Accelerator, keep: int) -> None:
@@ -32,7 +30,7 @@ def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator:
     generators = gather_object([_generators()])
     if accelerator.is_main_process:
         folder.mkdir(parents=True, exist_ok=True)
-        with atomic(folder / _NAME.format(step)) as temporary:
+        with atomic(folder / f"step-{step:08d}.pt") as temporary:
             _write({**state, "generators": generators}, temporary)
         _sync(folder)
         for old in checkpoints(folder)[:-keep]:
@@ -65,7 +63,7 @@ def sweep(folder: Path) -> None:
 
 def checkpoints(folder: Path) -> list[Path]:
     """Whole checkpoints, oldest first."""
-    return sorted(path for path in folder.glob("step-*.pt") if _PATTERN.fullmatch(path.name))
+    return sorted(path for path in folder.glob("step-*.pt") if _NAME.fullmatch(path.name))
 
 
 def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | None:
@@ -74,29 +72,19 @@ def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | 
     Raises:
         ConfigError: The checkpoint was written by another number of processes.
     """
-    found = checkpoints(folder)
-    if not found:
+    saved = checkpoints(folder)
+    if not saved:
         return None
     # Our own file: it holds generators' states, which are no tensors.
-    state = torch.load(found[-1], map_location="cpu", weights_only=False)
+    state = torch.load(saved[-1], map_location="cpu", weights_only=False)
     generators = state.pop("generators")
     if len(generators) != accelerator.num_processes:
         raise ConfigError(
-            f"{found[-1]}: written by {len(generators)} processes, resumed by {accelerator.num_processes}; "
+            f"{saved[-1]}: written by {len(generators)} processes, resumed by {accelerator.num_processes}; "
             "the order of the questions would not be the same"
         )
     _set_generators(generators[accelerator.process_index])
     return state
-
-
-def replace_folder(temporary: Path, final: Path) -> None:
-    """Put the finished folder ``temporary`` in the place of ``final``, which is never seen half-written."""
-    old = final.with_name(f".{final.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if final.exists():
-        os.replace(final, old)
-    os.replace(temporary, final)
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def _generators() -> dict[str, Any]:

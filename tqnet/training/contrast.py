@@ -1,4 +1,4 @@
-"""Keys of a step across processes, and the numbers by which momentum contrast is watched."""
+"""Contrast across processes: keys and queues of momentum contrast, and gradients in the memory of a chunk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.utils.checkpoint import checkpoint
 
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.momentum import KeyQueue, MomentumEncoder
+from tqnet.modeling.heads import KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import statistics_kept
 from tqnet.questions import QuestionBank
 from tqnet.questions.hierarchy import KnowledgeDistance, class_name
@@ -25,22 +25,22 @@ from tqnet.training.sampler import unshuffle
 
 @dataclass
 class Keys:
-    """One stream's keys of a step.
+    """The keys of a stream in a step.
 
     Attributes:
-        own: [b, d], the positives of this process's queries; ids, hashes: [b], of those questions;
-            present: bool [b], False where a question does not have the stream.
+        positives: [b, d], of this process's queries; ids, hashes: [b], of those questions; present: bool [b], False
+            where a question does not have the stream.
         weight: Of this process's mean over its questions that have the stream, so that the mean over processes
             is the mean over all such questions of the step.
-        everyone: Keys, ids and hashes of the whole step in the order of the global batch, for the queue.
+        gathered: Keys, ids and hashes of the whole step in the order of the global batch, for the queue.
     """
 
-    own: Tensor
+    positives: Tensor
     ids: Tensor
     hashes: Tensor
     present: Tensor
     weight: Tensor
-    everyone: tuple[Tensor, Tensor, Tensor]
+    gathered: tuple[Tensor, Tensor, Tensor]
 
 
 class ShuffledKeys:
@@ -55,44 +55,44 @@ class ShuffledKeys:
 
     def __init__(self, accelerator: Accelerator, key_encoder: MomentumEncoder, hashes: dict[str, Tensor], seed: int):
         self.accelerator, self.key_encoder, self.seed = accelerator, key_encoder, seed
-        self.hashes = {stream: of.to(accelerator.device) for stream, of in hashes.items()}
+        self.hashes = {stream: values.to(accelerator.device) for stream, values in hashes.items()}
 
     @torch.no_grad()
-    def __call__(self, batch: Batch, step: int) -> dict[str, Keys]:
-        """Keys of micro-batch number ``step``, per stream."""
+    def __call__(self, batch: Batch, micro: int) -> dict[str, Keys]:
+        """The keys of micro-batch number ``micro``, per stream."""
         self.key_encoder.train()
         inputs = batch.views[1]
         with self.accelerator.autocast():
             keys = self.key_encoder(**inputs)
         ids = self.accelerator.gather(batch.index)
-        order = torch.from_numpy(unshuffle(len(ids), self.seed, step)).to(ids.device)
+        order = torch.from_numpy(unshuffle(len(ids), self.seed, micro)).to(ids.device)
         has_images = self.accelerator.gather(inputs["image_counts"] > 0)[order]
         start = self.accelerator.process_index * len(batch.index)
-        own = slice(start, start + len(batch.index))
-        found = {}
+        local = slice(start, start + len(batch.index))
+        by_stream = {}
         for stream, key in keys.items():
-            ordered = self.accelerator.gather(key)[order]
+            key = self.accelerator.gather(key)[order]
             present = has_images if stream == "visual" else torch.ones_like(has_images)
             hashes = self.hashes[stream][ids]
-            everyone = ordered[present], ids[present], hashes[present]
-            weight = present[own].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
-            found[stream] = Keys(ordered[own], ids[own], hashes[own], present[own], weight, everyone)
-        return found
+            weight = present[local].sum() * self.accelerator.num_processes / present.sum().clamp(min=1)
+            gathered = key[present], ids[present], hashes[present]
+            by_stream[stream] = Keys(key[local], ids[local], hashes[local], present[local], weight, gathered)
+        return by_stream
 
 
-def check_queue(size: int, questions: int, of: str) -> None:
-    """A longer queue would hold keys of the questions that it is compared with, epoch after epoch."""
+def check_queue(size: int, questions: int, kind: str = "training questions") -> None:
+    """Refuse a queue so long that it would hold keys of the questions that it is compared with, epoch after epoch."""
     if size > questions // 2:
-        raise ConfigError(f"queue: {size} keys; {questions} {of} allow at most {questions // 2}")
+        raise ConfigError(f"queue: {size} keys; {questions} {kind} allow at most {questions // 2}")
 
 
-def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue], batch_size: int) -> None:
-    """Real keys, never random ones, before the first step; of batches that training will not see."""
-    needed = max(-(-queue.size // batch_size) for queue in queues.values())
-    for number, batch in enumerate(loop.later_batches(needed)):
-        keys = keys_of(batch, loop.last_micro + number)
+def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue]) -> None:
+    """Put in real keys, never random ones, before the first step; of batches that training will not see."""
+    needed = max(-(-queue.size // loop.run.batch_size) for queue in queues.values())
+    for micro, batch in enumerate(loop.later_batches(needed), start=loop.last_micro):
+        keys = keys_of(batch, micro)
         for stream, queue in queues.items():
-            queue.enqueue(*keys[stream].everyone)
+            queue.enqueue(*keys[stream].gathered)
 
 
 def same(hashes: Tensor) -> Tensor:
@@ -108,45 +108,38 @@ def contrast_metrics(query: Tensor, logits: Tensor, temperature: float) -> dict[
     sphere, 0 when they have collapsed to a point.
     """
     similarity = logits * temperature
-    filled = similarity[:, 1:][torch.isfinite(similarity[:, 1:])]
+    negatives = similarity[:, 1:][torch.isfinite(similarity[:, 1:])]
     return {
         "top1": (logits.argmax(1) == 0).float().mean(),
         "positive": similarity[:, 0].mean(),
-        "negative": filled.mean() if len(filled) else torch.zeros(()),
+        "negative": negatives.mean() if len(negatives) else torch.zeros(()),
         "spread": query.float().std(0, correction=0).mean() * query.shape[1] ** 0.5,
     }
 
 
-# The ranks of a queue's keys for the questions of a batch.
-
-
 class KeyRanks:
-    """KH-distances within the training questions as ranks of keys (QuesCo, Eq. 3).
+    """KH-distances within the training questions as ranks of a queue's keys (QuesCo, Eq. 3).
 
     The queue holds the numbers of its questions and no labels: keys and anchors read the same ones.
 
+    Args:
+        hierarchy: False where nothing is to be known of any question.
+        leaves: Only whole paths count: questions share a concept of the finest level, or none.
+
     Attributes:
         depth: L of the hierarchy.
+
+    Raises:
+        BankError: The hierarchy has faults.
     """
 
-    def __init__(self, distance: KnowledgeDistance):
-        self.distance, self.depth = distance, distance.depth
-        self._set_of = torch.from_numpy(distance.set_of)
-
-    @classmethod
-    def of(cls, bank: QuestionBank, hierarchy: bool = True, leaves: bool = False) -> KeyRanks:
-        """The ranks of the questions of ``bank``; without ``hierarchy``, nothing is known of any.
-
-        Args:
-            leaves: Only whole paths count: questions share a concept of the finest level, or none.
-
-        Raises:
-            BankError: The hierarchy has faults.
-        """
+    def __init__(self, bank: QuestionBank, hierarchy: bool = True, leaves: bool = False):
         known: list[tuple[KnowledgePath, ...]] = training_knowledge(bank) if hierarchy else [()] * len(bank)
         if leaves:
-            known = [tuple((class_name(path),) for path in own) for own in known]
-        return cls(KnowledgeDistance(known))
+            known = [tuple((class_name(path),) for path in paths) for paths in known]
+        self.distance = KnowledgeDistance(known)
+        self.depth = self.distance.depth
+        self._set_of = torch.from_numpy(self.distance.set_of)
 
     def __call__(self, ids: Tensor, keys: Tensor, excluded: Tensor) -> Tensor:
         """[b, 1 + k], 0 for a question's own key and the ranks of the queue's ``keys`` [k], -1 where ``excluded``."""
@@ -156,21 +149,13 @@ class KeyRanks:
         return torch.cat([ranks.new_zeros(len(ids), 1), ranks.masked_fill(excluded, -1)], 1)
 
 
-# Gradient caching: a contrastive batch of any size in the memory of a chunk of it (Gao et al. 2021, "Scaling Deep
-# Contrastive Learning Batch Size under Memory Limited Setup", https://arxiv.org/abs/2101.06983).
-#
-# A contrastive loss couples the questions of a batch by their features alone. So the batch is encoded chunk by chunk
-# without its activations, the loss gives the gradient of every feature, and each chunk is encoded once more, now with
-# activations, to hand its features' gradients on to the weights. It costs a second forward pass.
-#
-# NOTE: the paper loops over the chunks by hand. Here every chunk is a ``torch.utils.checkpoint``, and autograd, which
-# goes back from the last chunk to the first, is the loop: the same passes with the same memory. To everyone else it is
-# one forward and one backward pass, so that the loss is computed once over all features of all processes, DDP averages
-# each gradient once, when all chunks have added theirs, and accumulation and clipping are what they were.
-
-
 def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int) -> Tensor:
     """The model's embeddings [b, h]; in training, the activations of at most ``size`` questions are held at a time.
+
+    Gradient caching (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup",
+    https://arxiv.org/abs/2101.06983): a contrastive loss couples the questions of a batch by their features alone. So
+    the batch is encoded chunk by chunk without its activations, the loss gives the gradient of every feature, and each
+    chunk is encoded once more, now with activations, to hand its features' gradients on to the weights.
 
     The second pass of a chunk sees the dropout (of the processor's and the device's generator) and the autocast of
     the first, and leaves the generators where one pass leaves them. Running statistics move in the first pass only,
@@ -178,13 +163,17 @@ def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int
 
     Call it within the module that DDP wraps, not around it: DDP is to see a single forward pass.
 
-    Args:
-        inputs: A packed batch, as :meth:`TQNetModel.forward` takes it.
-        size: Questions per chunk; 0 encodes the batch at once, with all its activations.
+    NOTE: the paper loops over the chunks by hand. Here every chunk is a ``torch.utils.checkpoint``, and autograd, which
+    goes back from the last chunk to the first, is the loop: the same passes with the same memory. So the loss is
+    computed once over all features of all processes, and DDP averages each gradient once.
 
     NOTE: gradients are those of the whole batch, but for rounding, with ``visual_norm=frozen|group`` or a visual
     stream that stays as it is. Batch norm takes the mean and variance of each chunk's figures, as it takes those of
     each process's.
+
+    Args:
+        inputs: A packed batch, as :meth:`TQNetModel.forward` takes it.
+        size: Questions per chunk; 0 encodes the batch at once, with all its activations.
     """
 
     def embed(part: dict[str, Tensor]) -> Tensor:
@@ -194,7 +183,7 @@ def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int
         return nullcontext(), statistics_kept(model)
 
     if not size:
-        return model(**inputs).embedding
+        return embed(inputs)
     # By position: checkpoint looks for the device whose generator it keeps in positional arguments only.
     chunks = [
         checkpoint(embed, part, use_reentrant=False, context_fn=first_and_second_pass)

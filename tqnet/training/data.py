@@ -17,13 +17,15 @@ from tqnet.augment.view import QuestionAugmentation
 from tqnet.modeling.encoder import Parts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.images import fit_square
 
 #: (epoch, question number, view): what a sampler asks for.
 Item = tuple[int, int, int]
 
 #: Arguments of the model that have a row per figure; all others have one per question.
 PER_FIGURE = ("pixel_values", "image_cells")
+
+#: Label of a place that is not predicted; cross-entropy leaves it out.
+IGNORED = -100
 
 
 @dataclass
@@ -32,7 +34,7 @@ class Batch:
 
     Attributes:
         index: [b], numbers of the questions in the training bank.
-        inputs: The model's arguments; ``views`` holds one such dict per view in order.
+        views: The model's arguments, one such dict per view in order.
         extras: Whatever a recipe's ``prepare`` adds, masked labels for instance.
     """
 
@@ -42,13 +44,14 @@ class Batch:
 
     @property
     def inputs(self) -> dict[str, Tensor]:
+        """The first view."""
         return self.views[0]
 
     def to(self, device: torch.device) -> Batch:
-        def move(of: dict[str, Tensor]) -> dict[str, Tensor]:
-            return {name: value.to(device, non_blocking=True) for name, value in of.items()}
+        def move(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+            return {name: value.to(device, non_blocking=True) for name, value in tensors.items()}
 
-        return Batch(self.index.to(device), [move(v) for v in self.views], move(self.extras))
+        return Batch(self.index.to(device), list(map(move, self.views)), move(self.extras))
 
     def padding(self, parts: Parts, cells: int) -> float:
         """Tokens computed for each real one.
@@ -59,11 +62,9 @@ class Batch:
         """
         computed = real = 0
         for view in self.views:
-            text = view["attention_mask"].sum(1)
-            visual = cells * view["image_counts"]
+            text, visual = view["attention_mask"].sum(1), cells * view["image_counts"]
             real += int((text + visual).sum())
-            for rows in parts(text, visual):
-                computed += len(rows) * int(text[rows].max() + visual[rows].max())
+            computed += sum(len(rows) * int(text[rows].max() + visual[rows].max()) for rows in parts(text, visual))
         return computed / max(1, real)
 
 
@@ -107,12 +108,11 @@ class QuestionViews(Dataset[Any]):
         epoch, index, view = item
         question = self.bank[index]
         if self.augment is None or (view == 0 and not self.augment.config.anchor):
-            size = self.processor.image_processor.image_size
-            return item, question, [fit_square(figure, size) for figure in self._figures(question)]
+            return item, question, list(map(self.processor.image_processor.fit, self._figures(question)))
         rng = np.random.default_rng([self.seed, epoch, index, view])
         question = self.augment.modalities(question, rng)
         text = self.augment.text(question, rng)
-        return item, text, [self.augment.image(figure, rng) for figure in self._figures(question)]
+        return item, text, [self.augment.figures(figure, rng) for figure in self._figures(question)]
 
     def _figures(self, question: Question) -> list[np.ndarray]:
         return self.processor.open_images(question) if self.read_images else []
@@ -135,13 +135,6 @@ class QuestionViews(Dataset[Any]):
         return [self.bank[int(i)].id for i in index]
 
 
-# Masking of whole words and whole formula tokens for masked language modelling (BERT).
-
-
-#: Label of a place that is not predicted; cross-entropy leaves it out.
-IGNORED = -100
-
-
 class MaskTokens:
     """Masks a share of the words: 80 % become the mask token, 10 % a random token, 10 % stay (BERT).
 
@@ -152,37 +145,30 @@ class MaskTokens:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, share: float, seed: int):
         self.share, self.seed = share, seed
         self.mask_id = tokenizer.mask_token_id
-        vocabulary = tokenizer.get_vocab()
-        self.continues = np.zeros(len(tokenizer), dtype=bool)
-        self.continues[[number for token, number in vocabulary.items() if token.startswith("##")]] = True
-        self.special = np.zeros(len(tokenizer), dtype=bool)
+        self.continues, self.special = np.zeros((2, len(tokenizer)), dtype=bool)
+        self.continues[[number for token, number in tokenizer.get_vocab().items() if token.startswith("##")]] = True
         self.special[tokenizer.all_special_ids] = True
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:
         """``batch`` with masked ``input_ids`` and the true tokens as ``extras["labels"]`` [b, t]."""
         rows = [self.mask(ids, item) for ids, item in zip(batch.inputs["input_ids"].numpy(), items, strict=True)]
-        input_ids, labels = (torch.from_numpy(np.stack(of)) for of in zip(*rows, strict=True))
+        input_ids, labels = (torch.from_numpy(np.stack(column)) for column in zip(*rows, strict=True))
         inputs = {**batch.inputs, "input_ids": input_ids}
         return dataclasses.replace(batch, views=[inputs], extras={"labels": labels})
 
     def mask(self, ids: np.ndarray, item: Item) -> tuple[np.ndarray, np.ndarray]:
         """Token ids [t] of a question -> masked ones, and the true tokens at masked places, IGNORED elsewhere."""
-        epoch, index, view = item
         masked, labels = ids.copy(), np.full_like(ids, IGNORED)
         # Seeded by question and epoch, so that the batch around it does not matter.
-        self._mask(masked, labels, np.random.default_rng([self.seed, epoch, index, view]))
-        return masked, labels
-
-    def _mask(self, ids: np.ndarray, labels: np.ndarray, rng: np.random.Generator) -> None:
+        rng = np.random.default_rng([self.seed, *item])
         word = np.cumsum(~self.continues[ids])
         words = np.unique(word[~self.special[ids]])
-        if not len(words):
-            return
-        count = max(1, round(self.share * len(words)))
-        chosen = np.isin(word, rng.choice(words, count, replace=False)) & ~self.special[ids]
-        labels[chosen] = ids[chosen]
-        fate = rng.random(len(ids))
-        ids[chosen & (fate < 0.8)] = self.mask_id
-        swapped = chosen & (fate >= 0.9)
-        ordinary = np.flatnonzero(~self.special)
-        ids[swapped] = rng.choice(ordinary, int(swapped.sum()))
+        if len(words):
+            count = max(1, round(self.share * len(words)))
+            chosen = np.isin(word, rng.choice(words, count, replace=False)) & ~self.special[ids]
+            labels[chosen] = ids[chosen]
+            fate = rng.random(len(ids))
+            masked[chosen & (fate < 0.8)] = self.mask_id
+            swapped = chosen & (fate >= 0.9)
+            masked[swapped] = rng.choice(np.flatnonzero(~self.special), int(swapped.sum()))
+        return masked, labels

@@ -1,4 +1,4 @@
-"""Where a run's numbers go: a line per record in metrics.jsonl, and wandb when asked."""
+"""Where a run's numbers go: a line per record in metrics.jsonl, and wandb when asked; and how fast it goes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import json
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
 from torch import Tensor
 
 from tqnet.files import atomic
+
+T = TypeVar("T")
 
 
 class MetricsLog:
@@ -51,20 +55,6 @@ class MetricsLog:
             self.run.finish()
 
 
-class NoMetrics:
-    """What other processes than the first write to."""
-
-    def write(self, record: dict[str, Any]) -> None: ...
-
-    def close(self) -> None: ...
-
-
-# The numbers of a training log: means since the last record, and how fast it goes.
-
-
-T = TypeVar("T")
-
-
 def peak_memory(device: torch.device) -> float:
     """MiB that this process has held at most: of the accelerator's memory where there is one, else of the machine's."""
     if device.type == "cuda":
@@ -73,30 +63,16 @@ def peak_memory(device: torch.device) -> float:
     return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit, 1)
 
 
-#: Name of a metric -> (sum, count) of what was added.
-Sums = dict[str, tuple[float, int]]
-
-
-def pooled(everyone: Iterable[Sums]) -> Sums:
-    """The sums and counts of several processes together."""
-    together: Sums = {}
-    for sums in everyone:
-        for name, (total, count) in sums.items():
-            before, counted = together.get(name, (0.0, 0))
-            together[name] = (before + total, counted + count)
-    return together
-
-
 class Pace:
-    """Sums and times since the last record.
+    """Means of metrics and times since the last record.
 
     Attributes:
-        sums: Of what was added since the last record; belongs into a checkpoint.
+        sums: Name of a metric -> (sum, count) of what was added since the last record; belongs into a checkpoint.
     """
 
     def __init__(self, questions_per_step: int):
         self.questions_per_step = questions_per_step
-        self.sums: Sums = {}
+        self.sums: dict[str, tuple[float, int]] = {}
         self.restart(0)
 
     def restart(self, step: int) -> None:
@@ -105,22 +81,32 @@ class Pace:
 
     def add(self, values: Mapping[str, float | Tensor]) -> None:
         for name, value in values.items():
-            total, count = self.sums.get(name, (0.0, 0))
-            self.sums[name] = (total + float(value), count + 1)
+            self._add(name, float(value), 1)
+
+    def _add(self, name: str, total: float, count: int) -> None:
+        before, counted = self.sums.get(name, (0.0, 0))
+        self.sums[name] = (before + total, counted + count)
+
+    def pool(self, accelerator: Accelerator) -> None:
+        """Give the main process the sums of all; figures do not fall to every process alike."""
+        if accelerator.num_processes > 1:
+            gathered, self.sums = gather_object([self.sums]), {}
+            for sums in gathered if accelerator.is_main_process else ():
+                for name, (total, count) in sums.items():
+                    self._add(name, total, count)
 
     def wait(self, load: Callable[[], T]) -> T:
         """``load()``, its time counted as waiting for data."""
-        asked = time.perf_counter()
+        begun = time.perf_counter()
         loaded = load()
-        self._waited += time.perf_counter() - asked
+        self._waited += time.perf_counter() - begun
         return loaded
 
-    def pause(self, work: Callable[[], T]) -> T:
+    def pause(self, work: Callable[[], None]) -> None:
         """``work()``, which is no time of training."""
         begun = time.perf_counter()
-        done = work()
+        work()
         self._begun += time.perf_counter() - begun
-        return done
 
     def record(self, step: int, rate: float) -> dict[str, float]:
         """The record of ``step`` with learning rate ``rate``; everything starts anew."""

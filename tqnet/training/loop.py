@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 from accelerate import Accelerator
@@ -19,12 +19,12 @@ from torch.utils.data import DataLoader
 from tqdm import tqdm
 
 from tqnet.config import ConfigError
-from tqnet.files import CARD
+from tqnet.files import CARD, atomic_folder
 from tqnet.modeling.encoder import Parts
-from tqnet.training.checkpoint import checkpoints, load_checkpoint, replace_folder, save_checkpoint, sweep
+from tqnet.training.checkpoint import checkpoints, load_checkpoint, save_checkpoint, sweep
 from tqnet.training.config import RecipeConfig
 from tqnet.training.data import Batch, QuestionViews
-from tqnet.training.logging import MetricsLog, NoMetrics, Pace, peak_memory, pooled
+from tqnet.training.logging import MetricsLog, Pace, peak_memory
 from tqnet.training.optim import build_optimizer, build_schedule
 from tqnet.training.processes import Interrupted, Signals, any_process, kill_workers, leave_signals_to_the_run
 from tqnet.training.provenance import Provenance
@@ -37,8 +37,8 @@ class NonFiniteLossError(RuntimeError):
     """The loss or its gradient is NaN or infinite; the message names the step's questions."""
 
 
-class Kept(Protocol):
-    """What a run is for: a model that can be saved."""
+class Saveable(Protocol):
+    """A model that a run is for."""
 
     @property
     def cells_per_image(self) -> int:
@@ -59,6 +59,8 @@ class TrainingLoop:
             loop.step(loss, logged)
         return loop.finish(write_card)
 
+    When the body of the loop is done and all state has moved, the loop logs, evaluates, saves, and stops on a signal.
+
     Args:
         config: The recipe's; written to the run's folder with the questions of ``views``, and compared where a run
             is resumed (`tqnet.training.provenance`).
@@ -68,6 +70,11 @@ class TrainingLoop:
         parts: Which rows of a batch pass together, for the log's padding; None where no text passes.
         per_item: Questions that an item of a batch is, for the log: 3 of a triple.
         evaluate: Gives a score of the model, higher is better, at every evaluation; the best is kept.
+
+    Attributes:
+        micro: Number of the micro-batch that comes or, until its ``step``, is there.
+        last_micro: Number of the first micro-batch after the last epoch.
+        stepped: Whether the optimizer steps with this micro-batch.
 
     Raises:
         ConfigError: The folder holds an earlier run and ``run.resume`` is false, or another run and it is true;
@@ -79,7 +86,7 @@ class TrainingLoop:
         accelerator: Accelerator,
         config: RecipeConfig,
         *,
-        model: Kept,
+        model: Saveable,
         trained: nn.Module,
         views: QuestionViews,
         plan: BatchPlan,
@@ -90,9 +97,9 @@ class TrainingLoop:
     ):
         run, optim = config.run, config.optim
         self.accelerator, self.run, self.model, self.plan, self.views = accelerator, run, model, plan, views
-        self.out = Path(run.out)
-        micro = run.epochs * len(plan)
-        self.steps = micro // run.accumulate
+        self.device, self.out = accelerator.device, Path(run.out)
+        self.last_micro = run.epochs * len(plan)
+        self.steps = self.last_micro // run.accumulate
         if run.max_steps:
             if self.steps < run.max_steps:
                 log.warning("run.max_steps: %d, but run.epochs=%d are %d steps", run.max_steps, run.epochs, self.steps)
@@ -104,21 +111,17 @@ class TrainingLoop:
         self.schedule = build_schedule(optimizer, optim, self.steps)
         self.clip = optim.clip or math.inf  # the norm is taken in any case
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
-        self.state = {name: module.to(accelerator.device) for name, module in (state or {}).items()}
+        self.state = {name: module.to(self.device) for name, module in (state or {}).items()}
         self._parts, self._evaluate = parts, evaluate
         self._eval_every = run.eval_every or max(1, len(plan) // run.accumulate)
-        self.step_number, self.best, self.stepped = 0, float("-inf"), False
-        self._micro, self._signals, self._pace = 0, Signals(), Pace(run.batch_size * run.accumulate * per_item)
+        self.step_number, self.micro, self.best, self.stepped = 0, 0, float("-inf"), False
+        self._signals, self._pace = Signals(), Pace(run.batch_size * run.accumulate * per_item)
         self._seen: list[Tensor] = []  # numbers of the questions since the last optimizer step
         self._resume(Provenance(config, views.bank))
 
-    @property
-    def device(self) -> torch.device:
-        return self.accelerator.device
-
     def __iter__(self) -> Iterator[Batch]:
-        """Batches on the device, from where the run stands to its end; saves and stops on a signal."""
-        iterator = self.batches(self.step_number * self.run.accumulate, self.steps * self.run.accumulate)
+        """Batches on the device, from where the run stands to its end."""
+        iterator = self.batches(self.micro, self.steps * self.run.accumulate)
         with self._signals, self._progress() as self.bar:
             if self._evaluate and not self.resumed:
                 # What the stage starts from, for the log alone: only a state with a step behind it is kept as the
@@ -127,33 +130,29 @@ class TrainingLoop:
             self._pace.restart(self.step_number)
             while (batch := self._pace.wait(lambda: next(iterator, None))) is not None:
                 self._batch = batch
-                self.stepped = (self._micro + 1) % self.run.accumulate == 0
+                self.stepped = (self.micro + 1) % self.run.accumulate == 0
+                self.trained.train()
                 # DDP decides in its forward pass whether gradients will meet: in the last micro-batch only.
                 with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
                     yield batch
+                if self.stepped:
+                    self._after_step()
 
     def batches(self, first: int, stop: int) -> Iterator[Batch]:
         """This process's share of the global micro-batches ``first`` to ``stop``, on the device."""
-        sampler = LocalBatches(
-            self.plan,
-            first,
-            stop,
-            self.accelerator.process_index,
-            self.accelerator.num_processes,
-            self.views.views,
-            self.run.seed,
-        )
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        workers = self.views.workers
         loader = DataLoader(
             self.views,
-            batch_sampler=sampler,
+            batch_sampler=LocalBatches(self.plan, first, stop, rank, world, self.views.views, self.run.seed),
             collate_fn=self.views.collate,
-            num_workers=self.views.workers,
+            num_workers=workers,
             worker_init_fn=leave_signals_to_the_run,
-            persistent_workers=self.views.workers > 0,
+            persistent_workers=workers > 0,
             pin_memory=self.device.type == "cuda",
             generator=torch.Generator(),  # else it draws from the one of dropout, once more in a resumed run
         )
-        if self.views.workers:
+        if workers:
             atexit.register(kill_workers)
         for batch in loader:
             yield batch.to(self.device)
@@ -162,15 +161,10 @@ class TrainingLoop:
         """``count`` micro-batches of the epochs after the last: none that the run itself will see."""
         return self.batches(self.last_micro, self.last_micro + count)
 
-    @property
-    def last_micro(self) -> int:
-        """Number of the first micro-batch after the last epoch."""
-        return self.run.epochs * len(self.plan)
-
     def step(self, loss: Tensor, logged: Mapping[str, float | Tensor]) -> None:
         """Backward, and every ``run.accumulate`` calls an optimizer step with all that belongs to it."""
         self._stop_unless_finite(loss.detach(), "loss", self._batch.index)
-        self._micro += 1
+        self.micro += 1
         self._seen.append(self._batch.index)
         self.accelerator.backward(loss / self.run.accumulate)
         self._pace.add({"loss": loss.detach(), **logged})
@@ -188,23 +182,6 @@ class TrainingLoop:
         self.step_number += 1
         self.bar.update()
 
-    def after_step(self) -> None:
-        """Log, evaluate, save, stop: call it last in the loop's body, when all state has moved."""
-        if not self.stepped:
-            return
-        last = self.step_number == self.steps
-        if self.step_number % self.run.log_every == 0 or last:
-            self._log()
-        if self._evaluate and (self.step_number % self._eval_every == 0 or last):
-            self._pace.pause(self._keep_best)
-        stopping = any_process(self.accelerator, self._signals.number != 0)
-        if stopping or self.step_number % self.run.save_every == 0 or last:
-            self._pace.pause(self._save)
-        if stopping:
-            log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
-            self.metrics.close()
-            raise Interrupted(self._signals.exit_code)
-
     def finish(self, write_card: Callable[[Path], object]) -> Path:
         """Write the last state unless an evaluation chose a best one, then the model card; return the model's folder.
 
@@ -215,48 +192,63 @@ class TrainingLoop:
         if self._evaluate is None:
             self._write_model(folder)
         if self.accelerator.is_main_process and (self.step_number > self._begun or not (folder / CARD).exists()):
-            self._write_card(folder, write_card)
-        self.metrics.close()
+            try:
+                write_card(folder)
+            except (OSError, ValueError) as error:  # the model is there all the same
+                log.warning("no model card: %s", error)
+        if self.metrics:
+            self.metrics.close()
         self.accelerator.wait_for_everyone()
         log.info("model: %s", folder)
         return folder
 
+    def _after_step(self) -> None:
+        last = self.step_number == self.steps
+        if self.step_number % self.run.log_every == 0 or last:
+            self._log()
+        if self._evaluate and (self.step_number % self._eval_every == 0 or last):
+            self._pace.pause(self._keep_best)
+        stopping = any_process(self.accelerator, self._signals.number != 0)
+        if stopping or self.step_number % self.run.save_every == 0 or last:
+            self._pace.pause(self._save)
+        if stopping:
+            log.info("stopped at step %d; run.resume=true goes on from there", self.step_number)
+            if self.metrics:
+                self.metrics.close()
+            raise Interrupted(self._signals.exit_code)
+
     def _resume(self, provenance: Provenance) -> None:
-        resumed, folder = None, self.out / "checkpoints"
+        folder = self.out / "checkpoints"
         if not self.run.resume and checkpoints(folder):
             raise ConfigError(
                 f"run.out: {folder} holds the checkpoints of an earlier run; run.resume=true goes on with it, "
                 "a new run needs another folder or this one without them"
             )
-        if self.run.resume and (state := load_checkpoint(folder, self.accelerator)):
+        state = load_checkpoint(folder, self.accelerator) if self.run.resume else None
+        if state:
             provenance.check(state.get("identity"), str(folder))
             self.accelerator.unwrap_model(self.trained).load_state_dict(state["trained"])
             self.optimizer.load_state_dict(state["optimizer"])
             self.schedule.load_state_dict(state["schedule"])
             for name, module in self.state.items():
                 module.load_state_dict(state["state"][name])
-            resumed = self.step_number = state["step"]
-            self._micro = self.step_number * self.run.accumulate
-            self.best = state["best"]
+            self.step_number, self.best = state["step"], state["best"]
+            self.micro = self.step_number * self.run.accumulate
             self._pace.sums = state["sums"] if self.accelerator.is_main_process else {}
             log.info("resumed at step %d of %d", self.step_number, self.steps)
-        self.resumed, self._begun, self._identity = resumed is not None, self.step_number, provenance.identity
+        self.resumed, self._begun, self._identity = state is not None, self.step_number, provenance.identity
+        self.metrics: MetricsLog | None = None
         if self.accelerator.is_main_process:
             self.out.mkdir(parents=True, exist_ok=True)
             sweep(folder)
+            for stale in self.out.glob(".model.*.tmp"):
+                shutil.rmtree(stale, ignore_errors=True)
             provenance.write(self.out)  # not before it is known that the folder is this run's
-            self.metrics: MetricsLog | NoMetrics = MetricsLog(self.out, resumed, self.run.wandb, provenance.settings)
-        else:
-            self.metrics = NoMetrics()
-
-    def _pool_metrics(self) -> None:
-        """The main process gets the sums of all; figures do not fall to every process alike."""
-        if self.accelerator.num_processes > 1:
-            everyone = gather_object([self._pace.sums])
-            self._pace.sums = pooled(everyone) if self.accelerator.is_main_process else {}
+            step = self.step_number if self.resumed else None
+            self.metrics = MetricsLog(self.out, step, self.run.wandb, provenance.settings)
 
     def _save(self) -> None:
-        self._pool_metrics()
+        self._pace.pool(self.accelerator)
         state = {
             "step": self.step_number,
             "best": self.best,
@@ -279,23 +271,16 @@ class TrainingLoop:
             self._write_model(self.out / "model")
 
     def _log_scores(self, scores: dict[str, float]) -> None:
-        self.metrics.write({"step": self.step_number, **scores})
-        log.info("step %d: %s", self.step_number, "  ".join(f"{n} {v:.4f}" for n, v in scores.items()))
+        if self.metrics:
+            self.metrics.write({"step": self.step_number, **scores})
+        log.info("step %d: %s", self.step_number, "  ".join(f"{name} {v:.4f}" for name, v in scores.items()))
 
     def _write_model(self, folder: Path) -> None:
         if self.accelerator.is_main_process:
-            temporary = folder.with_name(f".{folder.name}.tmp")
-            self.model.save_pretrained(temporary)
-            if (folder / CARD).is_file():
-                shutil.copy2(folder / CARD, temporary / CARD)  # somebody may have written it
-            replace_folder(temporary, folder)
-
-    @staticmethod
-    def _write_card(folder: Path, write_card: Callable[[Path], object]) -> None:
-        try:
-            write_card(folder)
-        except (OSError, ValueError) as error:  # the model is there all the same
-            log.warning("no model card: %s", error)
+            with atomic_folder(folder) as temporary:
+                self.model.save_pretrained(temporary)
+                if (folder / CARD).is_file():
+                    shutil.copy2(folder / CARD, temporary / CARD)  # somebody may have written it
 
     def _stop_unless_finite(self, value: Tensor, what: str, index: Tensor) -> None:
         """End the run before ``value`` reaches the weights; ``index`` are the questions that it comes from."""
@@ -307,12 +292,12 @@ class TrainingLoop:
             )
 
     def _log(self) -> None:
-        self._pool_metrics()
+        self._pace.pool(self.accelerator)
         record = self._pace.record(self.step_number, float(self.schedule.get_last_lr()[0]))
-        if self.accelerator.is_main_process:
+        if self.metrics:
             self.metrics.write(record | {"peak_memory_mib": peak_memory(self.device)})
             self.bar.set_postfix_str(f"loss {record['loss']:.3f}, {record['questions_per_second']:.0f} questions/s")
 
-    def _progress(self) -> Any:
+    def _progress(self) -> tqdm:
         hidden = not self.accelerator.is_main_process
         return tqdm(total=self.steps, initial=self.step_number, unit=" steps", desc=self.out.name, disable=hidden)

@@ -1,4 +1,4 @@
-"""The losses of multi-task pre-training (FSE, Figure 4), each over what takes part in it."""
+"""Multi-task pre-training (FSE, Figure 4): the views that it reads, the heads, and the losses over what takes part."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from accelerate import Accelerator
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tqnet.losses.classification import masked_token_prediction, soft_label_classification
 from tqnet.losses.contrastive import in_batch_infonce
-from tqnet.modeling.heads import MaskedTokenHead, OrderHead
+from tqnet.losses.prediction import masked_token_prediction, soft_label_classification
+from tqnet.modeling.heads import MaskedTokenHead
 from tqnet.modeling.model import TQNetModel
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
@@ -25,14 +25,14 @@ from tqnet.text.sentences import halves
 from tqnet.training import session
 from tqnet.training.contrast import same
 from tqnet.training.data import IGNORED, Batch, Item, MaskTokens
-from tqnet.training.labels import ClassLabels, is_told
+from tqnet.training.labels import ClassLabels, readable_labels
 from tqnet.training.processes import gather_with_own_gradient, weight_of_mean
-
-# What multi-task pre-training reads beside a question as it is: its text in two segments, masked, and its solution.
-
 
 #: Texts that are tokenised at a time.
 _CHUNK = 4096
+
+#: What is computed of a question's vector; figures are compared with the vector of its text alone.
+_OF_THE_VECTOR = {"solution", "type", "difficulty", "knowledge"}
 
 
 @dataclass(frozen=True)
@@ -48,12 +48,11 @@ class Solutions:
     hashes: Tensor
 
     @classmethod
-    def of(cls, bank: QuestionBank, processor: TQNetProcessor, least: int) -> Solutions:
+    def from_bank(cls, bank: QuestionBank, processor: TQNetProcessor, least: int) -> Solutions:
         """Those of at least ``least`` tokens."""
-        columns = bank.batches("options", "answer", "analysis")
         texts = (
             Question(id="", stem="", options=options, answer=answer, analysis=analysis).solution
-            for rows in columns
+            for rows in bank.batches("options", "answer", "analysis")
             for options, answer, analysis in zip(*rows, strict=True)
         )
         least += processor.tokenizer.num_special_tokens_to_add()
@@ -63,7 +62,7 @@ class Solutions:
             lengths += map(len, processor.tokenize(chunk))
             hashes += [hash64(text) - 2**63 for text in chunk]
         processor.warn_of_cuts()
-        present = is_told(bank) & (np.array(lengths) >= least)
+        present = readable_labels(bank) & (np.array(lengths) >= least)
         return cls(torch.from_numpy(present), torch.tensor(hashes))
 
 
@@ -105,23 +104,24 @@ class TaskViews:
         if "segments" in self.names:
             views["segments"], extras = self._segments(batch, items)
         if self.solutions is not None:
-            views["solution"] = self._text_view(self.processor.tokenize(self._solutions(self.solutions, items)))
+            present = self.solutions.present
+            texts = [self.bank[index].solution if present[index] else "" for _, index, _ in items]
+            views["solution"] = self._text_view(self.processor.tokenize(texts))
         return dataclasses.replace(batch, views=[views[name] for name in self.names], extras=extras)
 
     def _segments(self, batch: Batch, items: Sequence[Item]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
         real = batch.inputs["attention_mask"].bool()
         ids = [row[kept].numpy() for row, kept in zip(batch.inputs["input_ids"], real, strict=True)]
         order = torch.zeros((len(items), 2), dtype=torch.bool)
-        if self.order:
-            for row, item in enumerate(items):
-                if found := self._cut(item):
-                    ids[row], swapped = found
-                    order[row, int(swapped)] = True
+        for row, item in enumerate(items if self.order else ()):
+            if (cut := self._cut(item)) is not None:
+                ids[row], swapped = cut
+                order[row, int(swapped)] = True
         words = torch.full((len(items), max(map(len, ids))), IGNORED)
-        if self.mask is not None:
-            for row, item in enumerate(items):
-                ids[row], tokens = self.mask.mask(ids[row], item)
-                words[row, : len(tokens)] = torch.from_numpy(tokens)
+        for row, item in enumerate(items if self.mask else ()):
+            assert self.mask is not None
+            ids[row], tokens = self.mask.mask(ids[row], item)
+            words[row, : len(tokens)] = torch.from_numpy(tokens)
         return self._text_view([row.tolist() for row in ids]), {"words": words, "order": order}
 
     def _cut(self, item: Item) -> tuple[np.ndarray, bool] | None:
@@ -129,152 +129,39 @@ class TaskViews:
 
         None where its stem cannot be cut, or what would come out is too long to be read to its end.
         """
-        epoch, index, view = item
-        question = self.bank[index]
+        question = self.bank[item[1]]
         ways = halves(question.stem)
         if not ways:
             return None
-        rng = np.random.default_rng([self.seed, epoch, index, view, 1])  # not the draws of the mask
-        first, second = ways[rng.integers(len(ways))]
+        rng = np.random.default_rng([self.seed, *item, 1])  # not the draws of the mask
+        segments = ways[rng.integers(len(ways))]
         swapped = bool(rng.random() < 0.5)
-        if swapped:
-            first, second = second, first
-        one, other = self.processor.tokenize([first, dataclasses.replace(question, stem=second).content])
-        ids = np.array([*one, *other[1:]])  # [CLS] first [SEP] second [SEP]
+        first, second = segments[::-1] if swapped else segments
+        before, behind = self.processor.tokenize([first, dataclasses.replace(question, stem=second).content])
+        ids = np.array([*before, *behind[1:]])  # [CLS] first [SEP] second [SEP]
         return (ids, swapped) if len(ids) <= self.processor.max_length else None
-
-    def _solutions(self, solutions: Solutions, items: Sequence[Item]) -> list[str]:
-        return [self.bank[index].solution if solutions.present[index] else "" for _, index, _ in items]
 
     def _text_view(self, ids: Sequence[Sequence[int]]) -> dict[str, Tensor]:
         return {**self.processor.pack_text(ids), "image_counts": torch.zeros(len(ids), dtype=torch.long)}
 
 
-@dataclass(frozen=True)
-class Term:
-    """A task's part of a step.
-
-    Attributes:
-        loss: Its mean over processes is the mean over all that takes part.
-        accuracy: How often the task is right.
-        count: How many words, questions or figures take part, here or, of a contrast, on all processes.
-    """
-
-    loss: Tensor
-    accuracy: Tensor
-    count: int
-
-
-class TaskLosses:
-    """Of what a :class:`~tqnet.training.multitask.MultiTaskModel` gives for a batch.
-
-    Args:
-        labels: Of each classification.
-        solutions: None where they are not compared.
-        max_images: Figures of a question that the model reads at most.
-    """
-
-    def __init__(
-        self,
-        accelerator: Accelerator,
-        tasks: Collection[str],
-        bank: QuestionBank,
-        labels: Mapping[str, ClassLabels],
-        solutions: Solutions | None,
-        max_images: int,
-        temperature: float,
-    ):
-        self.accelerator, self.tasks, self.labels, self.temperature = accelerator, tasks, labels, temperature
-        device = accelerator.device
-        if not {"solution", "figures"}.isdisjoint(tasks):  # contrasts: what is equal is no negative
-            hashes = session.content_hashes(bank, max_images > 0)
-            self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
-            self.figures = session.figure_hashes(bank, max_images).to(device)
-        if solutions is not None:
-            self.has_solution, self.solutions = solutions.present.to(device), solutions.hashes.to(device)
-        self._of: dict[str, Callable[[dict[str, Tensor], Batch], Term]] = {
-            "words": self.words,
-            "order": self.order,
-            "solution": self.solution,
-            "figures": self.figure,
-            **{name: partial(self.label, name) for name in labels},
-        }
-
-    def __call__(self, found: dict[str, Tensor], batch: Batch) -> dict[str, Term]:
-        """The term of each task."""
-        return {task: self._of[task](found, batch) for task in self.tasks}
-
-    def words(self, found: dict[str, Tensor], batch: Batch) -> Term:
-        """Masked words."""
-        tokens = batch.extras["words"]
-        tokens = tokens[tokens != IGNORED]
-        loss, accuracy = masked_token_prediction(found["words"], tokens)
-        return Term(weight_of_mean(self.accelerator, len(tokens)) * loss, accuracy, len(tokens))
-
-    def order(self, found: dict[str, Tensor], batch: Batch) -> Term:
-        """Whether two segments are in order or swapped."""
-        return self._classes(found["order"], batch.extras["order"])
-
-    def label(self, name: str, found: dict[str, Tensor], batch: Batch) -> Term:
-        """Type, difficulty or knowledge concepts."""
-        indicators = torch.from_numpy(self.labels[name].indicators(batch.index.cpu().numpy()))
-        return self._classes(found[name], indicators.to(batch.index.device))
-
-    def solution(self, found: dict[str, Tensor], batch: Batch) -> Term:
-        """A question's solution among those of all processes; equal questions or solutions are no negatives."""
-        contents, solutions = (gather_with_own_gradient(self.accelerator, found[of]) for of in ("content", "solution"))
-        index = self.accelerator.gather(batch.index)
-        rows = self.has_solution[index]
-        alike = same(self.contents[index[rows]]) | same(self.solutions[index[rows]])
-        return self._contrast(contents[rows], solutions[rows], alike)
-
-    def figure(self, found: dict[str, Tensor], batch: Batch) -> Term:
-        """Each figure of a question, by its text, among the figures of all processes.
-
-        A question's figures are no negatives of one another, nor are equal ones, nor those of equal texts.
-        """
-        texts, figures = (gather_with_own_gradient(self.accelerator, found[of]) for of in ("text", "figures"))
-        index, counts = (self.accelerator.gather(of) for of in (batch.index, batch.inputs["image_counts"]))
-        question, place = torch.nonzero(
-            torch.arange(figures.shape[1], device=counts.device) < counts[:, None], as_tuple=True
-        )
-        alike = same(self.texts[index[question]]) | same(self.figures[index[question], place])
-        return self._contrast(texts[question], figures[question, place], alike)
-
-    def _classes(self, logits: Tensor, classes: Tensor) -> Term:
-        labelled = classes.any(1)
-        count = int(labelled.sum())
-        right = classes[labelled].gather(1, logits[labelled].argmax(1, keepdim=True)).sum() / max(1, count)
-        loss = soft_label_classification(logits, classes)
-        return Term(weight_of_mean(self.accelerator, count) * loss, right, count)
-
-    def _contrast(self, query: Tensor, key: Tensor, alike: Tensor) -> Term:
-        loss, logits = in_batch_infonce(query, key, self.temperature, alike)
-        right = (logits >= logits.diagonal()[:, None]).sum(1) == 1  # its own alone; also of no rows
-        return Term(loss, right.sum() / max(1, len(right)), len(right))
-
-
-# The encoder with the heads of multi-task pre-training (FSE, Figure 4).
-
-
-#: What is computed of a question's vector; figures are compared with the vector of its text alone.
-_OF_THE_VECTOR = {"solution", "type", "difficulty", "knowledge"}
-
-
 class MultiTaskModel(nn.Module):
-    """Passes the views of a question that its tasks ask for, and no more.
+    """The encoder with the heads of its tasks: passes the views of a question that they ask for, and no more.
 
     Args:
         tasks: Of ``words``, ``order``, ``solution``, ``figures`` and those of ``heads``.
         heads: Classification -> its head on a question's vector.
     """
 
-    def __init__(self, model: TQNetModel, tasks: set[str], heads: Mapping[str, nn.Module]):
+    def __init__(self, model: TQNetModel, tasks: Collection[str], heads: Mapping[str, nn.Module]):
         super().__init__()
-        self.model = model
+        self.model, tasks = model, {*tasks}
         width = model.config.hidden_size
         self.words = MaskedTokenHead(width, model.text.config.vocab_size) if "words" in tasks else None
-        self.order = OrderHead(width) if "order" in tasks else None
+        #: ALBERT's head of sentence order, on the state of the first token.
+        self.order = (
+            nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 2)) if "order" in tasks else None
+        )
         self.figures = nn.Linear(width, width) if "figures" in tasks else None
         self.labels, self.heads = list(heads), nn.ModuleList(heads.values())
         # DDP waits for the gradients of all that is trained.
@@ -300,35 +187,134 @@ class MultiTaskModel(nn.Module):
             ``content`` (e^s of Eq. 1) and ``solution`` (e^a) [b, h]; ``text`` [b, h], e^s without figures; ``figures``
             [b, f, h] (h^I of Eq. 3), f the most that the model reads of a question.
         """
-        found: dict[str, Tensor] = {}
+        outputs: dict[str, Tensor] = {}
         if segments is not None:
-            found |= self._of_segments(segments["input_ids"], segments["attention_mask"], masked)
+            text = {name: segments[name] for name in ("input_ids", "attention_mask")}
+            states = self.model.text(**text).last_hidden_state
+            if self.words is not None:
+                outputs["words"] = self.words(states[masked], self.model.get_input_embeddings().weight)
+            if self.order is not None:
+                outputs["order"] = self.order(states[:, 0])
         if content is not None:
-            found |= self._of_content(content)
+            output = self.model(**content)
+            outputs |= {name: head(output.embedding) for name, head in zip(self.labels, self.heads, strict=True)}
+            outputs["content"] = _unit(output.embedding)
+            if self.figures is not None:
+                figures = output.figure_embeddings
+                missing = self.model.config.max_images - figures.shape[1]  # as many rows on every process
+                outputs["text"] = _unit(output.text_embedding)
+                outputs["figures"] = _unit(self.figures(F.pad(figures, (0, 0, 0, missing))))
         if solution is not None:
-            found["solution"] = _unit(self.model(**solution).embedding)
-        return found
-
-    def _of_segments(self, input_ids: Tensor, attention_mask: Tensor, masked: Tensor | None) -> dict[str, Tensor]:
-        states = self.model.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
-        found = {}
-        if self.words is not None:
-            found["words"] = self.words(states[masked], self.model.get_input_embeddings().weight)
-        if self.order is not None:
-            found["order"] = self.order(states[:, 0])
-        return found
-
-    def _of_content(self, content: dict[str, Tensor]) -> dict[str, Tensor]:
-        output = self.model(**content)
-        found = {name: head(output.embedding) for name, head in zip(self.labels, self.heads, strict=True)}
-        found["content"] = _unit(output.embedding)
-        if self.figures is not None:
-            figures = output.figure_embeddings
-            missing = self.model.config.max_images - figures.shape[1]  # as many rows on every process
-            found["text"] = _unit(output.text_embedding)
-            found["figures"] = _unit(self.figures(F.pad(figures, (0, 0, 0, missing))))
-        return found
+            outputs["solution"] = _unit(self.model(**solution).embedding)
+        return outputs
 
 
 def _unit(vectors: Tensor) -> Tensor:
     return F.normalize(vectors.float(), dim=-1)
+
+
+@dataclass(frozen=True)
+class Term:
+    """A task's part of a step.
+
+    Attributes:
+        loss: Its mean over processes is the mean over all that takes part.
+        accuracy: How often the task is right.
+        count: How many words, questions or figures take part, here or, of a contrast, on all processes.
+    """
+
+    loss: Tensor
+    accuracy: Tensor
+    count: int
+
+
+class TaskLosses:
+    """The losses of what a :class:`MultiTaskModel` gives for a batch.
+
+    Args:
+        labels: Of each classification.
+        solutions: None where they are not compared.
+        max_images: Figures of a question that the model reads at most.
+    """
+
+    def __init__(
+        self,
+        accelerator: Accelerator,
+        tasks: Collection[str],
+        bank: QuestionBank,
+        labels: Mapping[str, ClassLabels],
+        solutions: Solutions | None,
+        max_images: int,
+        temperature: float,
+    ):
+        self.accelerator, self.labels, self.temperature = accelerator, labels, temperature
+        device = accelerator.device
+        if not {"solution", "figures"}.isdisjoint(tasks):  # contrasts: what is equal is no negative
+            hashes = session.content_hashes(bank, max_images > 0)
+            self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
+            self.figures = session.figure_hashes(bank, max_images).to(device)
+        if solutions is not None:
+            self.has_solution, self.solutions = solutions.present.to(device), solutions.hashes.to(device)
+        losses: dict[str, Callable[[dict[str, Tensor], Batch], Term]] = {
+            "words": self._words,
+            "order": self._order,
+            "solution": self._solution,
+            "figures": self._figures,
+            **{name: partial(self._label, name) for name in labels},
+        }
+        self._losses = {task: losses[task] for task in tasks}
+
+    def __call__(self, outputs: dict[str, Tensor], batch: Batch) -> dict[str, Term]:
+        """The term of each task."""
+        return {task: loss(outputs, batch) for task, loss in self._losses.items()}
+
+    def _words(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
+        """Masked words."""
+        tokens = batch.extras["words"]
+        tokens = tokens[tokens != IGNORED]
+        loss, accuracy = masked_token_prediction(outputs["words"], tokens)
+        return Term(weight_of_mean(self.accelerator, len(tokens)) * loss, accuracy, len(tokens))
+
+    def _order(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
+        """Whether two segments are in order or swapped."""
+        return self._classes(outputs["order"], batch.extras["order"])
+
+    def _label(self, name: str, outputs: dict[str, Tensor], batch: Batch) -> Term:
+        """Type, difficulty or knowledge concepts."""
+        indicators = torch.from_numpy(self.labels[name].indicators(batch.index.cpu().numpy()))
+        return self._classes(outputs[name], indicators.to(batch.index.device))
+
+    def _solution(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
+        """A question's solution among those of all processes; equal questions or solutions are no negatives."""
+        contents, solutions = self._gathered(outputs, "content", "solution")
+        index = self.accelerator.gather(batch.index)
+        rows = self.has_solution[index]
+        alike = same(self.contents[index[rows]]) | same(self.solutions[index[rows]])
+        return self._contrast(contents[rows], solutions[rows], alike)
+
+    def _figures(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
+        """Each figure of a question, by its text, among the figures of all processes.
+
+        A question's figures are no negatives of one another, nor are equal ones, nor those of equal texts.
+        """
+        texts, figures = self._gathered(outputs, "text", "figures")
+        index, counts = (self.accelerator.gather(rows) for rows in (batch.index, batch.inputs["image_counts"]))
+        places = torch.arange(figures.shape[1], device=counts.device)
+        question, place = torch.nonzero(places < counts[:, None], as_tuple=True)
+        alike = same(self.texts[index[question]]) | same(self.figures[index[question], place])
+        return self._contrast(texts[question], figures[question, place], alike)
+
+    def _gathered(self, outputs: dict[str, Tensor], *names: str) -> list[Tensor]:
+        return [gather_with_own_gradient(self.accelerator, outputs[name]) for name in names]
+
+    def _classes(self, logits: Tensor, classes: Tensor) -> Term:
+        labelled = classes.any(1)
+        count = int(labelled.sum())
+        right = classes[labelled].gather(1, logits[labelled].argmax(1, keepdim=True)).sum() / max(1, count)
+        loss = soft_label_classification(logits, classes)
+        return Term(weight_of_mean(self.accelerator, count) * loss, right, count)
+
+    def _contrast(self, query: Tensor, key: Tensor, alike: Tensor) -> Term:
+        loss, logits = in_batch_infonce(query, key, self.temperature, alike)
+        right = (logits >= logits.diagonal()[:, None]).sum(1) == 1  # its own alone; also of no rows
+        return Term(loss, right.sum() / max(1, len(right)), len(right))

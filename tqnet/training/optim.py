@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from torch import nn
@@ -10,8 +11,16 @@ from torch.optim.lr_scheduler import LambdaLR
 
 from tqnet.config import ConfigError
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.visual import FrozenBatchNorm2d, convert_batchnorm, has_no_statistics
+from tqnet.modeling.visual import freeze_batchnorm, has_no_statistics
 from tqnet.training.config import OptimConfig
+
+#: By the first part of a parameter's name that tells: a stream's projector is none of its encoder.
+_STREAMS = {"projectors": "rest", "text": "text", "backbone": "visual"}
+
+
+def _stream(name: str) -> str:
+    """Which stream a parameter belongs to; its projection and image index are new, so they are ``rest``."""
+    return next((_STREAMS[part] for part in name.split(".") if part in _STREAMS), "rest")
 
 
 def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
@@ -28,7 +37,7 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
                 "optim.visual_lr: 0 would leave the visual stream its random weights; where the model is made, "
                 "model.visual=lite0, model.visual_pretrained=true or model.visual_start brings trained ones"
             )
-        convert_batchnorm(model.visual.backbone, FrozenBatchNorm2d)
+        freeze_batchnorm(model.visual.backbone)
     rates = {"text": config.text_lr, "visual": config.visual_lr}
     for name, parameter in model.named_parameters():
         if rates.get(_stream(name)) == 0:
@@ -42,35 +51,19 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
         ConfigError: Nothing is left to train.
     """
     rates = {"text": config.text_lr, "visual": config.visual_lr, "rest": None}
-    groups: dict[tuple[str, bool], list[nn.Parameter]] = {}
+    groups: dict[tuple[str, bool], dict[str, Any]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
             # SGD decays everything, as MoCo's and the paper's settings do; AdamW spares biases and norms.
-            decays = config.name == "sgd" or parameter.ndim > 1
-            groups.setdefault((_stream(name), decays), []).append(parameter)
+            stream, decays = _stream(name), config.name == "sgd" or parameter.ndim > 1
+            rate, decay = rates[stream], config.weight_decay if decays else 0.0
+            group = {"params": [], "lr": config.lr if rate is None else rate, "weight_decay": decay, "name": stream}
+            groups.setdefault((stream, decays), group)["params"].append(parameter)
     if not groups:
         raise ConfigError("optim.text_lr, optim.visual_lr: 0 leaves nothing to train")
-    parameters = [
-        {
-            "params": of,
-            "lr": config.lr if (rate := rates[stream]) is None else rate,
-            "weight_decay": config.weight_decay if decays else 0.0,
-            "name": stream,
-        }
-        for (stream, decays), of in groups.items()
-    ]
     if config.name == "sgd":
-        return torch.optim.SGD(parameters, lr=config.lr, momentum=config.momentum, fused=True)
-    return torch.optim.AdamW(parameters, lr=config.lr, fused=True)
-
-
-#: By the first part of a parameter's name that tells: a stream's projector is none of its encoder.
-_STREAMS = {"projectors": "rest", "text": "text", "backbone": "visual"}
-
-
-def _stream(name: str) -> str:
-    """Which stream a parameter belongs to; its projection and image index are new, so they are ``rest``."""
-    return next((_STREAMS[part] for part in name.split(".") if part in _STREAMS), "rest")
+        return torch.optim.SGD(list(groups.values()), lr=config.lr, momentum=config.momentum, fused=True)
+    return torch.optim.AdamW(list(groups.values()), lr=config.lr, fused=True)
 
 
 def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
@@ -80,9 +73,9 @@ def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps:
     def factor(step: int) -> float:
         if step < warmup:
             return (step + 1) / warmup
-        progress = (step - warmup) / max(1, steps - warmup)
+        progress = min(1.0, (step - warmup) / max(1, steps - warmup))
         if config.schedule == "cosine":
-            return 0.5 * (1 + math.cos(math.pi * min(1.0, progress)))
-        return 1 - min(1.0, progress) if config.schedule == "linear" else 1.0
+            return 0.5 * (1 + math.cos(math.pi * progress))
+        return 1 - progress if config.schedule == "linear" else 1.0
 
     return LambdaLR(optimizer, factor)

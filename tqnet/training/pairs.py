@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,7 @@ from tqnet.augment.pairs import PairMaker
 from tqnet.evaluation.pairs import PairScores
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.questions import Question, QuestionBank
-from tqnet.questions.images import fit_square
+from tqnet.questions import QuestionBank
 from tqnet.questions.pairs import RELATIONS, LabelledPair
 from tqnet.questions.traits import compare, traits
 from tqnet.training.data import Batch, Item, QuestionViews
@@ -30,7 +29,7 @@ class PairViews(QuestionViews):
     Args:
         bank: Whose questions are the first of made pairs.
         labelled: Pairs that are given, of which `Batch.index` is the number, in place of made ones.
-        first: Whether the first questions are packed; those of a bank may be known as vectors.
+        pack_first: Whether the first questions are packed; those of a bank may be known as vectors.
     """
 
     def __init__(
@@ -38,13 +37,13 @@ class PairViews(QuestionViews):
         bank: QuestionBank,
         processor: TQNetProcessor,
         seed: int,
-        labelled: Sequence[LabelledPair] = (),
-        workers: int = 0,
-        read_images: bool = True,
-        first: bool = True,
+        labelled: Sequence[LabelledPair],
+        workers: int,
+        read_images: bool,
+        pack_first: bool,
     ):
         super().__init__(bank, processor, seed, workers=workers, read_images=read_images)
-        self.labelled, self.first = labelled, first
+        self.labelled, self.pack_first = labelled, pack_first
         self.maker = None if labelled else PairMaker(bank)
 
     def __len__(self) -> int:
@@ -60,36 +59,30 @@ class PairViews(QuestionViews):
 
     def collate(self, rows: list[tuple[Item, LabelledPair, np.ndarray]]) -> Batch:  # type: ignore[override]
         """Rows of :meth:`__getitem__` as a :class:`Batch`."""
-        first = self._packed([pair.a for _, pair, _ in rows]) if self.first else {}
-        return Batch(
-            torch.tensor([index for (_, index, _), _, _ in rows]),
-            [first, self._packed([pair.b for _, pair, _ in rows])],
-            {
-                "features": torch.from_numpy(np.stack([features for _, _, features in rows])),
-                "relation": torch.tensor([RELATIONS.index(pair.relation) for _, pair, _ in rows]),
-            },
-        )
-
-    def _packed(self, questions: Sequence[Question]) -> dict[str, Tensor]:
-        size = self.processor.image_processor.image_size
-        ids = self.processor.tokenize([question.content for question in questions])
-        squares = [[fit_square(figure, size) for figure in self._figures(question)] for question in questions]
-        return dict(self.processor.pack(ids, squares))
+        items, pairs, features = zip(*rows, strict=True)
+        first = [pair.a for pair in pairs] if self.pack_first else []
+        packed = [
+            dict(self.processor.pack_questions(questions, self.read_images)) if questions else {}
+            for questions in (first, [pair.b for pair in pairs])
+        ]
+        extras = {
+            "features": torch.from_numpy(np.stack(features)),
+            "relation": torch.tensor([RELATIONS.index(pair.relation) for pair in pairs]),
+        }
+        return Batch(torch.tensor([index for _, index, _ in items]), packed, extras)
 
     def ids(self, index: Tensor) -> list[str]:
         """Ids of the questions of a batch, both ends of labelled pairs."""
-        if self.maker is not None:
+        if not self.labelled:
             return super().ids(index)
         return [end.id for i in index for end in (self.labelled[int(i)].a, self.labelled[int(i)].b)]
 
 
-def made_pairs(bank: QuestionBank, seed: int) -> list[LabelledPair]:
-    """One pair of each question, and more of a small bank; the same for the same seed."""
+def made_pairs(bank: QuestionBank) -> list[LabelledPair]:
+    """A pair of each question, and more of a small bank; the same every time."""
     maker, rounds = PairMaker(bank), max(1, FEWEST // len(bank))
     return [
-        maker.draw(row, np.random.default_rng([seed, number, row]))
-        for number in range(rounds)
-        for row in range(len(bank))
+        maker.draw(row, np.random.default_rng([0, number, row])) for number in range(rounds) for row in range(len(bank))
     ]
 
 
@@ -105,18 +98,14 @@ class ValidationPairs:
         self._vectors: dict[str, np.ndarray] = {}  # of a frozen encoder, which are the same every time
 
     def __call__(self) -> dict[str, float]:
-        return dict(self._scores())
-
-    def _scores(self) -> Iterator[tuple[str, float]]:
+        logged = {}
         for name, pairs in self.pairs.items():
-            vectors = self._vectors.get(name)
-            if vectors is None:
-                vectors = pair_vectors(self.classifier, pairs, precision=self.precision)
-                self._vectors |= {name: vectors} if self.classifier.frozen else {}
-            scores = score_pairs(self.classifier, pairs, vectors)
-            yield f"{name}/macro_f1", scores.macro_f1
-            for relation, f1 in zip(RELATIONS, scores.f1, strict=True):
-                yield f"{name}/f1_{relation}", f1
+            if name not in self._vectors or not self.classifier.frozen:
+                self._vectors[name] = pair_vectors(self.classifier, pairs, precision=self.precision)
+            scores = score_pairs(self.classifier, pairs, self._vectors[name])
+            logged[f"{name}/macro_f1"] = scores.macro_f1
+            logged |= {f"{name}/f1_{relation}": f1 for relation, f1 in zip(RELATIONS, scores.f1, strict=True)}
+        return logged
 
 
 def pair_vectors(classifier: PairClassifier, pairs: Sequence[LabelledPair], **options: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Several processes on processors, which ``accelerate launch --cpu --num_processes N`` leaves to MPI to start."""
+"""The processes of a run: how they are started, what they share, and how they end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import sys
-from types import FrameType, TracebackType
+from types import FrameType
 
 import psutil
 import torch
@@ -26,16 +26,16 @@ def follow_launcher() -> None:
 
     On Linux alone; elsewhere the recipe trains on.
     """
-    launcher = psutil.Process().parent()
-    if sys.platform == "linux" and launcher is not None and _launch_words(launcher):
+    if sys.platform == "linux" and _launch_words():
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def start_missing_processes() -> None:
     """Turn into torchrun with N processes where accelerate was asked for N and started one.
 
-    Without MPI, accelerate 1.15 tells its one process by MASTER_ADDR alone that there shall be several; how many
-    stands on its own command line. Does nothing where all are there.
+    ``accelerate launch --cpu --num_processes N`` leaves it to MPI to start them. Without MPI, accelerate 1.15 tells its
+    one process by MASTER_ADDR alone that there shall be several; how many stands on its own command line. Does nothing
+    where all are there.
 
     Raises:
         ConfigError: They are missing, and nothing says how many.
@@ -44,33 +44,24 @@ def start_missing_processes() -> None:
     # it would stay alone.
     if "MASTER_ADDR" not in os.environ or "WORLD_SIZE" in os.environ or PartialState().num_processes > 1:
         return
-    count = _processes_asked_for(psutil.Process().parent())
-    if count is None:
+    words = _launch_words()
+    options = launch_command_parser().parse_args(words) if words else None
+    if options is None or options.num_processes is None or options.num_machines not in (None, 1):
         raise ConfigError(
             "several processes were asked for and one was started; start them by: "
             "ACCELERATE_USE_CPU=true torchrun --nproc_per_node N RECIPE SETTINGS"
         )
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", str(count)]
+    count = str(options.num_processes)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", count]
     os.execv(sys.executable, torchrun + sys.orig_argv[1:])
 
 
-def _processes_asked_for(launcher: psutil.Process | None) -> int | None:
-    """``--num_processes`` of an ``accelerate launch`` on one machine; None where ``launcher`` is none such."""
-    words = _launch_words(launcher) if launcher else []
-    if not words:
-        return None
-    asked = launch_command_parser().parse_args(words)
-    return asked.num_processes if asked.num_machines in (None, 1) else None
-
-
-def _launch_words(process: psutil.Process) -> list[str]:
-    """What ``accelerate launch`` was given; nothing where the process is another."""
-    words = process.cmdline()
+def _launch_words() -> list[str]:
+    """What the ``accelerate launch`` that started this process was given; nothing where something else started it."""
+    launcher = psutil.Process().parent()
+    words = launcher.cmdline() if launcher else []
     start = next((place for place, word in enumerate(words, 1) if word.endswith(("launch", "launch.py"))), None)
     return [] if start is None else words[start:]
-
-
-# What several processes share.
 
 
 def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tensor:
@@ -84,21 +75,21 @@ def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tens
     if world == 1:
         return features
     rows = list(accelerator.gather(features.detach()).split(len(features)))
-    own = rows[accelerator.process_index] = features.view_as(features)
-    if own.requires_grad:
-        own.register_hook(lambda gradient: gradient * world)
+    local = rows[accelerator.process_index] = features.view_as(features)
+    if local.requires_grad:
+        local.register_hook(lambda gradient: gradient * world)
     return torch.cat(rows)
 
 
 def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
-    """Of a mean over ``count`` items of this process, so that DDP's mean over processes is that over all items.
+    """Weight of a mean over ``count`` items of this process, so that DDP's mean over processes is that over all items.
 
     Returns:
         A scalar, 1 in a single process; 0 where no process has an item.
     """
-    own = torch.as_tensor(count, device=accelerator.device, dtype=torch.float32)
-    everyone = accelerator.reduce(own, "sum") if accelerator.num_processes > 1 else own
-    return own * accelerator.num_processes / everyone.clamp(min=1)
+    local = torch.as_tensor(count, device=accelerator.device, dtype=torch.float32)
+    total = accelerator.reduce(local, "sum") if accelerator.num_processes > 1 else local
+    return local * accelerator.num_processes / total.clamp(min=1)
 
 
 def any_process(accelerator: Accelerator, flag: bool) -> bool:
@@ -106,9 +97,6 @@ def any_process(accelerator: Accelerator, flag: bool) -> bool:
     if accelerator.num_processes == 1:
         return flag
     return bool(accelerator.reduce(torch.tensor(float(flag), device=accelerator.device), "sum") > 0)
-
-
-# Ctrl-C and SIGTERM: a run ends with its state saved, not in the middle of a step.
 
 
 class Interrupted(SystemExit):
@@ -139,8 +127,7 @@ class Signals:
         number: Of the signal that came, 0 while none has.
     """
 
-    def __init__(self) -> None:
-        self.number = 0
+    number = 0
 
     @property
     def exit_code(self) -> int:
@@ -151,13 +138,11 @@ class Signals:
         self._before = {n: signal.signal(n, self._remember) for n in (signal.SIGINT, signal.SIGTERM)}
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
     def _remember(self, number: int, frame: FrameType | None) -> None:
-        if self.number:  # asked twice: at once
+        if self.number:
             raise Interrupted(128 + number)
         self.number = number

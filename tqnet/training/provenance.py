@@ -23,16 +23,7 @@ from tqnet.files import content_digest
 from tqnet.libraries import machine, precision
 from tqnet.questions import QuestionBank
 
-_LIBRARIES = (
-    "tqnet",
-    "torch",
-    "torchvision",
-    "transformers",
-    "timm",
-    "accelerate",
-    "albumentations",
-    "datasets",
-)
+_LIBRARIES = ("tqnet", "torch", "torchvision", "transformers", "timm", "accelerate", "albumentations", "datasets")
 
 #: Settings that a resumed run may have others of. ``run.threads`` changes the last bits, and ``run.eval_every`` says
 #: among which states the best is chosen; the steps themselves stay what they are.
@@ -40,15 +31,10 @@ _FREE = {"data.bank", "data.workers"} | {
     f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
 
-#: Files that are compared by what is in them.
+#: Settings that name files or folders, which are compared by what is in them.
 _BY_CONTENT = (
-    "model.start",
-    "model.visual_start",
-    "model.text",
-    "data.pairs",
-    "data.rewrites",
-    "data.valid_pairs",
-    "data.held_out",
+    *("model.start", "model.visual_start", "model.text"),
+    *("data.pairs", "data.rewrites", "data.valid_pairs", "data.held_out"),
 )
 
 
@@ -81,11 +67,11 @@ class Provenance:
         """
         if before is None:  # written by a version that did not keep it
             return
-        names = sorted(before.keys() | self.identity.keys())
         # A setting that an older version did not have yet was as it now is by default.
-        defaults = flat(asdict(type(self.config)()))
-        pairs = [(name, before.get(name, defaults.get(name)), self.identity.get(name)) for name in names]
-        differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in pairs if old != new]
+        known = flat(asdict(type(self.config)())) | dict(before)
+        names = sorted(before.keys() | self.identity.keys())
+        values = [(name, known.get(name), self.identity.get(name)) for name in names]
+        differing = [f"{name}: {old!r} before, {new!r} now" for name, old, new in values if old != new]
         if differing:
             raise ConfigError(
                 f"{checkpoint} is of another run, so run.resume=true cannot go on with it: " + "; ".join(differing)
@@ -138,12 +124,12 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     kept = {name: value for name, value in settings.items() if name not in _FREE}
     for name in _BY_CONTENT:
-        named = settings.get(name)
-        if not named or (name == "model.text" and not Path(named).is_dir()):  # the name of an encoder
+        paths = settings.get(name)
+        if not paths or (name == "model.text" and not Path(paths).is_dir()):  # the name of an encoder
             continue
         try:
-            several = isinstance(named, list)
-            kept[name] = [content_digest(Path(one)) for one in named] if several else content_digest(Path(named))
+            several = isinstance(paths, list)
+            kept[name] = [content_digest(Path(path)) for path in paths] if several else content_digest(Path(paths))
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{name}: {error}") from None
     if "run.precision" in settings:

@@ -5,7 +5,7 @@ Nothing here holds a state, so that a resumed run needs no more than the number 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -54,10 +54,9 @@ class GroupBatches:
 
     An epoch visits every question that has a similar one at least once, but for those of the last, partial
     batch, which is dropped: as part of a cluster of ``members`` (itself and random similar ones, those not yet
-    visited first). A share ``lone`` of each batch are
-    questions without any similar one, negatives of all others. With ``block`` above 1, clusters come in
-    blocks of that many of one concept (``concepts``), and with them lone questions of those concepts, so that
-    a batch holds negatives that are hard to tell apart.
+    visited first). A share ``lone`` of each batch are questions without any similar one, negatives of all others. With
+    ``block`` above 1, clusters come in blocks of that many of one concept (``concepts``), and with them lone questions
+    of those concepts, so that a batch holds negatives that are hard to tell apart.
 
     A batch holds no question twice: one copy would be a negative of the other. Random questions fill the
     places that this and clusters of fewer leave.
@@ -81,10 +80,9 @@ class GroupBatches:
         concepts: np.ndarray | None = None,
         block: int = 1,
     ):
-        self.similarity, self.lengths, self.seed = similarity, lengths, seed
+        self.similarity, self.lengths, self.batch_size, self.seed = similarity, lengths, batch_size, seed
         self.members, self.block = members, block
         self.concepts = concepts if concepts is not None and block > 1 else np.zeros(len(lengths), dtype=int)
-        self.batch_size = batch_size
         self.seeds = np.flatnonzero(similarity.has_similar)
         self.alone = np.flatnonzero(~np.asarray(similarity.has_similar))
         self.lone_count = min(round(lone * batch_size), len(self.alone))
@@ -92,7 +90,7 @@ class GroupBatches:
         if not self.clusters_per_batch:
             raise ConfigError(f"run.batch_size: {batch_size} has no room for a cluster of {members}")
         # The number of clusters is the same in every epoch for groups, and nearly so for pairs.
-        self._batches = len(self._clusters(self._rng(0))) // self.clusters_per_batch
+        self._batches = len(self.clusters(self._rng(0))) // self.clusters_per_batch
         if not self._batches or len(lengths) < batch_size:
             hint = "" if len(self.seeds) else "; similar ones come from group, data.pairs or data.similar_level"
             raise ConfigError(
@@ -105,7 +103,7 @@ class GroupBatches:
 
     def epoch(self, epoch: int) -> list[np.ndarray]:
         rng = self._rng(epoch)
-        clusters, count = self._arrange(self._clusters(rng), rng), self.clusters_per_batch
+        clusters, count = self._arrange(self.clusters(rng), rng), self.clusters_per_batch
         rows = [np.concatenate(clusters[n * count : (n + 1) * count]) for n in range(len(self))]
         lone = self._draw_lone(rng) if self.block == 1 else [self._draw_hard(row, rng) for row in rows]
         batches = [self._fill(np.concatenate(parts), rng) for parts in zip(rows, lone, strict=True)]
@@ -114,17 +112,16 @@ class GroupBatches:
     def _rng(self, epoch: int) -> np.random.Generator:
         return np.random.default_rng([self.seed, epoch])
 
-    def _clusters(self, rng: np.random.Generator) -> list[np.ndarray]:
+    def clusters(self, rng: np.random.Generator) -> list[np.ndarray]:
+        """Clusters that hold every question with a similar one; the question that began each is the last of it."""
         visited = np.zeros(len(self.lengths), dtype=bool)
         clusters = []
         for seed in rng.permutation(self.seeds):
-            if visited[seed]:
-                continue
-            others = rng.permutation(self.similarity.neighbours(seed))
-            others = others[np.argsort(visited[others], kind="stable")]
-            chosen = np.append(others[: self.members - 1], seed)
-            visited[chosen] = True
-            clusters.append(chosen)
+            if not visited[seed]:
+                others = rng.permutation(self.similarity.neighbours(seed))
+                others = others[np.argsort(visited[others], kind="stable")]
+                clusters.append(np.append(others[: self.members - 1], seed))
+                visited[clusters[-1]] = True
         return clusters
 
     def _draw_lone(self, rng: np.random.Generator) -> list[np.ndarray]:
@@ -157,20 +154,18 @@ class GroupBatches:
     def _arrange(self, clusters: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
         """As many clusters as an epoch has room for: blocks of one concept in buckets of like length."""
         needed = len(self) * self.clusters_per_batch
-        clusters = [clusters[i] for i in np.resize(rng.permutation(len(clusters)), needed)]
         by_concept: dict[int, list[np.ndarray]] = {}
-        for cluster in clusters:
-            by_concept.setdefault(int(self.concepts[cluster[-1]]), []).append(cluster)
+        for i in np.resize(rng.permutation(len(clusters)), needed):
+            by_concept.setdefault(int(self.concepts[clusters[i][-1]]), []).append(clusters[i])
         blocks = [
-            of[start : start + self.block] for of in by_concept.values() for start in range(0, len(of), self.block)
+            alike[start : start + self.block]
+            for alike in by_concept.values()
+            for start in range(0, len(alike), self.block)
         ]
         blocks = [blocks[i] for i in rng.permutation(len(blocks))]
         bucket = max(1, BUCKET * self.clusters_per_batch // self.block)
-        arranged: list[np.ndarray] = []
-        for start in range(0, len(blocks), bucket):
-            part = sorted(blocks[start : start + bucket], key=self._block_length)
-            arranged += [cluster for block in part for cluster in block]
-        return arranged
+        buckets = [blocks[start : start + bucket] for start in range(0, len(blocks), bucket)]
+        return [cluster for part in buckets for block in sorted(part, key=self._block_length) for cluster in block]
 
     def _block_length(self, block: list[np.ndarray]) -> int:
         return int(np.mean([self.lengths[cluster].max() for cluster in block]))
@@ -203,15 +198,13 @@ class LocalBatches:
             if epoch != current:
                 current, batches = epoch, self.plan.epoch(epoch)
             batch = batches[place]
-            items = [(epoch, int(i), 0) for i in self._share(batch)]
+            size = len(batch) // self.world
+            local = slice(self.rank * size, (self.rank + 1) * size)
+            items = [(epoch, int(i), 0) for i in batch[local]]
             if self.views == 2:
                 permuted = batch[key_permutation(len(batch), self.seed, step)]
-                items += [(epoch, int(i), 1) for i in self._share(permuted)]
+                items += [(epoch, int(i), 1) for i in permuted[local]]
             yield items
-
-    def _share(self, batch: Sequence[int] | np.ndarray) -> Sequence[int] | np.ndarray:
-        size = len(batch) // self.world
-        return batch[self.rank * size : (self.rank + 1) * size]
 
 
 def rows_of_like_length(order: np.ndarray, lengths: np.ndarray, width: int) -> list[np.ndarray]:

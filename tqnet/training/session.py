@@ -1,4 +1,4 @@
-"""What a recipe sets up before its first step: processes, seeds, precision, the bank."""
+"""What a recipe begins with: processes, its part of the bank, the model, views and batches, and validation."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from torch import Tensor
 from tqnet import errors
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.config import ConfigError
+from tqnet.evaluation.similar import evaluate_similar
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.encoder import QuestionEncoder
@@ -27,7 +28,7 @@ from tqnet.modeling.model import SAMPLE, TQNetModel, fit_projection
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import has_no_statistics
-from tqnet.questions import Question, QuestionBank
+from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.leakage import rows_held_out
 from tqnet.questions.splits import draw_share
 from tqnet.questions.table import hash64
@@ -35,8 +36,18 @@ from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch, Item, QuestionViews
 from tqnet.training.optim import freeze_streams
 from tqnet.training.processes import follow_launcher, start_missing_processes
+from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
+
+#: The score by which a run's best state is chosen, as `metrics.jsonl` has it.
+VALID = "valid/p@5"
+
+
+def clear_errors() -> AbstractContextManager[None]:
+    """Errors of a recipe end it with one line (:mod:`tqnet.errors`), out of memory with what to lower."""
+    to_lower = "run.batch_size, model.max_length, model.image_size or model.max_images"
+    return errors.clear("", sys.argv[1:], lambda: to_lower)
 
 
 def start(run: RunConfig) -> Accelerator:
@@ -51,7 +62,8 @@ def start(run: RunConfig) -> Accelerator:
     quiet()
     if run.threads:
         torch.set_num_threads(run.threads)
-    accelerator = Accelerator(mixed_precision={"fp32": "no"}.get(p := precision(run.precision), p))
+    chosen = precision(run.precision)
+    accelerator = Accelerator(mixed_precision="no" if chosen == "fp32" else chosen)
     if run.batch_size % accelerator.num_processes:
         raise ConfigError(
             f"run.batch_size: {run.batch_size} does not divide among {accelerator.num_processes} processes"
@@ -77,7 +89,13 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     """
     if pretraining:
         data.refuse_share()
-    bank = _without_held_out(_training_split(data, pretraining), data)
+    bank = _training_split(data, pretraining)
+    if data.held_out:
+        held_out = rows_held_out(bank, data.held_out)
+        log.info("%d of %d questions are left out: data.held_out has them, or all but them", len(held_out), len(bank))
+        if len(held_out) == len(bank):
+            raise ConfigError(f"data.held_out: leaves no question of {data.bank} to train on")
+        bank = bank.select(np.setdiff1d(np.arange(len(bank)), held_out))
     if data.labelled == 1:
         return bank
     drawn = draw_share(bank, data.labelled)
@@ -85,19 +103,9 @@ def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
     return bank.select(drawn)
 
 
-def _without_held_out(bank: QuestionBank, data: DataConfig) -> QuestionBank:
-    if not data.held_out:
-        return bank
-    held_out = rows_held_out(bank, data.held_out)
-    log.info("%d of %d questions are left out: data.held_out has them, or all but them", len(held_out), len(bank))
-    if len(held_out) == len(bank):
-        raise ConfigError(f"data.held_out: leaves no question of {data.bank} to train on")
-    return bank.select(np.setdiff1d(np.arange(len(bank)), held_out))
-
-
 def _training_split(data: DataConfig, pretraining: bool) -> QuestionBank:
     bank = data.load()
-    splits = np.asarray(bank.column("split"), dtype=object)
+    splits = bank.column("split")
     if not any(splits):
         if not pretraining:
             log.warning(
@@ -118,25 +126,23 @@ def _training_split(data: DataConfig, pretraining: bool) -> QuestionBank:
     return train
 
 
-def questions_with_figures(bank: QuestionBank, data: DataConfig, least: int = 1) -> QuestionBank:
+def questions_with_figures(bank: QuestionBank, config: RecipeConfig) -> QuestionBank:
     """Those of the training questions that have a figure.
 
     Raises:
-        ConfigError: They are fewer than ``least``.
+        ConfigError: They do not fill a batch.
     """
     pictured = bank.select([i for i, images in enumerate(bank.column("images")) if images])
-    if not len(pictured):
-        raise ConfigError(f"data.bank: {data.bank} has no training question with a figure")
-    if len(pictured) < least:
+    if len(pictured) < config.run.batch_size:
         raise ConfigError(
-            f"data.bank: {data.bank} has {len(pictured)} training questions with a figure, too few for a batch of "
-            f"{least} (run.batch_size)"
+            f"data.bank: {config.data.bank} has {len(pictured)} training questions with a figure, too few for a batch "
+            f"of {config.run.batch_size} (run.batch_size)"
         )
     return pictured
 
 
-def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQNetProcessor]:
-    """The model and processor that ``config.model`` describes, a vocabulary learnt from ``bank``.
+def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
+    """The model that ``config.model`` describes, with its processor, a vocabulary learnt from ``bank``.
 
     Its streams are frozen whose rate in ``config.optim`` is 0. Where ``bank`` has questions of valid or test
     (``data.transductive``), the model and all that are trained on from it carry the mark.
@@ -145,7 +151,7 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
         ConfigError: Settings that make no model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
-    model, processor = build_model(config.model, contents(bank))
+    model, _ = build_model(config.model, contents(bank))
     log.info("model: %s", _origin(config.model))
     fitted = config.model.visual_projection == "fitted"
     if fitted and isinstance(model, TQNetModel) and _projects_at_random(config, model):
@@ -158,7 +164,7 @@ def build(config: RecipeConfig, bank: QuestionBank) -> tuple[QuestionEncoder, TQ
         raise ConfigError("model.visual_norm: frozen, but model.visual starts from random weights")
     freeze_streams(model, config.optim)
     model.config.transductive |= not {"valid", "test"}.isdisjoint(bank.column("split"))
-    return model, processor
+    return model
 
 
 def _origin(model: ModelConfig) -> str:
@@ -197,15 +203,12 @@ def question_views(
     read_images: bool = True,
 ) -> QuestionViews:
     """What a recipe sees of the questions; figures only where the model reads any."""
-    processor = model.processor
-    augmentation = None
-    if augment is not None:
-        augmentation = QuestionAugmentation(augment, model.config.image_size, processor.tokenizer.mask_token)
+    mask_token, size = model.processor.tokenizer.mask_token, model.config.image_size
     return QuestionViews(
         bank,
-        processor,
+        model.processor,
         config.run.seed,
-        augmentation,
+        None if augment is None else QuestionAugmentation(augment, size, mask_token),
         views=views,
         workers=config.data.workers,
         prepare=prepare,
@@ -213,50 +216,12 @@ def question_views(
     )
 
 
-def contents(bank: QuestionBank) -> Iterator[str]:
-    """What the text encoder reads of every question."""
-    return (content for content, _ in _contents_and_images(bank))
-
-
-def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, Tensor]:
-    """Stream -> int64 [n]: equal where what the stream sees is equal, whatever the id and the files' names.
-
-    ``text`` sees stem and options, ``visual`` the figures, ``fused`` all of them: questions of one text with two
-    drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``. A model that reads no
-    figures sees none.
-    """
-    figure = cache(_figure_digest)
-    hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
-    for content, images in _contents_and_images(bank):
-        figures = [figure(path) for path in images] if reads_images else []
-        for stream, seen in (("fused", [content, *figures]), ("text", [content]), ("visual", figures)):
-            hashes[stream].append(hash64("\n".join(seen)) - 2**63)
-    return {stream: torch.tensor(of) for stream, of in hashes.items()}
-
-
-def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
-    """int64 [n, most], one for each of a question's first figures: equal where their files are."""
-    figure = cache(_figure_digest)
-    hashes = torch.zeros((len(bank), most), dtype=torch.int64)
-    for row, images in enumerate(bank.column("images")):
-        for place, path in enumerate(images[:most]):
-            hashes[row, place] = hash64(figure(path)) - 2**63
-    return hashes
-
-
-def _figure_digest(path: str) -> str:
-    return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
-
-
-def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for question in bank.partial("stem", "options", "images"):
-        yield question.content, question.images
-
-
-def clear_errors() -> AbstractContextManager[None]:
-    """Errors of a recipe end it with one line (:mod:`tqnet.errors`), out of memory with what to lower."""
-    to_lower = "run.batch_size, model.max_length, model.image_size or model.max_images"
-    return errors.clear("", sys.argv[1:], lambda: to_lower)
+def shuffled_batches(
+    config: RecipeConfig, bank: QuestionBank, model: QuestionEncoder, read_images: bool = True
+) -> ShuffledBatches:
+    """Every question once an epoch, in batches of like length."""
+    lengths = sort_lengths(bank, model.processor, model.cells_per_image if read_images else 0)
+    return ShuffledBatches(lengths, config.run.batch_size, config.run.seed)
 
 
 def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) -> np.ndarray:
@@ -271,6 +236,92 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
     while chunk := list(islice(questions, 4096)):
         ids = processor.tokenize([content for content, _ in chunk])
         visual = [cells * len(processor.kept_images(images)) if cells else 0 for _, images in chunk]
-        keys += [len(tokens) // width * 100_000 + of for tokens, of in zip(ids, visual, strict=True)]
+        keys += [len(tokens) // width * 100_000 + count for tokens, count in zip(ids, visual, strict=True)]
     processor.warn_of_cuts()
     return np.asarray(keys)
+
+
+def contents(bank: QuestionBank) -> Iterator[str]:
+    """What the text encoder reads of every question."""
+    return (content for content, _ in _contents_and_images(bank))
+
+
+def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, ...]]]:
+    return ((question.content, question.images) for question in bank.partial("stem", "options", "images"))
+
+
+def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, Tensor]:
+    """Stream -> int64 [n]: equal where what the stream sees is equal, whatever the id and the files' names.
+
+    ``text`` sees stem and options, ``visual`` the figures, ``fused`` all of them: questions of one text with two
+    drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``. A model that reads no
+    figures sees none.
+    """
+    figure = cache(_figure_digest)
+    hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
+    for content, images in _contents_and_images(bank):
+        figures = [figure(path) for path in images] if reads_images else []
+        for stream, parts in (("fused", [content, *figures]), ("text", [content]), ("visual", figures)):
+            hashes[stream].append(hash64("\n".join(parts)) - 2**63)
+    return {stream: torch.tensor(values) for stream, values in hashes.items()}
+
+
+def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
+    """int64 [n, most], a number for each of a question's first figures: equal where their files are."""
+    figure = cache(_figure_digest)
+    hashes = torch.zeros((len(bank), most), dtype=torch.int64)
+    for row, images in enumerate(bank.column("images")):
+        for place, path in enumerate(images[:most]):
+            hashes[row, place] = hash64(figure(path)) - 2**63
+    return hashes
+
+
+def _figure_digest(path: str) -> str:
+    return hashlib.blake2b(Path(path).read_bytes(), digest_size=8).hexdigest()
+
+
+def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
+    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file, concept, or group.
+
+    Raises:
+        ConfigError: The pairs file cannot be read, or names questions that are not there; or the hierarchy has
+            no such level.
+    """
+    if data.similar_level is not None:
+        return Similarity.from_concepts(bank, data.similar_level)
+    if not data.pairs:
+        return Similarity.from_groups(bank)
+    whole = data.load()
+    row = {name: i for i, name in enumerate(whole.ids)}
+    pairs = Similarity.from_pairs(data.pairs, whole, on_error=data.on_error)
+    return pairs.select([row[name] for name in bank.ids])
+
+
+class ValidationPrecision:
+    """P@5 of a model on the questions of ``valid``, searched among themselves and ``data.distractors`` of ``train``."""
+
+    def __init__(self, model: QuestionEncoder, bank: QuestionBank, similarity: Similarity, precision: str):
+        self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
+
+    def __call__(self) -> dict[str, float]:
+        vectors = self.model.encode(self.bank, device=self.model.device, precision=self.precision)
+        result = evaluate_similar(vectors, self.bank, self.similarity, split="valid", parts=False)
+        return {VALID: float(result.overall.precision.mean())}
+
+
+def validation(config: RecipeConfig, model: QuestionEncoder) -> ValidationPrecision | None:
+    """What the best state is chosen by, never a contrastive loss.
+
+    None, and a line that says so, where no validation question has five similar ones.
+    """
+    whole = config.data.load()
+    splits = np.asarray(whole.column("split"), dtype=object)
+    valid, train = (np.flatnonzero(splits == split) for split in ("valid", "train"))
+    if len(valid):
+        drawn = np.random.default_rng(0).permutation(train)[: config.data.distractors]
+        bank = whole.select(np.concatenate([valid, drawn]))
+        similarity = similar_questions(bank, config.data)
+        if any(len(similarity.neighbours(i)) >= 5 for i in range(len(valid))):
+            return ValidationPrecision(model, bank, similarity, precision(config.run.precision))
+    log.info("no question of split 'valid' has five similar ones: the last state is kept, not the best")
+    return None

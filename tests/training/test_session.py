@@ -1,16 +1,19 @@
-"""``data.labelled``: a supervised stage learns from a share of the groups and of the questions without one."""
+"""The questions that a run learns from, what is similar, what it is measured on."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tqnet.config import ConfigError
+from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
-from tqnet.training.config import DataConfig
-from tqnet.training.session import training_questions
+from tqnet.training.config import DataConfig, RecipeConfig, RunConfig
+from tqnet.training.session import similar_questions, training_questions, validation
 
 WORDS = ["algebra", "area", "chord", "circle", "cone", "cube", "degree", "edge", "factor", "graph", "height", "integer"]
 
@@ -53,3 +56,35 @@ def test_who_learns_from_all_refuses_a_share(bank: str) -> None:
         training_questions(DataConfig(bank=bank, labelled=0.2), pretraining=True)
     with pytest.raises(ConfigError, match=r"^labelled: must be greater than 0"):
         DataConfig(bank=bank, labelled=0.0)
+
+
+SAMPLE = Path(__file__).parents[2] / "assets" / "sample"
+
+
+def test_distractors_join_the_corpus_and_ask_nothing(
+    build_tiny: Callable[..., TQNetModel], sample_bank: QuestionBank
+) -> None:
+    model, size = build_tiny(), len(sample_bank.split("valid"))
+    alone, among = (
+        validation(RecipeConfig(data=DataConfig(bank=str(SAMPLE), distractors=count), run=RunConfig(out="out")), model)
+        for count in (0, 100)
+    )
+    assert alone is not None
+    assert among is not None
+    assert (len(alone.bank), len(among.bank)) == (size, size + 100)
+    splits = np.asarray(among.bank.column("split"), dtype=object)
+    assert set(splits[:size]) == {"valid"}
+    assert set(splits[size:]) == {"train"}
+    assert 0 < among()["valid/p@5"] <= alone()["valid/p@5"]  # the same queries, searched in more
+
+
+def test_pairs_of_records_that_are_skipped_are_skipped(tmp_path: Path) -> None:
+    bank, pairs = tmp_path / "questions.jsonl", tmp_path / "pairs.csv"
+    bank.write_text('{"id": "1", "stem": "x"}\n{"id": "2"}\n{"id": "3", "stem": "y"}\n', encoding="utf-8")
+    pairs.write_text("a,b,similar\n1,2,1\n1,3,1\n", encoding="utf-8")
+    data = DataConfig(bank=str(bank), on_error="skip", pairs=str(pairs))
+    with (
+        pytest.warns(UserWarning, match="1 of 3 records left out"),
+        pytest.warns(UserWarning, match="1 faulty pairs left out, 1 read; .* no question '2' in the bank"),
+    ):
+        assert similar_questions(data.load(), data).neighbours(0).tolist() == [1]

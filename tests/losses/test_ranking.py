@@ -8,10 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from tqnet.losses.ranking import FORMS, PAPER_TEMPERATURES, rince, temperatures_for
+from tests.losses.conftest import assert_gradient
+from tqnet.losses.ranking import PAPER_TEMPERATURES, rince, temperatures_for
 
-DEPTH = 3
-UNKNOWN, LEFT_OUT = DEPTH + 2, -1
+FORMS = ("in", "out", "out-in")
+LEFT_OUT = -1
 
 
 def literal(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str) -> float:
@@ -37,60 +38,41 @@ def literal(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str) 
     return sum(losses) / len(losses)
 
 
-def draw(seed: int, rows: int = 5, keys: int = 40) -> tuple[Tensor, Tensor]:
+def draw(seed: int, depth: int = 3, rows: int = 5, keys: int = 40) -> tuple[Tensor, Tensor]:
     """Similarities, and ranks of all kinds; the first column is what was made of the anchor."""
     generator = torch.Generator().manual_seed(seed)
-    similarity = torch.rand(rows, keys + 1, generator=generator) * 2 - 1
-    ranks = torch.randint(0, UNKNOWN, (rows, keys + 1), generator=generator) + 1
+    similarity = torch.rand(rows, keys + 1, generator=generator, dtype=torch.float64) * 2 - 1
+    ranks = torch.randint(1, depth + 3, (rows, keys + 1), generator=generator)
     ranks[torch.rand(ranks.shape, generator=generator) < 0.1] = LEFT_OUT
     ranks[:, 0] = 0
     return similarity, ranks
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("seed", range(3))
-def test_the_equation_term_by_term(seed: int, form: str) -> None:
-    similarity, ranks = draw(seed)
-    ranks[1][ranks[1] == 2] = 4  # a rank without questions
-    ranks[2, 1:] = UNKNOWN  # an anchor without concepts: its augmentation alone
-    temperatures = temperatures_for(DEPTH)
-    loss, terms = rince(similarity, ranks, temperatures, form)
-    assert float(loss) == pytest.approx(literal(similarity, ranks, temperatures, form), rel=1e-5)
-    assert terms.shape == (5, DEPTH + 1)
-    assert terms[1, 2] == 0
-    assert (terms[2, 1:] == 0).all() and terms[2, 0] > 0  # noqa: PT018
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("depth", [0, 1, 2])
-def test_hierarchies_of_other_depths(depth: int, form: str) -> None:
-    """Without one, all that is not the anchor's own is of one rank, or of none that is known."""
-    similarity, ranks = draw(0)
-    ranks = torch.where(ranks > depth + 1, depth + 2, ranks)
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_the_equation_term_by_term(depth: int, form: str) -> None:
+    """Without a hierarchy, all that is not the anchor's own is of one rank, or of none that is known."""
+    similarity, ranks = draw(depth, depth)
+    ranks[1][ranks[1] == 2] = LEFT_OUT  # a rank without questions
+    ranks[2, 1:] = depth + 2  # an anchor without concepts: its augmentation alone
     temperatures = temperatures_for(depth)
     loss, terms = rince(similarity, ranks, temperatures, form)
     assert float(loss) == pytest.approx(literal(similarity, ranks, temperatures, form), rel=1e-5)
     assert terms.shape == (5, depth + 1)
+    assert depth < 2 or terms[1, 2] == 0
+    assert not terms[2, 1:].any()
+    assert terms[2, 0] > 0
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_gradient_is_that_of_the_formula(form: str) -> None:
-    similarity, ranks = draw(3)
-    ranks[1][ranks[1] == 2] = 4
-    temperatures = temperatures_for(DEPTH)
-    similarity.requires_grad_()
-    rince(similarity, ranks, temperatures, form)[0].backward()
-    assert similarity.grad is not None
-    h, step = similarity.detach().double(), 1e-5
-    for row, column in [(0, 0), (0, 3), (1, 5), (1, 7), (4, 11)]:
-        above, below = h.clone(), h.clone()
-        above[row, column] += step
-        below[row, column] -= step
-        slope = (literal(above, ranks, temperatures, form) - literal(below, ranks, temperatures, form)) / (2 * step)
-        assert float(similarity.grad[row, column]) == pytest.approx(slope, rel=1e-3, abs=1e-5)
-    empty = torch.full((2, 4), LEFT_OUT)
+def test_the_gradient(form: str) -> None:
+    similarity, ranks = draw(3, rows=2, keys=10)
+    temperatures = temperatures_for(3)
+    assert_gradient(
+        lambda h: rince(h, ranks, temperatures, form)[0], lambda h: literal(h, ranks, temperatures, form), similarity
+    )
     alone = torch.rand(2, 4, requires_grad=True)
-    loss, _ = rince(alone, empty, temperatures, form)
+    loss, _ = rince(alone, torch.full((2, 4), LEFT_OUT), temperatures, form)
     loss.backward()
     assert loss == 0
     assert alone.grad is not None
@@ -102,7 +84,7 @@ def test_nearer_ranks_are_drawn_nearer() -> None:
     similarity = torch.zeros(1, 10, requires_grad=True)
     ranks = torch.tensor([[0, 1, 1, 2, 2, 3, 3, 4, 4, LEFT_OUT]])
     for _ in range(300):
-        loss, _ = rince(similarity.tanh(), ranks, torch.full((DEPTH + 2,), 0.2))
+        loss, _ = rince(similarity.tanh(), ranks, torch.full((5,), 0.2))
         (gradient,) = torch.autograd.grad(loss, similarity)
         similarity = (similarity - 0.1 * gradient).detach().requires_grad_()
     free = similarity.detach()
@@ -123,5 +105,3 @@ def test_temperatures() -> None:
     for wrong in ([0, 0.1, 0.2], [0.2, 0.1, 0.3]):
         with pytest.raises(ValueError, match="none less than the one before"):
             temperatures_for(1, wrong)
-    with pytest.raises(ValueError, match="'inn' is none of in, out, out-in"):
-        rince(torch.zeros(1, 1), torch.zeros(1, 1, dtype=torch.long), temperatures_for(3), "inn")

@@ -1,4 +1,4 @@
-"""Labels and solutions: who has them, and whose may be read."""
+"""Labels, solutions and concepts: who has them, whose may be read, and how near questions are by them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 import torch
 
 from tqnet.questions import Question, QuestionBank
-from tqnet.training.labels import ClassLabels, difficulty_labels, is_told, label_head, type_labels
+from tqnet.training.contrast import KeyRanks
+from tqnet.training.labels import ClassLabels, class_head, difficulty_labels, readable_labels, type_labels
 
 
 def bank(difficulties: list[float | None], **fields: list[str | None]) -> QuestionBank:
@@ -37,34 +38,20 @@ def test_many_difficulties_are_cut_into_levels_of_equal_size() -> None:
     assert [max(values[np.array(found) == k]) for k in range(4)] == sorted(values)[24::25]
 
 
-def test_equal_difficulties_are_of_one_level_and_no_level_is_empty() -> None:
-    values = [0.0] * 60 + [i / 40 for i in range(1, 41)]
-    labels = difficulty_labels(bank(values), 4)
-    found = levels(labels)
-    assert set(found[:60]) == {0}
-    assert sorted(set(found)) == list(range(len(labels.names)))
-
-
 def test_labels_of_other_splits_are_not_read() -> None:
     splits = ["train", "valid", "test", None, "train"]
     of = bank([1, 9, 8, 2, None], split=splits, type=["a", "b", "c", "d", None])
-    assert is_told(of).tolist() == [True, False, False, True, True]
+    assert readable_labels(of).tolist() == [True, False, False, True, True]
     assert type_labels(of).names == ["a", "d"]
     assert type_labels(of).labels == [(0,), (), (), (1,), ()]
     assert difficulty_labels(of, 5).names == ["up to 1", "up to 2"]
 
 
-def test_a_bank_without_labels_has_no_classes() -> None:
-    of = bank([None, None])
-    for labels in (type_labels(of), difficulty_labels(of, 5)):
-        assert (labels.names, labels.labels, labels.labelled) == ([], [(), ()], 0)
-
-
 def test_a_head_starts_at_how_frequent_the_classes_are() -> None:
     labels = ClassLabels("abc", [(0, 1), (0,), (), (2,)])
-    assert labels.distribution.tolist() == pytest.approx([1.5 / 3, 0.5 / 3, 1 / 3])
-    logits = label_head(8, labels)(torch.zeros(1, 8))
-    torch.testing.assert_close(logits.softmax(-1)[0], labels.distribution)
+    assert labels.mean(normalised=True).tolist() == pytest.approx([1.5 / 3, 0.5 / 3, 1 / 3])
+    logits = class_head(8, labels)(torch.zeros(1, 8))
+    torch.testing.assert_close(logits.softmax(-1)[0], labels.mean(normalised=True))
     assert labels.indicators(np.array([2, 0])).tolist() == [[False] * 3, [True, True, False]]
 
 
@@ -85,3 +72,35 @@ def test_a_head_starts_at_how_frequent_the_classes_are() -> None:
 def test_a_solution_says_what_its_letters_stand_for(answer: str | None, analysis: str | None, solution: str) -> None:
     options = ("four", "five", "six")
     assert Question(id="q", stem="x", options=options, answer=answer, analysis=analysis).solution == solution
+
+
+PATHS = [("Algebra", "Equations", "Linear"), ("Algebra", "Equations", "Quadratic"), ("Algebra", "Sequences", "Linear")]
+
+
+def known_bank() -> QuestionBank:
+    known = [*PATHS, PATHS[0], ("Geometry", "Circles", "Arcs"), None]
+    return QuestionBank.from_questions(
+        Question(id=f"q{at}", stem=f"Question {at}.", knowledge=(path,) if path else (), split="train")
+        for at, path in enumerate(known)
+    )
+
+
+def ranks_of_the_first(ranks: KeyRanks) -> list[int]:
+    none = torch.zeros(1, 5, dtype=torch.bool)
+    return ranks(torch.tensor([0]), torch.arange(1, 6), none)[0].tolist()
+
+
+def test_ranks_follow_the_deepest_shared_concept() -> None:
+    ranks = KeyRanks(known_bank())
+    assert ranks.depth == 3
+    assert ranks_of_the_first(ranks) == [0, 2, 3, 1, 4, 5]  # of the last, nothing is known
+
+
+def test_of_leaves_alone_a_name_elsewhere_in_the_tree_is_another_concept() -> None:
+    ranks = KeyRanks(known_bank(), leaves=True)
+    assert ranks.depth == 1
+    assert ranks_of_the_first(ranks) == [0, 2, 2, 1, 2, 3]
+
+
+def test_without_a_hierarchy_nothing_is_known_of_any() -> None:
+    assert set(ranks_of_the_first(KeyRanks(known_bank(), hierarchy=False))[1:]) == {2}

@@ -1,8 +1,13 @@
+"""Batches of augmented and of masked questions."""
+
+from __future__ import annotations
+
 import dataclasses
 import shutil
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.utils.data import DataLoader
@@ -10,8 +15,9 @@ from torch.utils.data import DataLoader
 from tqnet.augment.view import AugmentConfig, QuestionAugmentation
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import QuestionBank
-from tqnet.training.data import Batch, QuestionViews, split_questions
+from tqnet.training.data import IGNORED, Batch, Item, MaskTokens, QuestionViews, split_questions
 from tqnet.training.sampler import LocalBatches, ShuffledBatches, key_permutation
 from tqnet.training.session import content_hashes, sort_lengths
 
@@ -57,14 +63,6 @@ def test_epochs_and_views_draw_different_augmentations(load: Load) -> None:
     assert len(views) == 40
     assert {len(of) for of in views.values()} == {4}  # two epochs, two views
     assert sum(drawn) / len(drawn) > 0.9
-
-
-def test_figures_belong_to_their_questions(load: Load, tiny_bank: QuestionBank) -> None:
-    for step, batch in enumerate(load()):
-        for index, view in zip(indices(batch, step), batch.views, strict=True):
-            expected = [min(4, len(tiny_bank[int(i)].images)) for i in index]
-            assert view["image_counts"].tolist() == expected
-            assert len(view["pixel_values"]) == sum(expected)
 
 
 @pytest.mark.parametrize("size", [1, 3, 8, 100])
@@ -115,3 +113,66 @@ def test_rows_with_figures_pass_apart_from_those_without() -> None:
     assert torch.cat([first, second]).tolist() == figures.eq(0).nonzero().flatten().tolist()
     batch = Batch(torch.arange(64), [{"attention_mask": masks, "image_counts": figures}])
     assert batch.padding(TQNetModel.parts, cells=5) == 1
+
+
+@pytest.fixture
+def processor(build_tiny: Callable[..., TQNetModel]) -> TQNetProcessor:
+    processor = build_tiny().processor
+    assert processor is not None
+    return processor
+
+
+def masked(
+    processor: TQNetProcessor, bank: QuestionBank, items: list[Item], share: float = 0.15, seed: int = 0
+) -> tuple[Batch, torch.Tensor]:
+    """A masked batch, and its ids before."""
+    plain = QuestionViews(bank, processor, seed, read_images=False)
+    prepare = MaskTokens(processor.tokenizer, share, seed)
+    batch = plain.collate([plain[item] for item in items])
+    before = batch.inputs["input_ids"].clone()
+    after = prepare(batch, items)
+    assert torch.equal(batch.inputs["input_ids"], before)  # the given batch is left alone
+    return after, before
+
+
+def test_what_is_masked(processor: TQNetProcessor, sample_bank: QuestionBank) -> None:
+    tokenizer = processor.tokenizer
+    items: list[Item] = [(epoch, i, 0) for epoch in range(2) for i in range(400)]
+    batch, before = masked(processor, sample_bank, items)
+    ids, labels = batch.inputs["input_ids"], batch.extras["labels"]
+    chosen = labels != IGNORED
+    special = torch.isin(before, torch.tensor(tokenizer.all_special_ids))
+    assert torch.equal(ids[~chosen], before[~chosen])
+    assert torch.equal(labels[chosen], before[chosen])
+    assert not chosen[special].any()
+    assert chosen.any(1).all()  # at least one word of every question
+
+    tokens = np.array(tokenizer.convert_ids_to_tokens(range(len(tokenizer))))
+    continues = torch.from_numpy(np.char.startswith(tokens.astype(str), "##"))[before]
+    assert continues.any()
+    # A piece that continues a word shares its fate with the piece before: words are masked whole.
+    together = chosen[:, 1:] == chosen[:, :-1]
+    assert together[continues[:, 1:] & ~special[:, :-1]].all()
+    words = ~special & ~continues
+    assert abs(float((chosen & words).sum() / words.sum()) - 0.15) < 0.02
+
+    fates = ids[chosen]
+    swapped = (fates != tokenizer.mask_token_id) & (fates != before[chosen])
+    assert abs(float((fates == tokenizer.mask_token_id).float().mean()) - 0.8) < 0.02
+    assert abs(float(swapped.float().mean()) - 0.1) < 0.02
+    assert not torch.isin(fates[swapped], torch.tensor(tokenizer.all_special_ids)).any()
+
+
+def test_masks_depend_on_seed_epoch_and_question_alone(processor: TQNetProcessor, sample_bank: QuestionBank) -> None:
+    def mask_of(items: list[Item], seed: int = 0) -> dict[Item, tuple[list[int], list[int]]]:
+        batch, _ = masked(processor, sample_bank, items, seed=seed)
+        real = batch.inputs["attention_mask"].bool()
+        rows = zip(batch.inputs["input_ids"], batch.extras["labels"], real, strict=True)
+        return {item: (ids[m].tolist(), labels[m].tolist()) for item, (ids, labels, m) in zip(items, rows, strict=True)}
+
+    first = mask_of([(0, 5, 0), (0, 6, 0), (0, 7, 0)])
+    other = mask_of([(0, 90, 0), (0, 7, 0), (1, 7, 0), (0, 5, 0)])
+    assert first[(0, 7, 0)] == other[(0, 7, 0)]
+    assert first[(0, 5, 0)] == other[(0, 5, 0)]
+    assert other[(0, 7, 0)] != other[(1, 7, 0)]
+    assert first[(0, 7, 0)] != mask_of([(0, 7, 0)], seed=1)[(0, 7, 0)]

