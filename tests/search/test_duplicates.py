@@ -76,8 +76,8 @@ def test_a_judge_decides_on_near_texts_and_near_vectors() -> None:
         ((0, 1), "model 1.00"),
         ((4, 5), "equal text"),
     ]
-    assert found.named == {"duplicate": 1, "variant": 1}
-    assert not find_duplicates(bank.select([0, 1]), judge=Judge(vectors[:2], lambda pairs: np.empty((0, 4)))).named
+    assert found.relations == {"duplicate": 1, "variant": 1}
+    assert not find_duplicates(bank.select([0, 1]), judge=Judge(vectors[:2], lambda pairs: np.empty((0, 4)))).relations
 
 
 def test_an_empty_text_and_a_bank_of_one() -> None:

@@ -16,7 +16,7 @@ from tqnet.questions import Question
 from tqnet.search import milvus as milvus_engine
 from tqnet.search.engine import DuplicateIdError, SearchEngine
 from tqnet.search.lance import LanceEngine
-from tqnet.search.records import Filter, FilterError, query_words, question_of, read_filter, records, unit
+from tqnet.search.records import Filter, FilterError, query_words, read_filter, record_question, records, unit
 
 QUESTIONS, VECTORS = make_questions(), make_vectors()
 RECORDS = records(QUESTIONS, VECTORS)
@@ -180,7 +180,7 @@ def test_records_come_back(engine: SearchEngine) -> None:
     found = engine.get(["q010", "nobody's", "q003", "q000"])
     assert found["id"].to_pylist() == ["q010", "q003", "q000"]
     assert np.stack(found["vector"].to_pylist()) == pytest.approx(unit(VECTORS)[[10, 3, 0]], abs=1e-6)
-    questions = [question_of(row["question"], row["images"]) for row in found.to_pylist()]
+    questions = list(map(record_question, found.to_pylist()))
     assert questions == [QUESTIONS[10], QUESTIONS[3], QUESTIONS[0]]
     assert len(engine.get([])) == 0
     scanned = [id for table in engine.scan(["id"]) for id in table["id"].to_pylist()]

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -17,15 +18,7 @@ from filelock import FileLock, Timeout
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engine import (
-    EngineError,
-    Place,
-    check_free,
-    give_alias,
-    open_engine,
-    remove,
-    with_new_collection,
-)
+from tqnet.search.engine import EngineError, Place
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
 
@@ -98,7 +91,7 @@ class Index:
     def __init__(self, folder: Path):
         self.written = _written(folder)  # first: if the index is replaced meanwhile, the manifest is the new one's
         self.folder, self.manifest = folder, Manifest.load(folder)
-        self.engine = open_engine(folder, self.manifest)
+        self.engine = self.manifest.open(folder)
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
@@ -111,9 +104,10 @@ class Index:
         if (folder / _MANIFEST).exists():
             raise FileExistsError(f"{folder}: there is an index already; tqnet index sync brings it up to date")
         folder.mkdir(parents=True, exist_ok=True)
-        manifest = with_new_collection(manifest)
+        if manifest.engine == "milvus":
+            manifest = replace(manifest, records=f"{manifest.collection}_{uuid.uuid4().hex}")
         manifest.save(folder)  # first, so that a collection can always be traced to its folder
-        open_engine(folder, manifest, schema(manifest.width)).close()
+        manifest.open(folder, schema(manifest.width)).close()
         return cls(folder)
 
     @property
@@ -160,12 +154,8 @@ class Index:
 
     def states(self) -> dict[str, tuple[str, str]]:
         """Return id -> hashes of the whole question and of its content (`tqnet.search.records`)."""
-        names = ["id", "state", "content"]
-        return {
-            id: (state, content)
-            for table in self.engine.scan(names)
-            for id, state, content in zip(*(table[name].to_pylist() for name in names), strict=True)
-        }
+        tables = self.engine.scan(["id", "state", "content"])
+        return {row["id"]: (row["state"], row["content"]) for table in tables for row in table.to_pylist()}
 
 
 @contextmanager
@@ -200,14 +190,33 @@ def _missing(folder: Path) -> IndexFolderError:
     return IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing); tqnet index BANK makes one")
 
 
+def _replaced(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.replaced")
+
+
+def check_alias(place: Place, replaced: Place | None = None) -> None:
+    """Check that no index but ``replaced`` has the alias of ``place``.
+
+    Raises:
+        FileExistsError: Another one has it.
+        EngineError: The server does not answer.
+    """
+    if (server := place.connect()) is None:
+        return
+    aliases = server.aliases(replaced.records) if replaced and replaced.uri == place.uri else []
+    if server.has(place.collection) and place.collection not in aliases:
+        raise FileExistsError(f"{place.uri}: there is a collection {place.collection} already; choose another name")
+
+
 def publish(work: Path, folder: Path) -> None:
     """Rename the finished index at ``work`` to ``folder``, in place of the index there.
 
     If a call is killed, either a whole index has the name and :func:`clear` removes the other one, or none has it and
     :func:`clear` puts the old one back.
     """
-    replaced = _replaced(folder)
-    give_alias(Manifest.load(work))
+    manifest, replaced = Manifest.load(work), _replaced(folder)
+    if server := manifest.connect():
+        server.set_alias(manifest.records, manifest.collection)
     if folder.exists():
         os.replace(folder, replaced)
     os.replace(work, folder)
@@ -230,18 +239,16 @@ def clear(work: Path, folder: Path) -> None:
 
 
 def remove_index(folder: Path) -> None:
-    """Remove an index, complete or not, with its records.
+    """Remove an index, complete or not: its records first, so that a killed removal can be repeated.
 
     Raises:
         EngineError: Its server does not answer; nothing was removed.
     """
     if (folder / _MANIFEST).exists():
-        remove(folder, Manifest.load(folder))
+        manifest = Manifest.load(folder)
+        if server := manifest.connect():
+            server.drop(manifest.records)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _replaced(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.replaced")
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
@@ -260,7 +267,7 @@ def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
     work = folder.with_name(f"{folder.name}.building") / "index"
     with writing(folder):
         clear(work, folder)
-        check_free(manifest)
+        check_alias(manifest)
         try:
             index = Index.create(work, manifest)
             index.engine.restore(exported)
