@@ -33,7 +33,7 @@ BOOSTS = {"stem": 1.0, "concepts": 2.0}
 
 T = TypeVar("T")
 
-_EXPORTED, _COUNT = "records-{:05d}.parquet", "records.json"
+_COUNT = "records.json"
 
 
 class Hit(NamedTuple):
@@ -54,28 +54,52 @@ class DuplicateIdError(ValueError):
 class SearchEngine(ABC):
     """Keeps records (`tqnet.search.records.schema`) and finds them by vector and by words."""
 
-    @abstractmethod
-    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        """Write new records.
+    schema: pa.Schema
 
-        Args:
-            known_new: Skip looking up whether their ids exist.
+    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
+        """Write new records; with ``known_new``, without looking up whether their ids exist.
 
         Raises:
             DuplicateIdError: An id exists already, or occurs twice in ``records``; nothing was written.
         """
+        _refuse_repeated(records)
+        known = [] if known_new else self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist()
+        if known:
+            raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
+        self._write(records, replace=False)
 
-    @abstractmethod
     def put(self, records: pa.Table) -> None:
         """Insert or replace records by id; not for concurrent writers.
 
         Raises:
             DuplicateIdError: An id occurs twice in ``records``; nothing was written.
         """
+        _refuse_repeated(records)
+        self._write(records, replace=True)
 
-    @abstractmethod
     def delete(self, ids: Collection[str]) -> int:
         """Remove records; return how many existed."""
+        known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
+        self._delete(list(id_filters(known)))
+        return len(known)
+
+    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
+        """Return ``columns``, by default all, of the records of ``ids``, in their order and without unknown ones."""
+        columns = list(dict.fromkeys(("id", *(columns or self.schema.names))))
+        pieces = [self._select(chunk, columns) for chunk in id_filters(list(dict.fromkeys(ids)))]
+        table = pa.concat_tables([self.schema.empty_table().select(columns), *pieces])
+        rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
+        return table.take(pa.array([rows[id] for id in ids if id in rows], pa.int64()))
+
+    @abstractmethod
+    def _write(self, records: pa.Table, replace: bool) -> None: ...
+
+    @abstractmethod
+    def _delete(self, where: Sequence[Filter]) -> None:
+        """Remove the records of each filter."""
+
+    @abstractmethod
+    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table: ...
 
     @abstractmethod
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
@@ -83,20 +107,9 @@ class SearchEngine(ABC):
 
     @abstractmethod
     def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
-        """Return the ``k`` records that meet ``where`` with the highest BM25, best first.
+        """Return the ``k`` records that meet ``where`` with the highest BM25 of ``words`` by text column, best first.
 
         Scores of the columns are added with the weights `BOOSTS`; records without any of the words are left out.
-
-        Args:
-            words: Text column -> search terms.
-        """
-
-    @abstractmethod
-    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the records of ``ids`` in their order, without unknown ones.
-
-        Args:
-            columns: To read beside ``id``; all by default.
         """
 
     @abstractmethod
@@ -123,7 +136,7 @@ class SearchEngine(ABC):
         folder.mkdir(parents=True)
         count = 0
         for number, table in enumerate(self.scan()):
-            pq.write_table(table, folder / _EXPORTED.format(number))
+            pq.write_table(table, folder / f"records-{number:05d}.parquet")
             count += len(table)
         (folder / _COUNT).write_text(json.dumps({"records": count}), encoding="utf-8")
         return count
@@ -143,13 +156,11 @@ class SearchEngine(ABC):
             self.add(_exported(file, lambda file: pq.read_table(file).select(schema(0).names)))
         return expected
 
-    def _refuse_duplicates(self, records: pa.Table, known_new: bool) -> None:
-        counts = pc.value_counts(records["id"]).to_pylist()
-        if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
-            raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")
-        known = [] if known_new else self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist()
-        if known:
-            raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
+
+def _refuse_repeated(records: pa.Table) -> None:
+    counts = pc.value_counts(records["id"]).to_pylist()
+    if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
+        raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")
 
 
 def _exported(file: Path, read: Callable[[Path], T]) -> T:
@@ -159,13 +170,14 @@ def _exported(file: Path, read: Callable[[Path], T]) -> T:
         raise EngineError(f"{file}: not as tqnet index export writes it ({first_line(error)})") from None
 
 
-def top_hits(search: Callable[[int], tuple[list[Hit], float | None]], k: int) -> list[Hit]:
+#: Limit -> hits, and the highest score that any other record can have; None if there are no others.
+Search = Callable[[int], tuple[list[Hit], float | None]]
+
+
+def top_hits(search: Search, k: int) -> list[Hit]:
     """Return the ``k`` best hits, ties broken by id.
 
     An engine cuts its list anywhere among equal scores, so the limit grows until the cut lies behind the ties.
-
-    Args:
-        search: Limit -> hits, and the highest score that any other record can have; None if there are no others.
     """
     limit = k + 16
     while True:
@@ -196,7 +208,7 @@ def write_conditions(where: Sequence[Filter], contains_any: str, brackets: str, 
     """Write filters that must all hold in an engine's language.
 
     Args:
-        contains_any: The function that looks for values in an array.
+        contains_any: Name of the function that looks for values in an array.
         brackets: Around the values of a set.
         quote: Text -> literal.
     """
@@ -216,9 +228,6 @@ def write_conditions(where: Sequence[Filter], contains_any: str, brackets: str, 
     return " and ".join(parts)
 
 
-ENGINES = ("lance", "milvus")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """Where an index keeps its records.
@@ -228,7 +237,7 @@ class Place:
     leftovers of a killed run are identified by their folder.
 
     Attributes:
-        engine: A name of `ENGINES`.
+        engine: ``lance`` or ``milvus``.
         uri: The server, ``http://HOST:PORT``.
         collection: The alias.
         records: The unique name of the collection; empty before it exists.
@@ -246,8 +255,8 @@ class Place:
     replicas: int = 1
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ValueError(f"engine: {self.engine!r} is none of {', '.join(ENGINES)}")
+        if self.engine not in ("lance", "milvus"):
+            raise ValueError(f"engine: {self.engine!r} is none of lance, milvus")
         if self.engine == "lance":
             if self.uri or self.collection:
                 raise ValueError("uri, collection: only for engine milvus; lance keeps its records in files")
@@ -273,11 +282,7 @@ class Place:
         return LanceEngine(folder / "lance", new_schema)
 
     def connect(self) -> MilvusServer | None:
-        """Connect to the server; None for files.
-
-        Raises:
-            EngineError: The server does not answer.
-        """
+        """Connect to the server, or raise an `EngineError`; return None for files."""
         if self.engine != "milvus":
             return None
         from tqnet.search.milvus import MilvusServer

@@ -59,11 +59,7 @@ class Manifest(Place):
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """Read it from ``folder``.
-
-        Raises:
-            IndexFolderError: It is missing or damaged, or in another format.
-        """
+        """Read it from ``folder``, or raise an `IndexFolderError` if it is missing, damaged or in another format."""
         file = folder / _MANIFEST
         if not file.is_file():
             raise _missing(folder)
@@ -95,14 +91,7 @@ class Index:
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
-        """Make an empty index, with a collection of its own on a server.
-
-        Raises:
-            FileExistsError: ``folder`` holds one.
-            EngineError: The server does not answer.
-        """
-        if (folder / _MANIFEST).exists():
-            raise FileExistsError(f"{folder}: there is an index already; tqnet index sync brings it up to date")
+        """Make an empty index in the new ``folder``, with a collection of its own on a server."""
         folder.mkdir(parents=True, exist_ok=True)
         if manifest.engine == "milvus":
             manifest = replace(manifest, records=f"{manifest.collection}_{uuid.uuid4().hex}")
@@ -120,19 +109,11 @@ class Index:
         return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": model}
 
     def replaced(self) -> bool:
-        """Return True if the folder holds another index now, as ``tqnet index --replace`` leaves it.
-
-        Raises:
-            IndexFolderError: It holds none.
-        """
+        """Return True if the folder holds another index now; raise an `IndexFolderError` if it holds none."""
         return self.written != _written(self.folder)
 
     def check_model(self, model: str, digest: str | None) -> None:
-        """Check that the index has vectors of this model.
-
-        Raises:
-            IndexFolderError: It has another one's.
-        """
+        """Raise an `IndexFolderError` if the vectors are of another model."""
         if digest != self.manifest.digest or (digest is None and model != self.manifest.model):
             raise IndexFolderError(
                 f"{self.folder}: its vectors were made by another model than {model}: {self.manifest.model} "
@@ -160,13 +141,9 @@ class Index:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Lock the index at ``folder`` against other writers.
+    """Lock the index at ``folder``, which need not exist, or raise an `EngineError` if another process writes to it.
 
-    Open the index within: before, it may be replaced by another model's. The lock lies beside the folder, which
-    need not exist.
-
-    Raises:
-        EngineError: Another process holds the lock.
+    Open the index within: before, it may be replaced by another model's.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -184,23 +161,18 @@ def _written(folder: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
+def _replaced(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.replaced")
+
+
 def _missing(folder: Path) -> IndexFolderError:
     if (replaced := _replaced(folder)).is_dir():
         return IndexFolderError(f"{folder}: no index here, but {replaced} is one that was being replaced")
     return IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing); tqnet index BANK makes one")
 
 
-def _replaced(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.replaced")
-
-
 def check_alias(place: Place, replaced: Place | None = None) -> None:
-    """Check that no index but ``replaced`` has the alias of ``place``.
-
-    Raises:
-        FileExistsError: Another one has it.
-        EngineError: The server does not answer.
-    """
+    """Raise a FileExistsError if an index but ``replaced`` has the alias of ``place``."""
     if (server := place.connect()) is None:
         return
     aliases = server.aliases(replaced.records) if replaced and replaced.uri == place.uri else []
@@ -239,11 +211,7 @@ def clear(work: Path, folder: Path) -> None:
 
 
 def remove_index(folder: Path) -> None:
-    """Remove an index, complete or not: its records first, so that a killed removal can be repeated.
-
-    Raises:
-        EngineError: Its server does not answer; nothing was removed.
-    """
+    """Remove an index, complete or not: its records first, so that a killed removal can be repeated."""
     if (folder / _MANIFEST).exists():
         manifest = Manifest.load(folder)
         if server := manifest.connect():
@@ -255,7 +223,7 @@ def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
     """Make an index at ``folder`` from what ``SearchEngine.export`` and ``Manifest.save`` wrote.
 
     Args:
-        place: For its records; by default ``folder``, wherever they came from.
+        place: For its records; by default files in ``folder``, wherever they came from.
 
     Raises:
         FileExistsError: ``folder`` exists, or ``place`` holds another index's records.

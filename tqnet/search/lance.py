@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,6 @@ from tqnet.search.engine import (
     EngineError,
     Hit,
     SearchEngine,
-    id_filters,
     lowest,
     rounded,
     top_hits,
@@ -128,24 +127,26 @@ class LanceEngine(SearchEngine):
         self._shares: dict[str, float] = {}
         self._known_indexes = _Indexes(-1, _REFINE, words_complete=False)
 
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the table."""
+        return self._table.schema
+
     @_clear_errors
-    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        self._refuse_duplicates(records, known_new)
-        if len(records):
+    def _write(self, records: pa.Table, replace: bool) -> None:
+        if replace and len(records):
+            self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
+        elif len(records):
             self._table.add(records)
 
     @_clear_errors
-    def put(self, records: pa.Table) -> None:
-        self._refuse_duplicates(records, known_new=True)
-        if len(records):
-            self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
+    def _delete(self, where: Sequence[Filter]) -> None:
+        for condition in where:
+            self._table.delete(lance_condition([condition]))
 
     @_clear_errors
-    def delete(self, ids: Collection[str]) -> int:
-        before = self.count()
-        for chunk in id_filters(sorted(ids)):
-            self._table.delete(lance_condition([chunk]))
-        return before - self.count()
+    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table:
+        return self._filtered(self._table.search(), [where], len(where.values)).select(columns).to_arrow()
 
     @_clear_errors
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
@@ -209,23 +210,12 @@ class LanceEngine(SearchEngine):
         return dict(zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True))
 
     @_clear_errors
-    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        columns = list(dict.fromkeys(("id", *(columns or self._table.schema.names))))
-        pieces = [
-            self._filtered(self._table.search(), [chunk], len(chunk.values)).select(columns).to_arrow()
-            for chunk in id_filters(list(dict.fromkeys(ids)))
-        ]
-        table = pa.concat_tables([self._table.schema.empty_table().select(columns), *pieces])
-        rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
-        return table.take(pa.array([rows[id] for id in ids if id in rows], pa.int64()))
-
-    @_clear_errors
     def count(self, where: Sequence[Filter] = ()) -> int:
         return self._table.count_rows(lance_condition(where) or None)
 
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         try:
-            search = self._table.search().select(list(columns or self._table.schema.names)).limit(self.count())
+            search = self._table.search().select(list(columns or self.schema.names)).limit(self.count())
             for batch in search.to_batches(4096):
                 yield pa.Table.from_batches([batch])
         except _ERRORS as error:

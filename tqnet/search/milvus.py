@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from tqnet.search.engine import (
     BOOSTS,
     EngineError,
     Hit,
+    Search,
     SearchEngine,
     id_filters,
     lowest,
@@ -108,15 +109,11 @@ class MilvusServer:
 
 
 class MilvusEngine(SearchEngine):
-    """Records in a collection.
+    """Records in a collection; docs/milvus.md tells of Milvus Lite's differences.
 
     Every write is flushed before it returns. A call's records go to the server in messages of at most 32 MiB, and
     Milvus guarantees none of them to reach all shards or none: a killed writer may leave some records, each of them
     whole, and running the same command again, or ``sync``, repairs the rest. A list has at most 16,384 hits.
-
-    Milvus Lite, the server in one process, counts words by segment (what was flushed together), so that BM25 depends on
-    what was added together; Milvus counts them in the whole shard. Lite has no index of arrays: a filter by concept
-    scans every record.
 
     Args:
         collection: Its name or alias.
@@ -135,34 +132,16 @@ class MilvusEngine(SearchEngine):
         self.server, self.collection = MilvusServer(uri, collection), collection
         if schema is not None:
             self._create(schema, shards)
-        self._schema = self._read_schema()
+        self.schema = self._read_schema()
         self._kind = self._call("describe_index", index_name="vector")["index_type"]
         if self._call("get_load_state")["state"].name != "Loaded":
             self._call("load_collection", replica_number=replicas)
-
-    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        self._refuse_duplicates(records, known_new)
-        self._write("insert", records)
-
-    def put(self, records: pa.Table) -> None:
-        self._refuse_duplicates(records, known_new=True)
-        self._write("upsert", records)
-
-    def delete(self, ids: Collection[str]) -> int:
-        known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
-        for chunk in id_filters(known):
-            # pymilvus copies `ids` into a condition without escaping quotes.
-            self._call("delete", filter=_conditions([chunk]))
-        if known:
-            self._call("flush")
-        return len(known)
 
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
         query = unit(np.asarray(vector, dtype=np.float32)[None])[0].tolist()
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
-            scores = self._search("vector", query, limit, where, _reach(self._kind, limit))
-            hits = [Hit(id, round(score, 6)) for id, score in scores.items()]
+            hits = [Hit(id, round(score, 6)) for id, score in self._search("vector", query, limit, where).items()]
             return hits, lowest(hits, limit)
 
         return _top_hits(search, k)
@@ -184,18 +163,11 @@ class MilvusEngine(SearchEngine):
 
         return _top_hits(search, k)
 
-    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        columns = list(dict.fromkeys(("id", *(columns or self._schema.names))))
-        rows: dict[str, dict[str, Any]] = {}
-        for chunk in id_filters(list(dict.fromkeys(ids))):
-            rows |= {row["id"]: row for row in self._call("query", filter=_conditions([chunk]), output_fields=columns)}
-        return self._table([rows[id] for id in ids if id in rows], columns)
-
     def count(self, where: Sequence[Filter] = ()) -> int:
         return int(self._call("query", filter=_conditions(where), output_fields=["count(*)"])[0]["count(*)"])
 
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        columns = list(columns or self._schema.names)
+        columns = list(columns or self.schema.names)
         rows = self._call("query_iterator", batch_size=_PIECE, output_fields=columns)
         while True:
             with self.server.clear_errors(self.collection):
@@ -221,19 +193,21 @@ class MilvusEngine(SearchEngine):
             raise FileExistsError(f"{self.server.uri}, collection {self.collection}: is there already")
         # Reads see every write that was acknowledged before them.
         self._call("create_collection", schema=_fields(columns), num_shards=shards, consistency_level="Strong")
-        indexes, of_concepts = MilvusClient.prepare_index_params(), MilvusClient.prepare_index_params()
-        indexes.add_index("vector", "HNSW", "vector", metric_type="IP", params=_GRAPH)
+        self._add_index("vector", "HNSW", metric_type="IP", params=_GRAPH)
         for name in TEXT_FIELDS:
-            indexes.add_index(_sparse(name), "SPARSE_INVERTED_INDEX", _sparse(name), metric_type="BM25", params=_BM25)
+            self._add_index(_sparse(name), "SPARSE_INVERTED_INDEX", metric_type="BM25", params=_BM25)
         for name in FIELDS.keys() - {"concept"}:
-            indexes.add_index(name, "INVERTED", name)
-        of_concepts.add_index("concept", "INVERTED", "concept")
-        self._call("create_index", index_params=indexes, sync=False)  # there is nothing to wait for yet
+            self._add_index(name, "INVERTED")
         try:
-            self._call("create_index", index_params=of_concepts, sync=False)
+            self._add_index("concept", "INVERTED")
         except EngineError as error:
             if "does not support scalar index" not in str(error):  # Milvus Lite has none of arrays
                 raise
+
+    def _add_index(self, field: str, kind: str, **options: Any) -> None:
+        index = MilvusClient.prepare_index_params()
+        index.add_index(field, kind, field, **options)
+        self._call("create_index", index_params=index, sync=False)  # there is nothing to wait for yet
 
     def _read_schema(self) -> pa.Schema:
         if not self.server.has(self.collection):
@@ -241,47 +215,59 @@ class MilvusEngine(SearchEngine):
                 f"{self.server.uri}: there is no collection {self.collection}; tqnet index --replace rebuilds it"
             )
         fields = {field["name"]: field for field in self._call("describe_collection")["fields"]}
-        width = fields.get("vector", {}).get("params", {}).get("dim", 0)
-        columns = schema(int(width))
+        columns = schema(int(fields.get("vector", {}).get("params", {}).get("dim", 0)))
         if fields.keys() != {*columns.names, *map(_sparse, TEXT_FIELDS)}:
             raise EngineError(f"{self.server.uri}, collection {self.collection}: not made by tqnet index")
         return columns
 
-    def _write(self, method: str, records: pa.Table) -> None:
+    def _write(self, records: pa.Table, replace: bool) -> None:
         rows = list(map(_row, records.to_pylist()))
         size = max(1, len(rows) * _MESSAGE // max(records.nbytes, 1))
         for start in range(0, len(rows), size):
-            self._call(method, data=rows[start : start + size])
+            self._call("upsert" if replace else "insert", data=rows[start : start + size])
         if rows:
             self._call("flush")
 
-    def _search(
-        self, field: str, query: object, limit: int, where: Sequence[Filter], params: Mapping[str, int]
-    ) -> dict[str, float]:
+    def _delete(self, where: Sequence[Filter]) -> None:
+        for condition in where:
+            # pymilvus copies `ids` into a condition without escaping quotes.
+            self._call("delete", filter=_conditions([condition]))
+        if where:
+            self._call("flush")
+
+    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table:
+        return self._table(self._call("query", filter=_conditions([where]), output_fields=columns), columns)
+
+    def _search(self, field: str, query: object, limit: int, where: Sequence[Filter]) -> dict[str, float]:
         """Return id -> score of the nearest, best first."""
+        params: dict[str, int] = {}
+        if field == "vector" and self._kind.startswith("HNSW"):  # an operator may have replaced the index
+            params = {"ef": max(128, 2 * limit)}
+        elif field == "vector" and self._kind.startswith("IVF"):
+            params = {"nprobe": 64}
         (hits,) = self._call(
             "search",
             data=[query],
             anns_field=field,
             limit=limit,
             filter=_conditions(where),
-            search_params={"params": dict(params)},
+            search_params={"params": params},
             output_fields=["id"],
         )
         return {hit["id"]: float(hit["distance"]) for hit in hits}
 
     def _bm25(self, field: str, text: str, limit: int, where: Sequence[Filter]) -> dict[str, float]:
-        scores = self._search(_sparse(field), text, limit, where, {})
+        scores = self._search(_sparse(field), text, limit, where)
         return {id: abs(score) for id, score in scores.items()}  # Milvus Lite gives its negative
 
     def _table(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
         plain = [
             {name: _unescaped(row[name]) if name in TEXT_FIELDS else row[name] for name in columns} for row in rows
         ]
-        return pa.Table.from_pylist(plain, schema=pa.schema([self._schema.field(name) for name in columns]))
+        return pa.Table.from_pylist(plain, schema=pa.schema([self.schema.field(name) for name in columns]))
 
 
-def _top_hits(search: Callable[[int], tuple[list[Hit], float | None]], k: int) -> list[Hit]:
+def _top_hits(search: Search, k: int) -> list[Hit]:
     """Return `top_hits`, without asking for more than Milvus returns."""
     if k > MOST_HITS:
         raise EngineError(f"{k:,} hits: Milvus returns at most {MOST_HITS:,}")
@@ -320,13 +306,6 @@ def _type(kind: pa.DataType) -> dict[str, Any]:
 
 def _sparse(field: str) -> str:
     return f"{field}_bm25"
-
-
-def _reach(kind: str, limit: int) -> dict[str, int]:
-    """Return the search parameters of a vector index, which an operator may have replaced by another kind."""
-    if kind.startswith("HNSW"):
-        return {"ef": max(128, 2 * limit)}
-    return {"nprobe": 64} if kind.startswith("IVF") else {}
 
 
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
