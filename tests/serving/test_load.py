@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.serving.asking import ClientOf, ids, metric
+from tests.serving.conftest import ClientOf, ids, metric
 from tqnet.cli import main
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import Encode

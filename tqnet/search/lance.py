@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 import lancedb
 import numpy as np
 import pyarrow as pa
-import wrapt
 from lancedb.index import FTS, Bitmap, BTree, HnswSq, IvfRq, LabelList
 from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
 
@@ -28,6 +27,8 @@ from tqnet.search.engine import (
     write_conditions,
 )
 from tqnet.search.records import TEXT_FIELDS, Filter, unit
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _TABLE = "questions"
 
@@ -77,15 +78,19 @@ def lance_condition(where: Sequence[Filter]) -> str:
     return write_conditions(where, "array_has_any", "()", lambda text: "'" + text.replace("'", "''") + "'")
 
 
-@wrapt.decorator
-def _clear_errors(method: Callable[..., Any], engine: LanceEngine, args: Any, kwargs: Any) -> Any:
+def _clear_errors(method: F) -> F:
     """Turn errors of the database into an `EngineError` that names its folder."""
-    try:
-        return method(*args, **kwargs)
-    except EngineError:
-        raise
-    except _ERRORS as error:
-        raise EngineError(f"{engine.folder}: {first_line(error)}") from error
+
+    @wraps(method)
+    def call(engine: LanceEngine, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(engine, *args, **kwargs)
+        except EngineError:
+            raise
+        except _ERRORS as error:
+            raise EngineError(f"{engine.folder}: {first_line(error)}") from error
+
+    return cast(F, call)
 
 
 class _Indexes(NamedTuple):
@@ -124,13 +129,9 @@ class LanceEngine(SearchEngine):
             if schema is not None and "already exists" in str(error):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
+        self.schema = self._table.schema
         self._shares: dict[str, float] = {}
         self._known_indexes = _Indexes(-1, _REFINE, words_complete=False)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Columns of the table."""
-        return self._table.schema
 
     @_clear_errors
     def _write(self, records: pa.Table, replace: bool) -> None:

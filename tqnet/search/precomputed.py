@@ -52,8 +52,11 @@ def precomputed_candidates(index: Index, id: str, n: int) -> list[Candidate] | N
     if not rows:
         return None
     scores = {id: values for id, *values in zip(*(rows[0][name] for name in _LISTS), strict=True)}
-    records = index.engine.get(list(scores), ["question", "images", "stem"]).to_pylist()
-    return [Candidate(record_question(record), *scores[record["id"]], record["stem"]) for record in records]
+    candidates = []
+    for record in index.engine.get(list(scores), ["question", "images", "stem"]).to_pylist():
+        score, cosine, words = scores[record["id"]]
+        candidates.append(Candidate(record_question(record), score, cosine, words, record["stem"]))
+    return candidates
 
 
 def precompute(index: Index, n: int = CANDIDATES) -> int:

@@ -193,7 +193,8 @@ class Rerank:
         words = [set(query_words(candidate.question)["stem"]) for candidate in candidates]
         merit = 1 - np.arange(len(candidates)) / len(candidates)
         shared = np.zeros(len(candidates))
-        left, varied = list(range(len(candidates))), []
+        left = list(range(len(candidates)))
+        varied: list[Candidate] = []
         while left:
             best = max(left, key=lambda at: ((1 - self.diversity) * merit[at] - self.diversity * shared[at], -at))
             left.remove(best)

@@ -160,14 +160,12 @@ class Searcher:
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
         """
-        results = self._retrieved(query, max(candidates, k), where, by)
-        ranked = self.rank(query.question, results) if self.rank else results
-        late = ranked is None
-        notes = (*query.notes, "there was no time to rank: this is the order of retrieval") if late else query.notes
-        results, dropped = results if ranked is None else ranked, []
-        if rerank is not None:
-            results, dropped = rerank(query.question, results)
-        return Answer(query, results[:k], notes, tuple(dropped), late)
+        retrieved, notes = self._retrieved(query, max(candidates, k), where, by), query.notes
+        ranked = self.rank(query.question, retrieved) if self.rank else retrieved
+        if ranked is None:
+            notes += ("there was no time to rank: this is the order of retrieval",)
+        results, dropped = (rerank or Rerank())(query.question, retrieved if ranked is None else ranked)
+        return Answer(query, results[:k], notes, tuple(dropped), late=ranked is None)
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
         index, retrieve = self._current()
