@@ -36,7 +36,7 @@ from tqnet.search.engine import Place
 from tqnet.search.index import Index
 from tqnet.search.lance import LanceEngine
 from tqnet.search.ranking import Rank
-from tqnet.search.records import Filter, question_of, schema, unit
+from tqnet.search.records import Filter, record_question, schema, unit
 from tqnet.search.retrieval import Candidate, Retriever
 from tqnet.search.searcher import Searcher
 
@@ -179,7 +179,7 @@ def clock_ranker(folder: Path, source: pa.Table, rng: np.random.Generator) -> di
 
     rank = Rank(score)
     rows = source.select(["question", "images"]).to_pylist()
-    longest = sorted((question_of(row["question"], row["images"]) for row in rows), key=lambda item: -len(item.content))
+    longest = sorted((record_question(row) for row in rows), key=lambda item: -len(item.content))
     pictured = [item for item in longest if item.images][:500]
     results = {}
     for name, questions in {

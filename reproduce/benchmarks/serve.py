@@ -27,7 +27,7 @@ from tqdm import tqdm
 from tests.serving.process import serving
 from tqnet.libraries import machine
 from tqnet.search.index import Index
-from tqnet.search.records import question_of
+from tqnet.search.records import record_question
 
 #: Questions of the index that are asked for, at most.
 _KNOWN = 20_000
@@ -54,7 +54,7 @@ def searches(rows: Sequence[dict[str, Any]], seed: int = 0) -> Iterator[dict[str
         if number % 10 == 0:
             yield {"id": rows[at]["id"], "filters": [f"difficulty<{1000 + number}"]}
             continue
-        text = question_of(rows[at]["question"], ()).stem[:4000]
+        text = record_question(rows[at] | {"images": ()}).stem[:4000]
         yield {"text": f"{text} ({number})", "filters": ["difficulty<=3"] if number % 10 == 1 else []}
 
 

@@ -76,8 +76,8 @@ def test_a_judge_decides_on_near_texts_and_near_vectors() -> None:
         ((0, 1), "model 1.00"),
         ((4, 5), "equal text"),
     ]
-    assert found.named == {"duplicate": 1, "variant": 1}
-    assert not find_duplicates(bank.select([0, 1]), judge=Judge(vectors[:2], lambda pairs: np.empty((0, 4)))).named
+    assert found.relations == {"duplicate": 1, "variant": 1}
+    assert not find_duplicates(bank.select([0, 1]), judge=Judge(vectors[:2], lambda pairs: np.empty((0, 4)))).relations
 
 
 def test_an_empty_text_and_a_bank_of_one() -> None:
@@ -110,7 +110,7 @@ def test_near_vectors_are_found_among_many() -> None:
 
 def test_the_best_of_each() -> None:
     pairs, scores = np.array([[0, 0, 0, 1], [1, 2, 3, 3]]), np.array([0.9, 0.8, 0.7, 0.1])
-    kept, best = best_of_each(pairs, scores, 1)
+    kept, best = best_of_each([(pairs[:, :2], scores[:2]), (pairs[:, 2:], scores[2:])], 1)
     assert kept.T.tolist() == [[0, 1], [0, 2], [0, 3]]  # the best of 0 and 1, of 2, of 3
     assert best.tolist() == [0.9, 0.8, 0.7]
-    assert best_of_each(np.empty((2, 0), dtype=np.int64), np.empty(0), 1)[0].shape == (2, 0)
+    assert best_of_each([], 1)[0].shape == (2, 0)

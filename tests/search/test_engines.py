@@ -1,94 +1,74 @@
-"""The contract of `tqnet.search.engine`, for every engine."""
+"""The contract of `tqnet.search.engine`, for every engine, and what only LanceDB does."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.search.conftest import MILVUS, NewEngine
-from tests.search.samples import EMBEDDED, make_questions, make_vectors
+from tests.search.conftest import EMBEDDED, MILVUS, QUESTIONS, VECTORS, WIDTH, NewEngine, make_questions, make_vectors
 from tqnet.questions import Question
+from tqnet.search import lance
 from tqnet.search import milvus as milvus_engine
-from tqnet.search.engine import DuplicateIdError, SearchEngine
+from tqnet.search.engine import BOOSTS, DuplicateIdError, SearchEngine
 from tqnet.search.lance import LanceEngine
-from tqnet.search.records import Filter, FilterError, query_words, question_of, read_filter, records, unit
-
-QUESTIONS, VECTORS = make_questions(), make_vectors()
-RECORDS = records(QUESTIONS, VECTORS)
+from tqnet.search.records import Filter, FilterError, query_words, read_filter, record_question, records, schema, unit
 
 
-def full(engine: SearchEngine) -> SearchEngine:
-    engine.add(RECORDS)
-    return engine
-
-
-def test_vectors_are_found_by_cosine(engine: SearchEngine) -> None:
-    full(engine)
+def test_vectors_are_found_by_cosine(full_engine: SearchEngine) -> None:
     query = VECTORS[3] * 5 + 0.1
     cosine = unit(VECTORS) @ (query / np.linalg.norm(query))
-    for optimized in (False, True):
-        hits = engine.by_vector(query, 10)
-        order = sorted(range(len(QUESTIONS)), key=lambda i: (-round(float(cosine[i]), 6), QUESTIONS[i].id))
-        assert [hit.id for hit in hits] == [QUESTIONS[i].id for i in order[:10]]
-        assert [hit.score for hit in hits] == pytest.approx(cosine[order[:10]], abs=1e-5)
-        if not optimized:
-            engine.optimize()
-    assert len(engine.by_vector(query, 1000)) == len(QUESTIONS)
-    assert engine.by_vector(np.zeros(8), 3) == [("q000", 0), ("q001", 0), ("q002", 0)]
+    order = sorted(range(len(QUESTIONS)), key=lambda i: (-round(float(cosine[i]), 6), QUESTIONS[i].id))[:10]
+    for _ in range(2):
+        hits = full_engine.by_vector(query, 10)
+        assert [hit.id for hit in hits] == [QUESTIONS[i].id for i in order]
+        assert [hit.score for hit in hits] == pytest.approx(cosine[order], abs=1e-5)
+        full_engine.optimize()
+    assert len(full_engine.by_vector(query, 1000)) == len(QUESTIONS)
+    assert full_engine.by_vector(np.zeros(8), 3) == [("q000", 0), ("q001", 0), ("q002", 0)]
 
 
-def test_words_are_found_in_their_fields(engine: SearchEngine) -> None:
-    full(engine)
-    hits = engine.by_words({"stem": ["triangle", "height"]}, 60)
-    both = {question.id for question in QUESTIONS if {"triangle", "height"} <= set(query_words(question)["stem"])}
-    either = {question.id for question in QUESTIONS if {"triangle", "height"} & set(query_words(question)["stem"])}
+def test_words_are_found_in_their_fields(full_engine: SearchEngine) -> None:
+    hits = full_engine.by_words({"stem": ["triangle", "height"]}, 60)
+    stems = {question.id: set(query_words(question)["stem"]) for question in QUESTIONS}
+    both = {id for id, words in stems.items() if {"triangle", "height"} <= words}
     assert {hit.id for hit in hits[: len(both)]} == both
-    assert {hit.id for hit in hits} == either
+    assert {hit.id for hit in hits} == {id for id, words in stems.items() if {"triangle", "height"} & words}
     assert [(-hit.score, hit.id) for hit in hits] == sorted((-hit.score, hit.id) for hit in hits)
-    assert engine.by_words({"stem": ["Triangle"]}, 5) == []  # as they are: a name is no word
-    assert {hit.id for hit in engine.by_words({"concepts": ["triangle"]}, 60)} == {
+    assert full_engine.by_words({"stem": ["Triangle"]}, 5) == []  # as they are: a name is no word
+    assert {hit.id for hit in full_engine.by_words({"concepts": ["triangle"]}, 60)} == {
         question.id for question in QUESTIONS if question.knowledge and question.knowledge[0][1] == "Triangle"
     }
-    assert engine.by_words({"stem": [], "concepts": []}, 5) == engine.by_words({}, 5) == []
-    plain, boosted = (
-        {hit.id: hit.score for hit in engine.by_words({"stem": ["circle"]}, 60, boosts={"stem": boost})}
-        for boost in (1.0, 2.0)
-    )
-    assert boosted == pytest.approx({id: 2 * score for id, score in plain.items()}, rel=1e-4)
-    assert engine.by_words({"stem": ["circle"]}, 5, boosts={"stem": 0}) == []
+    assert full_engine.by_words({"stem": [], "concepts": []}, 5) == full_engine.by_words({}, 5) == []
+    formulas = [word for word in query_words(QUESTIONS[21])["stem"] if word.startswith("$")]
+    assert formulas == [r"$10x+\frac{1}{2}$"]
+    assert {hit.id for hit in full_engine.by_words({"stem": formulas}, 5)} == {"q020", "q021"}
 
 
-def test_the_best_of_both_fields_are_found(engine: SearchEngine) -> None:
-    """Though neither field's own list of so many has them all."""
-    full(engine)
+@pytest.mark.parametrize("boost", [0.5, 3.0])
+def test_the_best_of_both_fields_are_found(
+    full_engine: SearchEngine, boost: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though neither field's list of so many has them all."""
     words = {"stem": ["height", "circle"], "concepts": ["square"]}
-    for boosts in ({"stem": 1.0, "concepts": 0.5}, {"stem": 1.0, "concepts": 3.0}):
-        every = engine.by_words(words, 60, boosts=boosts)
-        assert len(every) > 40
-        assert engine.by_words(words, 3, boosts=boosts) == every[:3]
-
-
-def test_a_formula_is_found_however_it_is_written(engine: SearchEngine) -> None:
-    full(engine)
-    words = query_words(QUESTIONS[21])["stem"]
-    written = [word for word in words if word.startswith("$")]
-    assert written == [r"$10x+\frac{1}{2}$"]
-    assert {hit.id for hit in engine.by_words({"stem": written}, 5)} == {"q020", "q021"}
+    plain = full_engine.by_words({"concepts": ["square"]}, 1)[0].score / BOOSTS["concepts"]
+    monkeypatch.setitem(BOOSTS, "concepts", boost)
+    assert full_engine.by_words({"concepts": ["square"]}, 1)[0].score == pytest.approx(boost * plain, rel=1e-4)
+    every = full_engine.by_words(words, 60)
+    assert len(every) > 40
+    assert full_engine.by_words(words, 3) == every[:3]
 
 
 @pytest.mark.parametrize(
     ("conditions", "meets"),
     [
         (["difficulty<=2"], lambda q: q.difficulty is not None and q.difficulty <= 2),
-        (
-            ["difficulty>2", "type=choice"],
-            lambda q: q.difficulty is not None and q.difficulty > 2 and q.type == "choice",
-        ),
+        (["difficulty>2", "type=choice"], lambda q: (q.difficulty or 0) > 2 and q.type == "choice"),
         (["difficulty = 1|3"], lambda q: q.difficulty in (1, 3)),
         (["difficulty!=1"], lambda q: q.difficulty != 1),
         (["type=choice|blank"], lambda q: True),
@@ -104,15 +84,14 @@ def test_a_formula_is_found_however_it_is_written(engine: SearchEngine) -> None:
         (['source=it\'s "quoted"'], lambda q: False),
     ],
 )
-def test_filters(engine: SearchEngine, conditions: list[str], meets: object) -> None:
-    full(engine)
+def test_filters(full_engine: SearchEngine, conditions: list[str], meets: Callable[[Question], bool]) -> None:
     where = [read_filter(condition) for condition in conditions]
-    expected = {question.id for question in QUESTIONS if meets(question)}  # type: ignore[operator]
+    expected = {question.id for question in QUESTIONS if meets(question)}
     for _ in range(2):
-        assert engine.count(where) == len(expected)
-        assert {hit.id for hit in engine.by_vector(VECTORS[0], 60, where)} == expected
-        assert {hit.id for hit in engine.by_words({"stem": ["find"]}, 60, where)} == expected
-        engine.optimize()
+        assert full_engine.count(where) == len(expected)
+        assert {hit.id for hit in full_engine.by_vector(VECTORS[0], 60, where)} == expected
+        assert {hit.id for hit in full_engine.by_words({"stem": ["find"]}, 60, where)} == expected
+        full_engine.optimize()
 
 
 @pytest.mark.parametrize(
@@ -133,32 +112,31 @@ def test_filters_that_are_refused(text: str, message: str) -> None:
         read_filter(text)
 
 
-def test_what_is_written_is_read(engine: SearchEngine) -> None:
-    full(engine)
+def test_what_is_written_is_read(full_engine: SearchEngine) -> None:
+    questions, new = make_questions(71), make_vectors(11, 1)
     with pytest.raises(DuplicateIdError, match="q005: there is a record of this id already"):
-        engine.add(records(make_questions(70)[5:6] + make_questions(70)[60:], make_vectors(11, 1)))
-    with pytest.raises(DuplicateIdError):
-        engine.add(records([QUESTIONS[0]] * 2, VECTORS[:2]))
-    assert engine.count() == 60
-    engine.add(records(make_questions(70)[60:], make_vectors(10, 2)))
-    assert engine.count() == 70
+        full_engine.add(records([questions[5], *questions[60:70]], new))
+    for write in (full_engine.add, full_engine.put):
+        with pytest.raises(DuplicateIdError, match="q000: two of the records have this id"):
+            write(records([QUESTIONS[0]] * 2, VECTORS[:2]))
+    assert full_engine.count() == 60
+    full_engine.add(records(questions[60:70], new[1:]))
+    assert full_engine.count() == 70
 
-    changed = make_questions(70)[7]
     vector = -VECTORS[7:8]
-    engine.put(
-        records([type(changed)(id="q007", stem="An unheard-of question"), make_questions(71)[70]], vector.repeat(2, 0))
-    )
-    assert engine.count() == 71
-    assert {hit.id for hit in engine.by_words({"stem": ["unheard"]}, 5)} == {"q007"}
-    assert [hit.id for hit in engine.by_vector(vector[0], 2)] == ["q007", "q070"]
-    assert "q007" not in {hit.id for hit in engine.by_words({"stem": ["find"]}, 100)}
+    changed = Question(id="q007", stem="An unheard-of question")
+    full_engine.put(records([changed, questions[70]], vector.repeat(2, 0)))
+    assert full_engine.count() == 71
+    assert {hit.id for hit in full_engine.by_words({"stem": ["unheard"]}, 5)} == {"q007"}
+    assert [hit.id for hit in full_engine.by_vector(vector[0], 2)] == ["q007", "q070"]
+    assert "q007" not in {hit.id for hit in full_engine.by_words({"stem": ["find"]}, 100)}
 
-    assert engine.delete(["q007", "q001", "nobody's"]) == 2
-    assert engine.delete([]) == 0
-    assert engine.count() == 69
-    assert {"q007", "q001"}.isdisjoint(hit.id for hit in engine.by_vector(vector[0], 100))
-    engine.optimize()
-    assert len(engine.by_vector(vector[0], 100)) == 69
+    assert full_engine.delete(["q007", "q001", "nobody's"]) == 2
+    assert full_engine.delete([]) == 0
+    assert full_engine.count() == 69
+    assert {"q007", "q001"}.isdisjoint(hit.id for hit in full_engine.by_vector(vector[0], 100))
+    full_engine.optimize()
+    assert len(full_engine.by_vector(vector[0], 100)) == 69
 
 
 def test_any_text_is_an_id(engine: SearchEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,28 +153,24 @@ def test_any_text_is_an_id(engine: SearchEngine, monkeypatch: pytest.MonkeyPatch
     assert engine.count() == 2
 
 
-def test_records_come_back(engine: SearchEngine) -> None:
-    full(engine)
-    found = engine.get(["q010", "nobody's", "q003", "q000"])
-    assert found["id"].to_pylist() == ["q010", "q003", "q000"]
-    assert np.stack(found["vector"].to_pylist()) == pytest.approx(unit(VECTORS)[[10, 3, 0]], abs=1e-6)
-    questions = [question_of(row["question"], row["images"]) for row in found.to_pylist()]
-    assert questions == [QUESTIONS[10], QUESTIONS[3], QUESTIONS[0]]
-    assert len(engine.get([])) == 0
-    scanned = [id for table in engine.scan(["id"]) for id in table["id"].to_pylist()]
+def test_records_come_back(full_engine: SearchEngine) -> None:
+    table = full_engine.get(["q010", "nobody's", "q003", "q000"])
+    assert np.stack(table["vector"].to_pylist()) == pytest.approx(unit(VECTORS)[[10, 3, 0]], abs=1e-6)
+    assert list(map(record_question, table.to_pylist())) == [QUESTIONS[10], QUESTIONS[3], QUESTIONS[0]]
+    assert len(full_engine.get([])) == 0
+    scanned = [id for piece in full_engine.scan(["id"]) for id in piece["id"].to_pylist()]
     assert sorted(scanned) == [question.id for question in QUESTIONS]
 
 
 @pytest.mark.parametrize("to", ["lance", MILVUS])
-def test_export_and_restore(engine: SearchEngine, new_engine: NewEngine, to: str, tmp_path: Path) -> None:
-    full(engine)
-    assert engine.export(tmp_path / "out") == 60
+def test_export_and_restore(full_engine: SearchEngine, new_engine: NewEngine, to: str, tmp_path: Path) -> None:
+    assert full_engine.export(tmp_path / "out") == 60
     other = new_engine(to, tmp_path / "again")
     assert other.restore(tmp_path / "out") == 60
-    nearest, again = engine.by_vector(VECTORS[0], 5), other.by_vector(VECTORS[0], 5)
+    nearest, again = full_engine.by_vector(VECTORS[0], 5), other.by_vector(VECTORS[0], 5)
     assert [hit.id for hit in again] == [hit.id for hit in nearest]
     assert [hit.score for hit in again] == pytest.approx([hit.score for hit in nearest], abs=1e-5)
-    assert other.get(["q004"]) == engine.get(["q004"])
+    assert other.get(["q004"]) == full_engine.get(["q004"])
     other.close()
 
 
@@ -208,9 +182,54 @@ def _add_and_die(folder: str) -> None:
 
 
 def test_what_was_acknowledged_outlives_the_process(tmp_path: Path) -> None:
-    full(EMBEDDED["lance"](tmp_path))
+    EMBEDDED["lance"](tmp_path).add(records(QUESTIONS, VECTORS))
     other = multiprocessing.get_context("spawn").Process(target=_add_and_die, args=(str(tmp_path / "lance"),))
     other.start()
     other.join(60)
     assert other.exitcode == -signal.SIGKILL
     assert LanceEngine(tmp_path / "lance").count() == 69
+
+
+def test_lance_finds_the_best_of_two_fields_without_scoring_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same as by scoring all; where not all words are indexed, all are scored."""
+    engine = LanceEngine(tmp_path / "lance", schema(WIDTH))
+    words = {"stem": ["height", "circle", "find"], "concepts": ["square", "geometry"]}
+    where = [read_filter("type=blank")]
+    questions, vectors = make_questions(600), make_vectors(600)
+    for start in (0, 400):
+        engine.add(records(questions[start : start + 400], vectors[start : start + 400]))
+        for optimized in (False, True):
+            with monkeypatch.context() as patch:
+                patch.setattr(lance, "_DEEPEST", 0)
+                expected = [*engine.by_words(words, 2), *engine.by_words(words, 7, where)]
+            with monkeypatch.context() as patch:
+                if optimized:
+                    patch.setattr(lance, "BooleanQuery", lambda _: pytest.fail("all were scored"))
+                hits = [*engine.by_words(words, 2), *engine.by_words(words, 7, where)]
+            assert [hit.id for hit in hits] == [hit.id for hit in expected]
+            assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected], rel=1e-5)
+            engine.optimize()
+
+
+def test_lance_finds_by_a_wide_filter_what_a_narrow_one_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the nearest of all are not enough, since few of them are kept."""
+    engine = LanceEngine(tmp_path / "lance", schema(WIDTH))
+    vectors = make_vectors(600)
+    vectors[::4] = -abs(vectors[::4])  # every fourth is a choice
+    vectors[1::2] = abs(vectors[1::2])
+    engine.add(records(make_questions(600), vectors))
+    engine.optimize()
+    prefiltered: list[bool] = []
+    filtered = engine._filtered
+    monkeypatch.setattr(engine, "_filtered", lambda *args: prefiltered.append(args[3]) or filtered(*args))
+    where = [read_filter("type=choice")]
+    for query, expected in ((-np.ones(WIDTH), [False]), (np.ones(WIDTH), [False, True])):
+        with monkeypatch.context() as patch:
+            patch.setattr(lance, "_WIDE", 1.1)
+            narrow = engine.by_vector(query, 9, where)
+        prefiltered.clear()
+        assert engine.by_vector(query, 9, where) == narrow
+        assert prefiltered == expected
+        assert len(narrow) == 9

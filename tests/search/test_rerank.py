@@ -29,31 +29,30 @@ def question(id: str, difficulty: float | None = None, *concepts: str, stem: str
 
 
 def candidates(*questions: Question) -> list[Candidate]:
-    return [Candidate(one, 1 - at / 10) for at, one in enumerate(questions)]
+    return [Candidate(question, 1 - at / 10) for at, question in enumerate(questions)]
 
 
-def ids(found: list[Candidate]) -> list[str]:
-    return [one.question.id for one in found]
+def ids(candidates: list[Candidate]) -> list[str]:
+    return [candidate.question.id for candidate in candidates]
 
 
-def test_nothing_is_switched_on() -> None:
-    given = candidates(question("a", 1), question("b", 5))
-    assert Rerank()(question("query", 3), given).candidates == given
-
-
-@pytest.mark.parametrize(("student", "left"), [("strong", ["same", "hard", "?"]), ("weak", ["easy", "same", "?"])])
-def test_difficulty_by_student(student: str, left: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("student", "left", "reason"),
+    [
+        ("strong", ["same", "hard", "?"], "dropped: easier than the query (1 < 3)"),
+        ("weak", ["easy", "same", "?"], "dropped: harder than the query (4.5 > 3)"),
+    ],
+)
+def test_difficulty_by_student(student: str, left: list[str], reason: str) -> None:
     given = candidates(question("easy", 1), question("same", 3), question("hard", 4.5), question("?"))
-    found = Rerank(student=student)(question("query", 3), given)
-    assert ids(found.candidates) == left
-    assert found.candidates[-1].notes == ("difficulty unknown",)
-    (out,) = found.dropped
-    reason = "easier than the query (1 < 3)" if student == "strong" else "harder than the query (4.5 > 3)"
-    assert out.notes == (f"dropped: {reason}",)
-    assert out.notes[0] in out.why
+    kept, dropped = Rerank(student=student)(question("query", 3), given)
+    assert ids(kept) == left
+    assert kept[-1].notes == ("difficulty unknown",)
+    assert [candidate.notes for candidate in dropped] == [(reason,)]
+    assert reason in dropped[0].why
     assert not Rerank(student=student, tolerance=2)(question("query", 3), given).dropped
     unknown = Rerank(student=student)(question("query"), given)
-    assert all("difficulty of the query unknown" in one.notes for one in unknown.candidates)
+    assert all("difficulty of the query unknown" in candidate.notes for candidate in unknown.candidates)
     assert not unknown.dropped
 
 
@@ -63,10 +62,9 @@ def test_difficulty_by_student(student: str, left: list[str]) -> None:
         ("practice", None, ["number", "equation", "part", "music", "none"]),
         ("review", None, ["number", "equation", "part", "inequality", "music", "none"]),
         ("review", "Numbers", ["number", "music", "none"]),
-        ("practice", "Geometry", None),
     ],
 )
-def test_learning_stage(curriculum: Curriculum, stage: str, section: str | None, left: list[str] | None) -> None:
+def test_learning_stage(curriculum: Curriculum, stage: str, section: str | None, left: list[str]) -> None:
     given = candidates(
         question("number", None, "Numbers/Primes"),
         question("equation", None, "Algebra/Equations", "Numbers"),
@@ -76,28 +74,19 @@ def test_learning_stage(curriculum: Curriculum, stage: str, section: str | None,
         question("music", None, "Music"),
         question("none"),
     )
-    if left is None:
-        with pytest.raises(ValueError, match="section: the curriculum has no 'Geometry'"):
-            Rerank(stage=stage, curriculum=curriculum, section=section)
-        return
-    found = Rerank(stage=stage, curriculum=curriculum, section=section)(
-        question("query", None, "Algebra/Equations"), given
-    )
-    assert ids(found.candidates) == left
-    assert found.candidates[-1].notes == ("not in the curriculum",)
-    assert all("beyond the current s" in one.notes[0] for one in found.dropped)
-    if stage == "review" and section is None:
-        assert found.dropped[0].notes == ("dropped: beyond the current semester (Grade 8, spring)",)
-
-
-def test_a_query_outside_the_curriculum(curriculum: Curriculum) -> None:
-    given = candidates(question("triangle", None, "Geometry/Triangles"))
-    found = Rerank(stage="practice", curriculum=curriculum)(question("query", None, "Music"), given)
-    assert found.candidates[0].notes == ("current section unknown",)
+    rerank = Rerank(stage=stage, curriculum=curriculum, section=section)
+    kept, dropped = rerank(question("query", None, "Algebra/Equations"), given)
+    assert ids(kept) == left
+    assert kept[-1].notes == ("not in the curriculum",)
+    beyond = "section" if stage == "practice" else "semester (Grade 8, spring)"
+    notes = {candidate.question.id: candidate.notes for candidate in dropped}
+    assert notes["triangle"] == (f"dropped: beyond the current {beyond}",)
+    if section is None:
+        outside, _ = rerank(question("query", None, "Music"), given)
+        assert outside[0].notes == ("current section unknown",)
 
 
 def test_variants_first_and_duplicates_out() -> None:
-    given = candidates(*(question(name) for name in ("double", "similar", "variant", "other", "variant2")))
     chances = {
         "double": [0.7, 0.1, 0.1, 0.1],
         "similar": [0.1, 0.6, 0.2, 0.1],
@@ -105,24 +94,24 @@ def test_variants_first_and_duplicates_out() -> None:
         "other": [0.0, 0.01, 0.04, 0.95],
         "variant2": [0.0, 0.1, 0.9, 0.0],
     }
-    step = Rerank(prefer="variant", classify=lambda query, questions: np.array([chances[one.id] for one in questions]))
-    found = step(question("query"), given)
-    assert ids(found.candidates) == ["variant", "variant2", "similar", "other"]
-    assert ids(found.dropped) == ["double"]
-    assert found.dropped[0].notes == ("dropped: duplicate of the query",)
-    assert found.candidates[0].notes == ("variant 0.60",)
-    similar_first = Rerank(classify=step.classify, prefer="similar")(question("query"), given)
+    rerank = Rerank(prefer="variant", classify=lambda _, questions: np.array([chances[item.id] for item in questions]))
+    given = candidates(*map(question, chances))
+    kept, dropped = rerank(question("query"), given)
+    assert ids(kept) == ["variant", "variant2", "similar", "other"]
+    assert ids(dropped) == ["double"]
+    assert dropped[0].notes == ("dropped: duplicate of the query",)
+    assert kept[0].notes == ("variant 0.60",)
+    similar_first = Rerank(classify=rerank.classify, prefer="similar")(question("query"), given)
     assert ids(similar_first.candidates) == ["similar", "variant", "variant2", "other"]
 
 
 def test_diversity_puts_repetitions_back() -> None:
     stems = ["Find the area of the red circle", "Find the area of the blue circle", "Solve the equation for x"]
     given = candidates(*(question(str(at), stem=stem) for at, stem in enumerate(stems)))
-    assert ids(Rerank()(question("query"), given).candidates) == ["0", "1", "2"]
-    found = Rerank(diversity=0.5)(question("query"), given).candidates
-    assert ids(found) == ["0", "2", "1"]
-    assert found[2].notes == ("moved back for variety",)
-    assert found[0].notes == found[1].notes == ()
+    assert Rerank()(question("query"), given) == (given, [])
+    kept, _ = Rerank(diversity=0.5)(question("query"), given)
+    assert ids(kept) == ["0", "2", "1"]
+    assert [candidate.notes for candidate in kept] == [(), (), ("moved back for variety",)]
 
 
 @pytest.mark.parametrize(
@@ -131,13 +120,16 @@ def test_diversity_puts_repetitions_back() -> None:
         ({"student": "lazy"}, "student: 'lazy' is none of strong, weak"),
         ({"stage": "exam"}, "stage: 'exam' is none of practice, review"),
         ({"stage": "review"}, "needs a curriculum"),
+        ({"stage": "review", "section": "Geometry"}, "section: the curriculum has no 'Geometry'"),
         ({"prefer": "duplicate"}, "prefer: 'duplicate' is none of"),
         ({"prefer": "variant"}, "needs a classifier of pairs"),
         ({"diversity": 2.0}, "diversity"),
         ({"tolerance": -1.0}, "tolerance"),
     ],
 )
-def test_settings_at_fault(settings: dict[str, object], message: str) -> None:
+def test_settings_at_fault(settings: dict[str, object], message: str, curriculum: Curriculum) -> None:
+    if "section" in settings:
+        settings = settings | {"curriculum": curriculum}
     with pytest.raises(ValueError, match=message):
         Rerank(**settings)  # type: ignore[arg-type]
 

@@ -1,14 +1,18 @@
-"""An index of a small bank, one of whose questions is hostile, and the searcher that a server gets."""
+"""An index of a small bank, one of whose questions is hostile, servers of it, and requests."""
 
 from __future__ import annotations
 
+import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from fastapi.testclient import TestClient
+from PIL import Image
 
 from tests.conftest import TINY
 from tqnet.modeling.build import build_model, load_model
@@ -19,6 +23,8 @@ from tqnet.search.index import Index, Manifest
 from tqnet.search.searcher import Searcher
 from tqnet.serving.app import create_app
 from tqnet.serving.requests import Settings
+
+ClientOf = Callable[..., TestClient]
 
 ATTACK = "<script>window.hurt = 1</script><img src=x onerror='window.hurt = 2'>"
 LINK = r"$\href{javascript:window.hurt=3}{x}$ $\text{<script>window.hurt=4</script>}$"
@@ -75,7 +81,7 @@ def own_index(index_folder: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def client_of(encode: Encode) -> Callable[..., TestClient]:
+def client_of(encode: Encode) -> ClientOf:
     """Makes a client of a new server of an index; options are those of `Settings`."""
 
     def make(folder: Path, **options: object) -> TestClient:
@@ -86,5 +92,25 @@ def client_of(encode: Encode) -> Callable[..., TestClient]:
 
 
 @pytest.fixture
-def client(client_of: Callable[..., TestClient], index_folder: Path) -> TestClient:
+def client(client_of: ClientOf, index_folder: Path) -> TestClient:
     return client_of(index_folder)
+
+
+def ids(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [result["question"]["id"] for result in answer.json()["results"]]
+
+
+def metric(client: TestClient, name: str) -> float:
+    found = re.search(rf"^{re.escape(name)} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    return float(found[1]) if found else 0.0
+
+
+def png(width: int, height: int) -> bytes:
+    stream = io.BytesIO()
+    Image.new("1", (width, height)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def figure(content: bytes, kind: str = "image/png") -> list[tuple[str, tuple[str, bytes, str]]]:
+    return [("figures", ("figure", content, kind))]

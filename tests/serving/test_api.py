@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import struct
 import subprocess
 import sys
+import zlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,76 +16,77 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
-from tests.serving.asking import ClientOf, figure, ids, metric, png
-from tests.serving.conftest import HOSTILE
+from tests.serving.conftest import HOSTILE, ClientOf, figure, ids, metric, png
 from tqnet.cli import main
 from tqnet.questions import QuestionBank
-from tqnet.search.build import Encode
 from tqnet.search.index import Index
 from tqnet.search.rerank import Curriculum, Place
+from tqnet.serving.requests import Upload
 
 
-def test_a_text_a_figure_both_and_a_question_of_the_index(
-    client: TestClient, bank: QuestionBank, index_folder: Path
-) -> None:
+def test_a_text_a_figure_both_and_a_question_of_the_index(client: TestClient, bank: QuestionBank) -> None:
     pictured = next(question for question in bank if question.images)
     content = Path(pictured.images[0]).read_bytes()
-    asked = bank[0].stem + " now?"
-    by_text = client.post("/search", json={"text": asked, "k": 3})
+    text = f"{bank[0].stem} now?"
+    by_text = client.post("/search", json={"text": text, "k": 3})
     by_figure = client.post("/search", data={"k": "4"}, files=figure(content))
-    by_both = client.post("/search", data={"text": asked, "by": "vector"}, files=figure(content))
+    by_both = client.post("/search", data={"text": text, "by": "vector"}, files=figure(content))
     by_id = client.post("/search", json={"id": bank[0].id})
     assert [len(ids(answer)) for answer in (by_text, by_figure, by_both, by_id)] == [3, 4, 5, 5]
     assert bank[0].id not in ids(by_id)
     for answer in (by_figure, by_both):
         assert all(result["words"] is None and result["cosine"] is not None for result in answer.json()["results"])
-    (first, *_) = by_text.json()["results"]
-    assert first["score"] >= by_text.json()["results"][1]["score"]
+    first, second, _ = by_text.json()["results"]
+    assert first["score"] >= second["score"]
     assert first["question"]["html"]["stem"]
     assert all(str(Path(image).parent) not in by_figure.text for image in pictured.images)
 
 
 def test_results_say_what_they_share_with_the_query(client: TestClient) -> None:
-    answer = client.post("/search", json={"text": "Find the attack $x^2 + 1$ of nothing", "by": "text", "k": 50})
-    shared = {one["question"]["id"]: one["shared"] for one in answer.json()["results"]}
+    body = {"text": "Find the attack $x^2 + 1$ of nothing", "by": "text", "k": 50}
+    answer = client.post("/search", json=body).json()
+    shared = {result["question"]["id"]: result["shared"] for result in answer["results"]}
     assert shared[HOSTILE.id] == ["find", "attack"]
-    assert "<math" in answer.json()["query"]["stem"]
+    assert "<math" in answer["query"]["stem"]
 
 
 def test_filters(client: TestClient, bank: QuestionBank) -> None:
     by_id = {question.id: question for question in bank}
     search = {"text": "Find $x$", "k": 50}
-    found = ids(client.post("/search", json=search | {"filters": ["language=zh", "difficulty<=3"]}))
-    assert found
-    assert all(by_id[id].language == "zh" and by_id[id].difficulty <= 3 for id in found)
+    results = ids(client.post("/search", json=search | {"filters": ["language=zh", "difficulty<=3"]}))
+    assert results
+    assert all(by_id[id].language == "zh" and by_id[id].difficulty <= 3 for id in results)
     assert ids(client.post("/search", json=search | {"filters": ["figures=0", "id=nobody"]})) == []
-    there = client.get("/filters").json()
-    assert there["questions"] == len(bank)
-    assert {"en", "zh"} < set(there["languages"])
-    assert there["difficulty"] == [
-        min(q.difficulty for q in bank if q.difficulty),
-        max(q.difficulty for q in bank if q.difficulty),
-    ]
+    suggested = client.get("/filters").json()
+    assert suggested["questions"] == len(bank)
+    assert {"en", "zh"} < set(suggested["languages"])
+    difficulties = [question.difficulty for question in bank if question.difficulty]
+    assert suggested["difficulty"] == [min(difficulties), max(difficulties)]
+
+
+def raw(content: bytes, kind: str = "application/json") -> dict[str, Any]:
+    return {"content": content, "headers": {"content-type": kind}}
 
 
 @pytest.mark.parametrize(
-    ("status", "request_", "message"),
+    ("status", "search", "message"),
     [
         (400, {"json": {}}, "the query is either text and figures, or the id"),
         (400, {"json": {"text": " "}}, "the query is either"),
         (400, {"json": {"text": "x", "id": "y"}}, "the query is either"),
-        (400, {"content": b"{", "headers": {"content-type": "application/json"}}, "the body is not JSON"),
+        (400, raw(b"{"), "the body is not JSON"),
+        (400, raw(b"\xff"), "the body is not JSON"),
         (400, {"json": {f"x{n}": n for n in range(50)}}, "the body has 50 fields"),
-        (400, {"content": b"\xff", "headers": {"content-type": "application/json"}}, "the body is not JSON"),
         (400, {"data": {"by": "text"}, "files": figure(png(9, 9))}, "figures have no text to be searched by"),
-        (400, {"content": b"--", "headers": {"content-type": "multipart/form-data"}}, "boundary"),
+        (400, {"data": {"text": "x"}, "files": figure(png(9, 9)) * 5}, "Too many files"),
+        (400, raw(b"--", "multipart/form-data"), "boundary"),
         (404, {"json": {"id": "nobody"}}, "the index has no question 'nobody'"),
         (413, {"json": {"text": "x" * 8001}}, "text: more than 8,000 characters"),
         (413, {"data": {}, "files": figure(png(1001, 1000))}, "more than 1 million pixels"),
-        (415, {"content": b"text=x", "headers": {"content-type": "text/plain"}}, "send application/json"),
+        (415, raw(b"text=x", "text/plain"), "send application/json"),
         (
             415,
-            {"data": {}, "files": figure(b"<svg xmlns='http://www.w3.org/2000/svg'/>", "image/svg+xml")},
+            {"data": {}, "files": figure(b"<svg/>", "image/svg+xml")},
             "is none of",
         ),
         (415, {"data": {}, "files": figure(b"%PDF-1.7", "image/png")}, "is none of"),
@@ -96,53 +99,77 @@ def test_filters(client: TestClient, bank: QuestionBank) -> None:
         (422, {"json": ["x"]}, "body: "),
         (422, {"json": {"text": "x", "filters": ["colour=red"]}}, "unknown field 'colour'"),
         (422, {"json": {"text": "x", "filters": ["type"]}}, "is not of the form"),
-        (422, {"content": b'{"text": "\\ud800"}', "headers": {"content-type": "application/json"}}, ""),
+        (422, raw(b'{"text": "\\ud800"}'), ""),
     ],
 )
 def test_searches_that_are_refused(
-    client_of: ClientOf, index_folder: Path, status: int, request_: dict[str, Any], message: str
+    client_of: ClientOf, index_folder: Path, status: int, search: dict[str, Any], message: str
 ) -> None:
     client = client_of(index_folder, max_upload=2**20, max_pixels=1_000_000)
-    answer = client.post("/search", **request_)
+    answer = client.post("/search", **search)
     assert answer.status_code == status, answer.text
     assert message in answer.json()["detail"]
     assert "/" not in answer.json()["detail"].replace("application/json", "").replace("multipart/form-data", "")
 
 
+def test_more_bytes_than_there_may_be(client_of: ClientOf, index_folder: Path) -> None:
+    client = client_of(index_folder, max_upload=1000)
+    assert client.post("/search", data={}, files=figure(bytes(1001))).status_code == 413
+    unannounced = (bytes(100) for _ in range(20))
+    assert client.post("/search", **raw(unannounced)).status_code == 413  # type: ignore[arg-type]
+
+
+def test_a_decompression_bomb_is_not_opened(client: TestClient) -> None:
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0))
+    bomb = b"\x89PNG\r\n\x1a\n" + head + chunk(b"IDAT", zlib.compress(bytes(10**6))) + chunk(b"IEND", b"")
+    assert client.post("/search", data={}, files=figure(bomb)).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("mode", "kind"), [("RGB", "JPEG"), ("CMYK", "JPEG"), ("P", "PNG"), ("LA", "PNG"), ("I;16", "PNG")]
+)
+def test_a_photograph_is_scaled_down(tmp_path: Path, mode: str, kind: str) -> None:
+    stream = io.BytesIO()
+    Image.new(mode, (2600, 1300)).save(stream, kind)
+    Upload(stream.getvalue()).save(tmp_path / "figure", 10_000_000)
+    with Image.open(tmp_path / "figure") as saved:
+        assert saved.size == (2048, 1024)
+
+
 def test_a_question_and_its_figures(client: TestClient, bank: QuestionBank) -> None:
     pictured = next(question for question in bank if len(question.images) > 1)
-    found = client.get(f"/questions/{pictured.id}").json()
-    assert found["figures"] == len(pictured.images)
-    assert found["answer"] == pictured.answer
-    assert "images" not in found
-    answer = client.get(f"/questions/{pictured.id}/figures/2")
-    assert answer.headers["content-type"] == "image/png"
-    with Image.open(pictured.images[1]) as drawn, Image.open(io.BytesIO(answer.content)) as served:
-        assert served.size == drawn.size
-        assert np.abs(np.asarray(served.convert("L"), int) - np.asarray(drawn.convert("L"), int)).mean() < 4
+    body = client.get(f"/questions/{pictured.id}").json()
+    assert body["figures"] == len(pictured.images)
+    assert body["answer"] == pictured.answer
+    assert "images" not in body
+    for _ in range(2):
+        answer = client.get(f"/questions/{pictured.id}/figures/2")
+        assert answer.headers["content-type"] == "image/png"
+        with Image.open(pictured.images[1]) as drawn, Image.open(io.BytesIO(answer.content)) as served:
+            assert served.size == drawn.size
+            assert np.abs(np.asarray(served.convert("L"), int) - np.asarray(drawn.convert("L"), int)).mean() < 4
 
 
-def test_a_figure_that_has_gone(client_of: ClientOf, own_index: Path, encode: Encode, tiny_bank: QuestionBank) -> None:
-    gone = replace(tiny_bank[0], id="gone", images=("/nowhere/secret-name.png",))
+def test_a_figure_that_has_gone(client_of: ClientOf, own_index: Path, tiny_bank: QuestionBank) -> None:
     index = Index(own_index)
+    gone = replace(tiny_bank[0], id="gone", images=("/nowhere/secret-name.png",))
     index.put([gone], np.ones((1, index.manifest.width)))
     client = client_of(own_index)
     answer = client.get("/questions/gone/figures/1")
     assert answer.status_code == 404
-    assert "secret-name" not in answer.text + client.get("/questions/gone").text
+    assert answer.json()["detail"] == "figure 1 of question 'gone' cannot be read"
+    assert "secret-name" not in client.get("/questions/gone").text
 
 
 def test_docs_describe_every_endpoint(client: TestClient) -> None:
-    page = client.get("/docs").text
-    description = client.get("/openapi.json").json()
-    assert set(description["paths"]["/search"]["post"]["requestBody"]["content"]) == {
-        "application/json",
-        "multipart/form-data",
-    }
-    for path in description["paths"]:
-        assert f"{path}</code>" in page
-    for word in ("filters", "figures", "429", "Retry-After", "X-API-Key"):
-        assert word in page
+    page, description = client.get("/docs").text, client.get("/openapi.json").json()
+    kinds = description["paths"]["/search"]["post"]["requestBody"]["content"].keys()
+    assert kinds == {"application/json", "multipart/form-data"}
+    assert all(f"{path}</code>" in page for path in description["paths"])
+    assert all(word in page for word in ("filters", "figures", "only in a form", "429", "Retry-After", "X-API-Key"))
 
 
 def test_metrics(client: TestClient) -> None:
@@ -183,37 +210,30 @@ def test_servers_that_do_not_start(
 
 @pytest.mark.slow
 def test_without_the_extra(index_folder: Path) -> None:
-    code = (
-        "import sys; sys.modules['fastapi'] = None; import tqnet.cli; "
-        f"sys.exit(tqnet.cli.main(['serve', {str(index_folder)!r}]))"
-    )
+    serve = f"import tqnet.cli; sys.exit(tqnet.cli.main(['serve', {str(index_folder)!r}]))"
+    code = f"import sys; sys.modules['fastapi'] = None; {serve}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr == "tqnet: error: fastapi is missing: pip install 'tqnet[serve]'\n"
 
 
-def test_for_whom_the_answer_is(
-    client: TestClient, client_of: ClientOf, index_folder: Path, bank: QuestionBank
-) -> None:
+def test_results_for_a_student(client: TestClient, client_of: ClientOf, index_folder: Path, bank: QuestionBank) -> None:
     hardest = max(bank, key=lambda question: question.difficulty or 0)
-    asked = {"text": hardest.stem, "k": 50, "student": "strong"}
-    known = client.post("/search", json=asked | {"difficulty": hardest.difficulty}).json()
+    typed = {"text": hardest.stem, "k": 50, "student": "strong"}
+    known = client.post("/search", json=typed | {"difficulty": hardest.difficulty}).json()
     assert known["dropped"]
-    assert all(one["why"].startswith("dropped: easier than the query") for one in known["dropped"])
-    left = {one["question"]["difficulty"] for one in known["results"]}
-    assert left <= {None, hardest.difficulty}
-    unknown = client.post("/search", json=asked).json()  # not the answer of before
+    assert all(result["why"].startswith("dropped: easier than the query") for result in known["dropped"])
+    assert {result["question"]["difficulty"] for result in known["results"]} <= {None, hardest.difficulty}
+    unknown = client.post("/search", json=typed).json()  # not the cached answer
     assert not unknown["dropped"]
-    assert all(one["remarks"] == ["difficulty of the query unknown"] for one in unknown["results"])
-    of_bank = client.post("/search", json={"id": hardest.id, "k": 50, "student": "strong"}).json()
-    assert of_bank["dropped"]
-
-    assert "needs a curriculum" in client.post("/search", json={"id": hardest.id, "stage": "review"}).json()["detail"]
-    own = "/".join(hardest.knowledge[0])
-    curriculum = Curriculum({own: Place(0, 0)}, ("Grade 7",))
-    taught = client_of(index_folder, curriculum=curriculum)
-    found = taught.post("/search", json={"id": hardest.id, "stage": "review", "section": own}).json()
-    assert found["results"]
-    wrong = taught.post("/search", json={"id": hardest.id, "stage": "review", "section": "Astrology"})
-    assert (wrong.status_code, wrong.json()["detail"]) == (400, "section: the curriculum has no 'Astrology'")
+    assert all(result["remarks"] == ["difficulty of the query unknown"] for result in unknown["results"])
+    assert client.post("/search", json={"id": hardest.id, "k": 50, "student": "strong"}).json()["dropped"]
     assert client.post("/search", json={"id": hardest.id, "student": "lazy"}).status_code == 422
+
+    review = {"id": hardest.id, "stage": "review"}
+    assert "needs a curriculum" in client.post("/search", json=review).json()["detail"]
+    section = "/".join(hardest.knowledge[0])
+    taught = client_of(index_folder, curriculum=Curriculum({section: Place(0, 0)}, ("Grade 7",)))
+    assert taught.post("/search", json=review | {"section": section}).json()["results"]
+    wrong = taught.post("/search", json=review | {"section": "Astrology"})
+    assert (wrong.status_code, wrong.json()["detail"]) == (400, "section: the curriculum has no 'Astrology'")

@@ -9,8 +9,7 @@ from urllib.parse import quote
 
 from fastapi.testclient import TestClient
 
-from tests.serving.asking import ClientOf, ids
-from tests.serving.conftest import HOSTILE
+from tests.serving.conftest import HOSTILE, ClientOf, ids
 from tqnet.questions import QuestionBank
 
 

@@ -122,8 +122,8 @@ def _text(found: Clusters, bank: QuestionBank, shown: int) -> str:
         f"{len(found.clusters):,} clusters of {rows:,} of {len(bank):,} questions; "
         f"keeping one of each removes {rows - len(found.clusters):,}"
     )
-    if found.named:
-        named = ", ".join(f"{count:,} {relation}" for relation, count in found.named.items())
+    if found.relations:
+        named = ", ".join(f"{count:,} {relation}" for relation, count in found.relations.items())
         lines.append(f"candidates by the model: {named}")
     return "\n".join(lines)
 

@@ -52,7 +52,15 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
     )
 
     def run(self) -> int:
-        from tqnet.search.evaluation import KNOWN, WAYS, evaluate_retrieval, index_bank, retrieval_table, weighted
+        from tqnet.search.evaluation import (
+            KNOWN,
+            WAYS,
+            evaluate_retrieval,
+            index_bank,
+            retrieval_table,
+            similar_queries,
+            weighted,
+        )
 
         index = open_index(self.index)
         bank = index_bank(index.engine)
@@ -61,7 +69,8 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
         if not self.similar_level:  # else what is similar by its concept would be found by the concept's name
             ways += (*KNOWN, *weighted(weights, KNOWN[-1]))
         without, similarity = self.rows_left_out(bank), self.similarity(bank)
-        results = evaluate_retrieval(index.engine, bank, similarity, self.one_split, self.n, ways, without)
+        queries = similar_queries(bank, similarity, self.one_split, without)
+        results = evaluate_retrieval(index.engine, bank, similarity, queries, ways, self.n)
         numbers = {name: _retrieved(scores, self.n) for name, scores in results.items()}
         return self.show("ways", numbers, retrieval_table(results, self.n), dict(index.facts))
 
@@ -71,7 +80,7 @@ def _retrieved(scores: RetrievalScores, n: int) -> dict[str, Any]:
         f"r@{n}": float(scores.recall.mean()),
         "interval": list(scores.interval),
         "queries": len(scores.recall),
-        **{f"p@{k}": float(values.mean()) if len(values) else None for k, values in scores.precision.items()},
+        **{f"p@{k}": float(values.mean()) if len(values) else None for k, values in scores.order.precision.items()},
     }
 
 
@@ -94,7 +103,16 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
     def run(self) -> int:
         from tqnet.files import content_digest
         from tqnet.libraries import quiet
-        from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, retrieve_candidates
+        from tqnet.search.evaluation import (
+            FIRST,
+            Way,
+            evaluate_ranking,
+            index_bank,
+            ranking_table,
+            retrieve_candidates,
+            similar_queries,
+        )
+        from tqnet.search.retrieval import CANDIDATES
 
         quiet()
         folders = dict(self.rankers)
@@ -104,20 +122,20 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
         models = {name: load_ranker(folder, index, self.device) for name, folder in folders.items()}
         bank = index_bank(index.engine)
         similarity, without = self.similarity(bank), self.rows_left_out(bank)
-        queries = retrieve_candidates(
-            index.engine, bank, similarity, self.one_split, self.queries, self.seed, without, self.concepts
-        )
+        numbers = similar_queries(bank, similarity, self.one_split, without, max(FIRST), self.queries, self.seed)
+        way = Way("retrieve", concepts=self.concepts, guess=True)
+        queries = retrieve_candidates(index.engine, bank, similarity, numbers, way, CANDIDATES)
         settings: dict[str, Any] = {
             "batch_size": self.batch_size,
             "precision": self.chosen_precision,
             "show_progress": True,
         }
         rankers = {name: partial(model.probabilities, **settings) for name, model in models.items()}
-        results = evaluate_ranking(queries, bank, rankers, self.first)
-        numbers = {name: _ranked(scores) for name, scores in results.items()}
+        results = evaluate_ranking(queries, rankers, self.first)
+        measures = {name: _ranked(scores) for name, scores in results.items()}
         digests = "; ".join(f"{name}: files {content_digest(Path(folder))}" for name, folder in folders.items())
         facts = {**index.facts, **({"rankers": digests} if digests else {})}
-        return self.show("orders", numbers, ranking_table(results, self.first), facts)
+        return self.show("orders", measures, ranking_table(results, self.first), facts)
 
 
 def _ranked(scores: RankingScores) -> dict[str, Any]:

@@ -19,9 +19,8 @@ from tqdm import tqdm
 from tqnet.files import atomic
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.bank import batched
-from tqnet.search.engine import check_free
-from tqnet.search.index import Index, Manifest, clear, publish, writing
-from tqnet.search.records import content_key, state_key
+from tqnet.search.index import Index, Manifest, check_alias, clear, publish, writing
+from tqnet.search.records import content_key, state_key, table_vectors
 
 #: Questions of a shard: what a killed run loses, per process or worker.
 SHARD = 2048
@@ -34,7 +33,7 @@ EncodeShards = Callable[[QuestionBank, Mapping[int, range]], Iterable[tuple[int,
 
 
 def in_process(encode: Encode) -> EncodeShards:
-    """Encode one shard after the other in this process."""
+    """Encode shard after shard in this process."""
 
     def encode_shards(bank: QuestionBank, shards: Mapping[int, range]) -> Iterator[tuple[int, np.ndarray]]:
         for number, rows in shards.items():
@@ -75,44 +74,39 @@ def build(
         EngineError: The server does not answer, or another process writes to this index.
     """
     processes = processes or Processes()
-    with writing(folder) if processes.rank == 0 else nullcontext():
-        _build(bank, encode_shards, folder, manifest, processes, replace, precision)
-
-
-def _build(
-    bank: QuestionBank,
-    encode_shards: EncodeShards,
-    folder: Path,
-    manifest: Manifest,
-    processes: Processes,
-    replace: bool,
-    precision: str,
-) -> None:
-    work = folder.with_name(f"{folder.name}.building")
-    if processes.rank == 0:
-        clear(work / "index", folder)
-    processes.wait()
-    if folder.exists() and not replace:
-        raise FileExistsError(f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync")
-    check_free(manifest, Manifest.load(folder) if folder.exists() else None)
-    if processes.rank == 0:
-        model = manifest.digest or manifest.model
-        _prepare(work, {"bank": bank.fingerprint, "model": model, "precision": precision, "shard": SHARD})
-    processes.wait()
+    is_main, work = processes.rank == 0, folder.with_name(f"{folder.name}.building")
     shards = [range(start, min(start + SHARD, len(bank))) for start in range(0, len(bank), SHARD)]
-    mine = dict(list(enumerate(shards))[processes.rank :: processes.count])
-    missing = {number: rows for number, rows in mine.items() if not _vectors(work, number).exists()}
-    total, left = (sum(map(len, rows.values())) for rows in (mine, missing))
-    with tqdm(total=total, initial=total - left, unit=" questions", desc="encode", disable=None) as bar:
-        for number, vectors in encode_shards(bank, missing):
-            with atomic(_vectors(work, number)) as temporary, temporary.open("wb") as stream:
-                np.save(stream, vectors)
-            bar.update(len(shards[number]))
-    processes.wait()
-    if processes.rank == 0:
-        _assemble(bank, shards, work, manifest)
-        publish(work / "index", folder)
-        shutil.rmtree(work)
+    files = [work / f"vectors-{number:06d}.npy" for number in range(len(shards))]
+    with writing(folder) if is_main else nullcontext():
+        if is_main:
+            clear(work / "index", folder)
+        processes.wait()
+        if folder.exists() and not replace:
+            raise FileExistsError(
+                f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync"
+            )
+        check_alias(manifest, Manifest.load(folder) if folder.exists() else None)
+        if is_main:
+            model = manifest.digest or manifest.model
+            _prepare(work, {"bank": bank.fingerprint, "model": model, "precision": precision, "shard": SHARD})
+        processes.wait()
+        mine = range(processes.rank, len(shards), processes.count)
+        missing = {number: shards[number] for number in mine if not files[number].exists()}
+        total, left = sum(len(shards[number]) for number in mine), sum(map(len, missing.values()))
+        with tqdm(total=total, initial=total - left, unit=" questions", desc="encode", disable=None) as bar:
+            for number, vectors in encode_shards(bank, missing):
+                with atomic(files[number]) as temporary, temporary.open("wb") as stream:
+                    np.save(stream, vectors)
+                bar.update(len(shards[number]))
+        processes.wait()
+        if is_main:
+            index = Index.create(work / "index", manifest)
+            for shard, file in zip(tqdm(shards, unit=" shards", desc="index", disable=None), files, strict=True):
+                index.add(list(bank.select(shard)), np.load(file), known_new=True)
+            index.engine.optimize()
+            index.engine.close()
+            publish(work / "index", folder)
+            shutil.rmtree(work)
 
 
 def _prepare(work: Path, plan: dict[str, object]) -> None:
@@ -127,20 +121,6 @@ def _prepare(work: Path, plan: dict[str, object]) -> None:
         temporary.write_text(json.dumps(plan), encoding="utf-8")
 
 
-def _assemble(bank: QuestionBank, shards: Sequence[range], work: Path, manifest: Manifest) -> None:
-    index = Index.create(work / "index", manifest)
-    with tqdm(total=len(bank), unit=" questions", desc="index", disable=None) as bar:
-        for number, shard in enumerate(shards):
-            index.add(list(bank.select(np.array(shard))), np.load(_vectors(work, number)), known_new=True)
-            bar.update(len(shard))
-    index.engine.optimize()
-    index.engine.close()
-
-
-def _vectors(work: Path, number: int) -> Path:
-    return work / f"vectors-{number:06d}.npy"
-
-
 @dataclass(frozen=True)
 class Changes:
     """Counts of questions in an update; ``encoded`` are those with new text or figures."""
@@ -152,10 +132,8 @@ class Changes:
     encoded: int = 0
 
     def __str__(self) -> str:
-        return (
-            f"{self.added:,} added, {self.changed:,} changed, {self.deleted:,} deleted, {self.unchanged:,} unchanged; "
-            f"{self.encoded:,} encoded"
-        )
+        names = ("added", "changed", "deleted", "unchanged")
+        return ", ".join(f"{getattr(self, name):,} {name}" for name in names) + f"; {self.encoded:,} encoded"
 
 
 def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bool = False) -> Changes:
@@ -171,13 +149,14 @@ def update(index: Index, bank: Iterable[Question], encode: Encode, *, delete: bo
         states = {question.id: (state_key(question), content_key(question)) for question in questions}
         seen |= states.keys()
         fresh = [question for question in questions if known.get(question.id) != states[question.id]]
+        if not fresh:
+            continue
         reworded = [q for q in fresh if q.id not in known or known[q.id][1] != states[q.id][1]]
         kept = index.engine.get(sorted({q.id for q in fresh} - {q.id for q in reworded}), ["vector"])
-        vectors = dict(zip(kept["id"].to_pylist(), map(np.array, kept["vector"].to_pylist()), strict=True))
+        vectors = dict(zip(kept["id"].to_pylist(), table_vectors(kept), strict=True))
         if reworded:
             vectors |= dict(zip((question.id for question in reworded), encode(reworded), strict=True))
-        if fresh:
-            index.put(fresh, np.stack([vectors[question.id] for question in fresh]))
+        index.put(fresh, np.stack([vectors[question.id] for question in fresh]))
         new = sum(question.id not in known for question in fresh)
         added, changed, encoded = added + new, changed + len(fresh) - new, encoded + len(reworded)
     gone = known.keys() - seen if delete else set()

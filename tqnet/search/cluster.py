@@ -110,8 +110,22 @@ class Workers:
         """
         if not shards:
             return
+        assert bank.path, "the workers read the bank's file"
+        lines = np.asarray(bank.column("line"))
+        tasks = [{"number": number, "lines": lines[rows.start : rows.stop]} for number, rows in shards.items()]
+        count = min(self.count or self._room(), len(tasks))
         try:
-            for done in self._encoded(bank, shards).iter_rows():
+            encoded = ray.data.from_items(tasks, override_num_blocks=len(tasks)).map(
+                _Worker,  # type: ignore[arg-type]
+                fn_constructor_args=(bank.path.absolute(), self.load),
+                # A minimum of one lets the last workers go, which makes room for the tasks of a lost machine.
+                compute=ray.data.ActorPoolStrategy(
+                    min_size=1, initial_size=count, max_size=count, max_tasks_in_flight_per_actor=2
+                ),
+                num_cpus=self.cpus,
+                num_gpus=self.gpus,
+            )
+            for done in encoded.iter_rows():
                 if done["fault"]:
                     raise ClusterError(f"machine {done['machine']}: {done['fault']}")
                 if done["fingerprint"] != bank.select(shards[done["number"]]).fingerprint:
@@ -120,31 +134,10 @@ class Workers:
         except ray.exceptions.RayError as error:
             raise ClusterError(f"Ray: {_last_line(str(error))}") from error
 
-    def _encoded(self, bank: QuestionBank, shards: Mapping[int, range]) -> ray.data.Dataset:
-        """Return a data set with a row, and a task, for each shard."""
-        if bank.path is None:
-            raise ValueError("a bank in memory cannot be encoded on a cluster")
-        lines = np.asarray(bank.column("line"))
-        tasks = [{"number": number, "lines": lines[rows.start : rows.stop]} for number, rows in shards.items()]
-        count = min(self.count or self._room(), len(tasks))
-        # A minimum of one lets the last workers go, which makes room for the tasks of a lost machine.
-        pool = ray.data.ActorPoolStrategy(
-            min_size=1, initial_size=count, max_size=count, max_tasks_in_flight_per_actor=2
-        )
-        return ray.data.from_items(tasks, override_num_blocks=len(tasks)).map(
-            _Worker,  # type: ignore[arg-type]
-            fn_constructor_args=(bank.path.absolute(), self.load),
-            compute=pool,
-            num_cpus=self.cpus,
-            num_gpus=self.gpus,
-        )
-
     def _room(self) -> int:
         machines = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        room = sum(
-            min(free.get("CPU", 0) // self.cpus, free.get("GPU", 0) // self.gpus if self.gpus else float("inf"))
-            for free in machines
-        )
+        needs = {"CPU": self.cpus, "GPU": self.gpus}
+        room = sum(min(free.get(name, 0) // need for name, need in needs.items() if need) for free in machines)
         if not room:
             raise ClusterError(
                 f"none of {len(machines)} machines has the {self.cpus} CPUs and {self.gpus} GPUs of a worker "
@@ -154,7 +147,7 @@ class Workers:
 
 
 class _Worker:
-    """Reads bank and model once and encodes one shard after the other."""
+    """Reads bank and model once and encodes shard after shard."""
 
     def __init__(self, path: Path, load: Callable[[], Encode]):
         self.path, self.load = path, load
@@ -173,16 +166,13 @@ class _Worker:
         return self.load()
 
     def __call__(self, task: dict[str, Any]) -> dict[str, Any]:
-        machine = ray.util.get_node_ip_address()
-        done = {"number": task["number"], "machine": machine, "vectors": np.empty((0, 0), np.float32)}
+        done = {"number": task["number"], "machine": ray.util.get_node_ip_address(), "fault": "", "fingerprint": ""}
         try:
-            rows = np.flatnonzero(np.isin(self.lines, task["lines"]))
-            questions = self.bank.select(rows)
-            done |= {"fingerprint": questions.fingerprint, "vectors": self.encode(questions), "fault": ""}
+            questions = self.bank.select(np.flatnonzero(np.isin(self.lines, task["lines"])))
+            return done | {"fingerprint": questions.fingerprint, "vectors": self.encode(questions)}
         except (OSError, ValueError, ImportError, RuntimeError, MemoryError) as error:
             # As a value: Ray Data keeps only the text of an exception's traceback.
-            done |= {"fingerprint": "", "fault": str(error) or type(error).__name__}
-        return done
+            return done | {"fault": str(error) or type(error).__name__, "vectors": np.empty((0, 0), np.float32)}
 
 
 def _last_line(text: str) -> str:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -25,22 +23,17 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tqnet.errors import first_line
-from tqnet.search.records import Filter, schema
+from tqnet.search.records import OPTIONAL, Filter, schema
 
 if TYPE_CHECKING:
     from tqnet.search.milvus import MilvusServer
 
-#: Text column -> search terms.
-Words = Mapping[str, Sequence[str]]
-#: Text column -> weight of its BM25 score.
-Boosts = Mapping[str, float]
-
-#: Chosen on opl's `valid`.
-BOOSTS: Boosts = {"stem": 1.0, "concepts": 2.0}
+#: Text column -> weight of its BM25 score. Chosen on opl's `valid`.
+BOOSTS = {"stem": 1.0, "concepts": 2.0}
 
 T = TypeVar("T")
 
-_EXPORTED, _COUNT = "records-{:05d}.parquet", "records.json"
+_COUNT = "records.json"
 
 
 class Hit(NamedTuple):
@@ -61,46 +54,62 @@ class DuplicateIdError(ValueError):
 class SearchEngine(ABC):
     """Keeps records (`tqnet.search.records.schema`) and finds them by vector and by words."""
 
-    @abstractmethod
-    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        """Write new records.
+    schema: pa.Schema
 
-        Args:
-            known_new: Skip looking up whether their ids exist.
+    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
+        """Write new records; with ``known_new``, without looking up whether their ids exist.
 
         Raises:
             DuplicateIdError: An id exists already, or occurs twice in ``records``; nothing was written.
         """
+        _refuse_repeated(records)
+        known = [] if known_new else self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist()
+        if known:
+            raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
+        self._write(records, replace=False)
 
-    @abstractmethod
     def put(self, records: pa.Table) -> None:
         """Insert or replace records by id; not for concurrent writers.
 
         Raises:
             DuplicateIdError: An id occurs twice in ``records``; nothing was written.
         """
+        _refuse_repeated(records)
+        self._write(records, replace=True)
 
-    @abstractmethod
     def delete(self, ids: Collection[str]) -> int:
         """Remove records; return how many existed."""
+        known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
+        self._delete(list(id_filters(known)))
+        return len(known)
+
+    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
+        """Return ``columns``, by default all, of the records of ``ids``, in their order and without unknown ones."""
+        columns = list(dict.fromkeys(("id", *(columns or self.schema.names))))
+        pieces = [self._select(chunk, columns) for chunk in id_filters(list(dict.fromkeys(ids)))]
+        table = pa.concat_tables([self.schema.empty_table().select(columns), *pieces])
+        rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
+        return table.take(pa.array([rows[id] for id in ids if id in rows], pa.int64()))
+
+    @abstractmethod
+    def _write(self, records: pa.Table, replace: bool) -> None: ...
+
+    @abstractmethod
+    def _delete(self, where: Sequence[Filter]) -> None:
+        """Remove the records of each filter."""
+
+    @abstractmethod
+    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table: ...
 
     @abstractmethod
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
         """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` [width], best first."""
 
     @abstractmethod
-    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
-        """Return the ``k`` records that meet ``where`` with the highest BM25, best first.
+    def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+        """Return the ``k`` records that meet ``where`` with the highest BM25 of ``words`` by text column, best first.
 
-        Scores of the columns are added with the weights ``boosts``; records without any of the words are left out.
-        """
-
-    @abstractmethod
-    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the records of ``ids`` in their order, without unknown ones.
-
-        Args:
-            columns: To read beside ``id``; all by default.
+        Scores of the columns are added with the weights `BOOSTS`; records without any of the words are left out.
         """
 
     @abstractmethod
@@ -127,10 +136,8 @@ class SearchEngine(ABC):
         folder.mkdir(parents=True)
         count = 0
         for number, table in enumerate(self.scan()):
-            pq.write_table(table, folder / _EXPORTED.format(number))
+            pq.write_table(table, folder / f"records-{number:05d}.parquet")
             count += len(table)
-        if not count:
-            pq.write_table(self.get([]), folder / _EXPORTED.format(0))
         (folder / _COUNT).write_text(json.dumps({"records": count}), encoding="utf-8")
         return count
 
@@ -149,13 +156,11 @@ class SearchEngine(ABC):
             self.add(_exported(file, lambda file: pq.read_table(file).select(schema(0).names)))
         return expected
 
-    def _refuse_duplicates(self, records: pa.Table, known_new: bool) -> None:
-        counts = pc.value_counts(records["id"]).to_pylist()
-        if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
-            raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")
-        known = [] if known_new else self.get(records["id"].to_pylist(), ["id"])["id"].to_pylist()
-        if known:
-            raise DuplicateIdError(f"{min(known)}: there is a record of this id already ({len(known):,} such ids)")
+
+def _refuse_repeated(records: pa.Table) -> None:
+    counts = pc.value_counts(records["id"]).to_pylist()
+    if repeated := sorted(entry["values"] for entry in counts if entry["counts"] > 1):
+        raise DuplicateIdError(f"{repeated[0]}: two of the records have this id ({len(repeated):,} such ids)")
 
 
 def _exported(file: Path, read: Callable[[Path], T]) -> T:
@@ -165,13 +170,14 @@ def _exported(file: Path, read: Callable[[Path], T]) -> T:
         raise EngineError(f"{file}: not as tqnet index export writes it ({first_line(error)})") from None
 
 
-def top_hits(search: Callable[[int], tuple[list[Hit], float | None]], k: int) -> list[Hit]:
+#: Limit -> hits, and the highest score that any other record can have; None if there are no others.
+Search = Callable[[int], tuple[list[Hit], float | None]]
+
+
+def top_hits(search: Search, k: int) -> list[Hit]:
     """Return the ``k`` best hits, ties broken by id.
 
     An engine cuts its list anywhere among equal scores, so the limit grows until the cut lies behind the ties.
-
-    Args:
-        search: Limit -> hits, and the highest score that any other record can have; None if there are no others.
     """
     limit = k + 16
     while True:
@@ -198,10 +204,28 @@ def id_filters(ids: Sequence[str], size: int = 1000) -> Iterator[Filter]:
         yield Filter("id", "=", tuple(ids[start : start + size]))
 
 
-#: Subfolder with LanceDB's files.
-_DATA = "lance"
+def write_conditions(where: Sequence[Filter], contains_any: str, brackets: str, quote: Callable[[str], str]) -> str:
+    """Write filters that must all hold in an engine's language.
 
-ENGINES = ("lance", "milvus")
+    Args:
+        contains_any: Name of the function that looks for values in an array.
+        brackets: Around the values of a set.
+        quote: Text -> literal.
+    """
+    parts = []
+    for condition in where:
+        field, sign = condition.field, condition.sign
+        values = ", ".join(quote(value) if isinstance(value, str) else repr(value) for value in condition.values)
+        negation = "" if sign == "=" else "not "
+        if field == "concept":
+            part = f"{negation}{contains_any}(concept, [{values}])"
+        elif sign in ("=", "!="):
+            missing = f"{field} is null or " if negation and field in OPTIONAL else ""
+            part = f"{missing}{field} {negation}in {brackets[0]}{values}{brackets[1]}"
+        else:
+            part = f"{field} {sign} {values}"
+        parts.append(f"({part})")
+    return " and ".join(parts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +237,7 @@ class Place:
     leftovers of a killed run are identified by their folder.
 
     Attributes:
-        engine: One of `ENGINES`.
+        engine: ``lance`` or ``milvus``.
         uri: The server, ``http://HOST:PORT``.
         collection: The alias.
         records: The unique name of the collection; empty before it exists.
@@ -231,72 +255,36 @@ class Place:
     replicas: int = 1
 
     def __post_init__(self) -> None:
-        if self.engine not in ENGINES:
-            raise ValueError(f"engine: {self.engine!r} is none of {', '.join(ENGINES)}")
-        if self.engine == "lance" and (self.uri or self.collection):
-            raise ValueError("uri, collection: only for engine milvus; lance keeps its records in files")
-        if self.engine == "milvus" and not re.fullmatch(r"https?://[^@\s]+", self.uri):
+        if self.engine not in ("lance", "milvus"):
+            raise ValueError(f"engine: {self.engine!r} is none of lance, milvus")
+        if self.engine == "lance":
+            if self.uri or self.collection:
+                raise ValueError("uri, collection: only for engine milvus; lance keeps its records in files")
+            return
+        if not re.fullmatch(r"https?://[^@\s]+", self.uri):
             raise ValueError("uri: must be http://HOST:PORT; credentials are read from MILVUS_TOKEN")
-        if self.engine == "milvus" and not re.fullmatch(r"[A-Za-z_]\w{0,199}", self.collection, re.ASCII):
+        if not re.fullmatch(r"[A-Za-z_]\w{0,199}", self.collection, re.ASCII):
             raise ValueError(f"collection: {self.collection!r} must be letters, digits and _, 200 at most")
 
+    def open(self, folder: Path, new_schema: pa.Schema | None = None) -> SearchEngine:
+        """Open the engine of the index in ``folder``, or make an empty one with the columns of ``new_schema``.
 
-P = TypeVar("P", bound=Place)
+        Raises:
+            EngineError: The records cannot be read, or the server does not answer.
+            FileExistsError: A new engine's place is taken.
+        """
+        if self.engine == "milvus":
+            from tqnet.search.milvus import MilvusEngine
 
+            return MilvusEngine(self.uri, self.records, new_schema, shards=self.shards, replicas=self.replicas)
+        from tqnet.search.lance import LanceEngine
 
-def with_new_collection(place: P) -> P:
-    """Return ``place`` with a unique name for a new collection if it is on a server."""
-    return replace(place, records=f"{place.collection}_{uuid.uuid4().hex}") if place.engine == "milvus" else place
+        return LanceEngine(folder / "lance", new_schema)
 
+    def connect(self) -> MilvusServer | None:
+        """Connect to the server, or raise an `EngineError`; return None for files."""
+        if self.engine != "milvus":
+            return None
+        from tqnet.search.milvus import MilvusServer
 
-def open_engine(folder: Path, place: Place, new_schema: pa.Schema | None = None) -> SearchEngine:
-    """Open the engine of the index in ``folder``, or make an empty one with the columns of ``new_schema``.
-
-    Raises:
-        EngineError: The records cannot be read, or the server does not answer.
-        FileExistsError: A new engine's place is taken.
-    """
-    if place.engine == "milvus":
-        from tqnet.search.milvus import MilvusEngine
-
-        return MilvusEngine(place.uri, place.records, new_schema, shards=place.shards, replicas=place.replicas)
-    from tqnet.search.lance import LanceEngine
-
-    return LanceEngine(folder / _DATA, new_schema)
-
-
-def check_free(place: Place, replaced: Place | None = None) -> None:
-    """Check that no other index has the alias.
-
-    Args:
-        replaced: The index that may have it.
-
-    Raises:
-        FileExistsError: Another one has it.
-        EngineError: The server does not answer.
-    """
-    if place.engine != "milvus":
-        return
-    server = _server(place)
-    aliases = server.aliases(replaced.records) if replaced and replaced.uri == place.uri else []
-    if server.has(place.collection) and place.collection not in aliases:
-        raise FileExistsError(f"{place.uri}: there is a collection {place.collection} already; choose another name")
-
-
-def give_alias(place: Place) -> None:
-    """Point the alias at these records."""
-    if place.engine == "milvus":
-        _server(place).set_alias(place.records, place.collection)
-
-
-def remove(folder: Path, place: Place) -> None:
-    """Remove an index: its records first, so that a killed removal can be repeated."""
-    if place.engine == "milvus":
-        _server(place).drop(place.records)
-    shutil.rmtree(folder)
-
-
-def _server(place: Place) -> MilvusServer:
-    from tqnet.search.milvus import MilvusServer
-
-    return MilvusServer(place.uri, place.collection)
+        return MilvusServer(self.uri, self.collection)

@@ -14,8 +14,8 @@ from tqnet.evaluation.table import NOTHING, Table
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.search.engine import SearchEngine
 from tqnet.search.ranking import FEATURES, WEIGHTS, likeness, pair_features
-from tqnet.search.records import question_of
-from tqnet.search.retrieval import CANDIDATES, SOURCES, Retriever
+from tqnet.search.records import record_question
+from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retriever
 
 #: The k of P@k.
 FIRST = (1, 3, 5)
@@ -57,124 +57,36 @@ def weighted(weights: Iterable[float], way: Way = BY_SCORE) -> tuple[Way, ...]:
     return tuple(replace(way, name=name, text_weight=weight) for name, weight in named.items())
 
 
-@dataclass(frozen=True)
-class RetrievalScores:
-    """Scores of one way.
-
-    Attributes:
-        recall: R@n of each query with a similar question, ``[queries]``.
-        precision: k -> P@k of the queries with at least five similar ones.
-        groups: Of the queries of ``recall``, and of ``precision``, for the bootstrap.
-    """
-
-    recall: FloatArray
-    precision: dict[int, FloatArray]
-    groups: tuple[IntArray, IntArray]
-
-    @property
-    def interval(self) -> Interval:
-        """95 % interval of the mean recall, by group."""
-        return bootstrap_interval(self.recall, self.groups[0])
-
-
 def index_bank(engine: SearchEngine) -> QuestionBank:
     """Return the questions of an index, in order of id."""
     rows = [row for table in engine.scan(["id", "question", "images"]) for row in table.to_pylist()]
-    rows.sort(key=lambda row: row["id"])
-    return QuestionBank.from_questions(question_of(row["question"], row["images"]) for row in rows)
-
-
-def evaluate_retrieval(
-    engine: SearchEngine,
-    bank: QuestionBank,
-    similarity: Similarity,
-    split: str | None = "test",
-    n: int = 100,
-    ways: Sequence[Way] = WAYS,
-    without: Collection[int] = (),
-) -> dict[str, RetrievalScores]:
-    """Score the retrieval of the questions of ``split`` in the whole index, for each way.
-
-    Duplicates are not removed: groups of similar questions may contain them.
-
-    Args:
-        bank: The questions of the index (:func:`index_bank`), which ``similarity`` is about.
-        without: Numbers of questions that are no queries, but may be retrieved.
-
-    Raises:
-        ValueError: No question of the split is similar to any other.
-    """
-    queries = similar_queries(bank, similarity, split, without)
-    numbers = {id: number for number, id in enumerate(bank.ids)}
-    retrievers = [Retriever(engine, way.merging, way.text_weight, way.guess) for way in ways]
-    similar = [set(map(int, similarity.neighbours(query))) - {query} for query in queries]
-    hits: dict[str, list[BoolArray]] = {way.name: [] for way in ways}
-    for number, relevant in zip(tqdm(queries, unit=" queries", disable=None), similar, strict=True):
-        vector = _vector(engine, bank, number)
-        for way, retrieve in zip(ways, retrievers, strict=True):
-            query = bank[number] if way.concepts else replace(bank[number], knowledge=())
-            candidates = retrieve(query, vector, n, by=way.by, duplicates=True)
-            row = np.zeros(n, dtype=bool)
-            row[: len(candidates)] = [numbers[candidate.question.id] in relevant for candidate in candidates]
-            hits[way.name].append(row)
-    counts, groups = np.array(list(map(len, similar))), similarity.groups[np.array(queries)]
-    enough = counts >= max(FIRST)
-    return {
-        name: RetrievalScores(
-            np.sum(rows, axis=1) / counts, _precision(np.array(rows)[enough], counts[enough]), (groups, groups[enough])
-        )
-        for name, rows in hits.items()
-    }
-
-
-def _vector(engine: SearchEngine, bank: QuestionBank, number: int) -> FloatArray:
-    return np.array(engine.get([bank.ids[number]])["vector"][0].as_py(), dtype=np.float32)
-
-
-def _precision(hits: BoolArray, relevant: IntArray) -> dict[int, FloatArray]:
-    return {k: precision_at_k(hits, relevant, k)[0] for k in FIRST}
+    return QuestionBank.from_questions(map(record_question, sorted(rows, key=lambda row: row["id"])))
 
 
 def similar_queries(
-    bank: QuestionBank, similarity: Similarity, split: str | None, without: Collection[int] = ()
+    bank: QuestionBank,
+    similarity: Similarity,
+    split: str | None = "test",
+    without: Collection[int] = (),
+    least: int = 1,
+    limit: int | None = None,
+    seed: int = 0,
 ) -> list[int]:
-    """Return the numbers of the questions of a split, or of all, that have a similar one, except ``without``.
+    """Return the numbers of the questions of a split, or of all, that have ``least`` similar ones, except ``without``.
+
+    Args:
+        limit: Draw this many of them.
 
     Raises:
         ValueError: There are none.
     """
     in_split = [number for number, name in enumerate(bank.column("split")) if split in (None, name)]
-    queries = [number for number in in_split if number not in without and similarity.has_similar[number]]
+    queries = [number for number in in_split if number not in without and len(similarity.neighbours(number)) >= least]
     if not queries:
         subject = "no question" if split is None else f"no question of split {split!r}"
-        raise ValueError(f"{subject} has a similar one; --pairs or --similar-level define which are similar")
-    return queries
-
-
-def retrieval_table(results: dict[str, RetrievalScores], n: int, title: str = "") -> Table:
-    """Return a table with a row for each way."""
-    rows = []
-    for name, scores in results.items():
-        low, high = scores.interval
-        means = [f"{values.mean():.3f}" if len(values) else "–" for values in scores.precision.values()]
-        rows.append((name, f"{scores.recall.mean():.3f}", f"{low:.3f}–{high:.3f}", *means))
-    first = next(iter(results.values()))
-    notes = (
-        f"R@{n} of {len(first.recall):,} questions with a similar one; P@k, in the order of retrieval, of the "
-        f"{len(first.groups[1]):,} with five. Intervals are 95 %, by group.",
-    )
-    return Table(title, ("way", f"R@{n}", "95 % interval", *(f"P@{k}" for k in FIRST)), tuple(rows), notes)
-
-
-#: Name of the order before ranking.
-RETRIEVED = "order of retrieval"
-
-#: Name of the order by the first features -> how many; a ranker starts from the last.
-ORDERS = {", ".join(FEATURES[:count]): count for count in range(1, 1 + len(FEATURES))}
-START = list(ORDERS)[-1]
-
-#: Pairs of query and candidate, and their features ``[pairs, 3]`` -> probability that each is similar, ``[pairs]``.
-ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
+        similar = "a similar one" if least == 1 else f"{least} similar ones"
+        raise ValueError(f"{subject} has {similar}; --pairs or --similar-level define which are similar")
+    return np.sort(np.random.default_rng(seed).permutation(queries)[:limit]).tolist()
 
 
 @dataclass(frozen=True)
@@ -182,22 +94,38 @@ class RetrievedQuery:
     """A query with its candidates in the order of retrieval.
 
     Attributes:
-        query: Number of the question in the bank.
-        group: Of the query.
-        candidates: Numbers of the questions.
         similar: Which candidates are similar to the query, ``[candidates]``.
-        features: `tqnet.search.ranking.FEATURES`, ``[candidates, 3]``.
-        likeness: ``[candidates]``.
         relevant: Number of similar questions in the whole bank.
+        group: Of the query, for the bootstrap.
     """
 
-    query: int
-    group: int
-    candidates: IntArray
+    query: Question
+    candidates: list[Candidate]
     similar: BoolArray
-    features: np.ndarray
-    likeness: np.ndarray
     relevant: int
+    group: int
+
+
+def retrieve_candidates(
+    engine: SearchEngine, bank: QuestionBank, similarity: Similarity, queries: Sequence[int], way: Way, n: int
+) -> list[RetrievedQuery]:
+    """Retrieve ``n`` candidates of each query, with its duplicates: groups of similar questions may contain them.
+
+    Args:
+        bank: The questions of the index (:func:`index_bank`), which ``similarity`` is about.
+        queries: Numbers of questions.
+    """
+    numbers = {id: number for number, id in enumerate(bank.ids)}
+    retrieve = Retriever(engine, way.merging, way.text_weight, way.guess)
+    retrieved = []
+    for number in tqdm(queries, unit=" queries", desc=way.name, disable=None):
+        query = bank[number] if way.concepts else replace(bank[number], knowledge=())
+        vector = np.array(engine.get([query.id], ["vector"])["vector"][0].as_py(), dtype=np.float32)
+        candidates = retrieve(query, vector, n, by=way.by, duplicates=True)
+        places = np.array([numbers[candidate.question.id] for candidate in candidates], dtype=np.int64)
+        neighbours, group = similarity.neighbours(number), int(similarity.groups[number])
+        retrieved.append(RetrievedQuery(query, candidates, np.isin(places, neighbours), len(neighbours), group))
+    return retrieved
 
 
 @dataclass(frozen=True)
@@ -217,52 +145,82 @@ class RankingScores:
         return bootstrap_interval(self.precision[k] - (over.precision[k] if over else 0.0), self.groups)
 
 
-def retrieve_candidates(
+def _ranking_scores(queries: Sequence[RetrievedQuery], orders: Iterable[IntArray]) -> RankingScores:
+    hits = np.zeros((len(queries), max(FIRST)), dtype=bool)
+    for row, query, order in zip(hits, queries, orders, strict=True):
+        similar = query.similar[order][: len(row)]
+        row[: len(similar)] = similar
+    relevant, groups = (np.array([getattr(query, name) for query in queries], int) for name in ("relevant", "group"))
+    return RankingScores({k: precision_at_k(hits, relevant, k)[0] for k in FIRST}, groups)
+
+
+@dataclass(frozen=True)
+class RetrievalScores:
+    """Scores of a way.
+
+    Attributes:
+        recall: R@n of each query, ``[queries]``.
+        groups: Of these queries, for the bootstrap.
+        order: P@k of the queries with at least five similar questions, in the order of retrieval.
+    """
+
+    recall: FloatArray
+    groups: IntArray
+    order: RankingScores
+
+    @property
+    def interval(self) -> Interval:
+        """95 % interval of the mean recall, by group."""
+        return bootstrap_interval(self.recall, self.groups)
+
+
+def evaluate_retrieval(
     engine: SearchEngine,
     bank: QuestionBank,
     similarity: Similarity,
-    split: str | None = "test",
-    limit: int | None = None,
-    seed: int = 0,
-    without: Collection[int] = (),
-    concepts: bool = False,
-) -> list[RetrievedQuery]:
-    """Retrieve the candidates of the questions of ``split`` that have five similar ones, by text and vectors.
+    queries: Sequence[int],
+    ways: Sequence[Way] = WAYS,
+    n: int = CANDIDATES,
+) -> dict[str, RetrievalScores]:
+    """Score the retrieval of ``queries`` (:func:`similar_queries`) in the whole index, for each way."""
+    results = {}
+    for way in ways:
+        retrieved = retrieve_candidates(engine, bank, similarity, queries, way, n)
+        recall = np.array([query.similar.sum() / query.relevant for query in retrieved])
+        enough = [query for query in retrieved if query.relevant >= max(FIRST)]
+        order = _ranking_scores(enough, (np.arange(len(query.candidates)) for query in enough))
+        results[way.name] = RetrievalScores(recall, np.array([query.group for query in retrieved]), order)
+    return results
 
-    Args:
-        bank: The questions of the index (:func:`index_bank`).
-        limit: Draw this many of the questions.
-        without: Numbers of questions that are no queries, but may be candidates.
-        concepts: Use the query's concepts, as ``tqnet search --id`` does. Where these define what is similar,
-            nothing is left to rank.
 
-    Raises:
-        ValueError: No question of the split has five similar ones.
-    """
-    enough = [
-        query
-        for query in similar_queries(bank, similarity, split, without)
-        if len(similarity.neighbours(query)) >= max(FIRST)
-    ]
-    if not enough:
-        raise ValueError(f"no question of split {split!r} has {max(FIRST)} similar ones")
-    chosen = np.sort(np.random.default_rng(seed).permutation(enough)[:limit])
-    numbers = {id: number for number, id in enumerate(bank.ids)}
-    retrieve = Retriever(engine)
-    queries = []
-    for number in tqdm(chosen.tolist(), unit=" queries", desc="retrieve", disable=None):
-        query = bank[number] if concepts else replace(bank[number], knowledge=())
-        candidates = retrieve(query, _vector(engine, bank, number), CANDIDATES, duplicates=True)
-        places = np.array([numbers[candidate.question.id] for candidate in candidates], dtype=np.int64)
-        neighbours, group = similarity.neighbours(number), int(similarity.groups[number])
-        similar, features = np.isin(places, neighbours), pair_features(query, candidates)
-        alike = likeness(query, candidates, features)
-        queries.append(RetrievedQuery(number, group, places, similar, features, alike, len(neighbours)))
-    return queries
+def retrieval_table(results: dict[str, RetrievalScores], n: int) -> Table:
+    """Return a table with a row for each way."""
+    rows = []
+    for name, scores in results.items():
+        low, high = scores.interval
+        means = [f"{values.mean():.3f}" if len(values) else NOTHING for values in scores.order.precision.values()]
+        rows.append((name, f"{scores.recall.mean():.3f}", f"{low:.3f}–{high:.3f}", *means))
+    first = next(iter(results.values()))
+    notes = (
+        f"R@{n} of {len(first.recall):,} questions with a similar one; P@k, in the order of retrieval, of the "
+        f"{len(first.order.groups):,} with five. Intervals are 95 %, by group.",
+    )
+    return Table("", ("way", f"R@{n}", "95 % interval", *(f"P@{k}" for k in FIRST)), tuple(rows), notes)
+
+
+#: Name of the order before ranking.
+RETRIEVED = "order of retrieval"
+
+#: Name of the order by the first features -> how many; a ranker starts from the last.
+ORDERS = {", ".join(FEATURES[:count]): count for count in range(1, 1 + len(FEATURES))}
+START = list(ORDERS)[-1]
+
+#: Pairs of query and candidate, and their features ``[pairs, 3]`` -> probability that each is similar, ``[pairs]``.
+ScorePairs = Callable[[Sequence[tuple[Question, Question]], np.ndarray], np.ndarray]
 
 
 def evaluate_ranking(
-    queries: Sequence[RetrievedQuery], bank: QuestionBank, rankers: Mapping[str, ScorePairs], first: int = 20
+    queries: Sequence[RetrievedQuery], rankers: Mapping[str, ScorePairs], first: int = 20
 ) -> dict[str, RankingScores]:
     """Score the order of retrieval, the orders by features, and the order that each ranker gives the ``first``.
 
@@ -271,36 +229,31 @@ def evaluate_ranking(
     """
     if taken := {RETRIEVED, *ORDERS} & rankers.keys():
         raise ValueError(f"{min(taken)!r} is the name of another order")
-    results = {RETRIEVED: _ranking_scores(queries, [np.arange(len(query.candidates)) for query in queries])}
+    features = [pair_features(query.query, query.candidates) for query in queries]
+    orders = {RETRIEVED: [np.arange(len(query.candidates)) for query in queries]}
     for name, count in ORDERS.items():
-        scores = (query.likeness if name == START else query.features[:, :count] @ WEIGHTS[:count] for query in queries)
-        orders = [np.argsort(-of_query, kind="stable") for of_query in scores]
-        results[name] = _ranking_scores(queries, orders)
-    read = [order[:first] for order in orders]  # by all features, as in a search
-    pairs = [
-        (bank[query.query], bank[int(number)])
-        for query, rows in zip(queries, read, strict=True)
-        for number in query.candidates[rows]
+        orders[name] = [_descending(rows[:, :count] @ WEIGHTS[:count]) for rows in features]
+    orders[START] = [
+        _descending(likeness(query.query, query.candidates, rows))
+        for query, rows in zip(queries, features, strict=True)
     ]
-    features = np.concatenate([query.features[rows] for query, rows in zip(queries, read, strict=True)])
+    read = [order[:first] for order in orders[START]]  # by all features, as in a search
+    pairs = [
+        (query.query, query.candidates[row].question) for query, rows in zip(queries, read, strict=True) for row in rows
+    ]
+    read_features = np.concatenate([matrix[rows] for matrix, rows in zip(features, read, strict=True)])
     ends = np.cumsum(list(map(len, read)))[:-1]
     for name, score in rankers.items():
-        ranked = zip(read, np.split(score(pairs, features), ends), strict=True)
-        orders = [rows[np.argsort(-of_query, kind="stable")] for rows, of_query in ranked]
-        results[name] = _ranking_scores(queries, orders)
-    return results
+        by_query = np.split(score(pairs, read_features), ends)
+        orders[name] = [rows[_descending(scores)] for rows, scores in zip(read, by_query, strict=True)]
+    return {name: _ranking_scores(queries, order) for name, order in orders.items()}
 
 
-def _ranking_scores(queries: Sequence[RetrievedQuery], orders: Sequence[IntArray]) -> RankingScores:
-    hits = np.zeros((len(queries), max(FIRST)), dtype=bool)
-    for row, query, order in zip(hits, queries, orders, strict=True):
-        similar = query.similar[order][: len(row)]
-        row[: len(similar)] = similar
-    relevant = np.array([query.relevant for query in queries])
-    return RankingScores(_precision(hits, relevant), np.array([query.group for query in queries]))
+def _descending(scores: np.ndarray) -> IntArray:
+    return np.argsort(-scores, kind="stable")
 
 
-def ranking_table(results: Mapping[str, RankingScores], first: int, title: str = "") -> Table:
+def ranking_table(results: Mapping[str, RankingScores], first: int) -> Table:
     """Return a table with a row for each order, and its gains over retrieval and over the row before."""
     rows, k = [], max(FIRST)
     for before, name in pairwise(["", *results]):
@@ -318,4 +271,4 @@ def ranking_table(results: Mapping[str, RankingScores], first: int, title: str =
         f"{count:,} queries with five similar questions, each with {CANDIDATES} retrieved candidates, duplicates of "
         f"the query among them; rankers read the first {first} by likeness. Intervals are 95 %, by group.",
     )
-    return Table(title, header, tuple(rows), notes)
+    return Table("", header, tuple(rows), notes)

@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -17,15 +18,7 @@ from filelock import FileLock, Timeout
 
 from tqnet.files import atomic
 from tqnet.questions import Question
-from tqnet.search.engine import (
-    EngineError,
-    Place,
-    check_free,
-    give_alias,
-    open_engine,
-    remove,
-    with_new_collection,
-)
+from tqnet.search.engine import EngineError, Place
 from tqnet.search.records import records, schema
 from tqnet.version import __version__
 
@@ -66,11 +59,7 @@ class Manifest(Place):
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """Read it from ``folder``.
-
-        Raises:
-            IndexFolderError: It is missing or damaged, or in another format.
-        """
+        """Read it from ``folder``, or raise an `IndexFolderError` if it is missing, damaged or in another format."""
         file = folder / _MANIFEST
         if not file.is_file():
             raise _missing(folder)
@@ -98,22 +87,16 @@ class Index:
     def __init__(self, folder: Path):
         self.written = _written(folder)  # first: if the index is replaced meanwhile, the manifest is the new one's
         self.folder, self.manifest = folder, Manifest.load(folder)
-        self.engine = open_engine(folder, self.manifest)
+        self.engine = self.manifest.open(folder)
 
     @classmethod
     def create(cls, folder: Path, manifest: Manifest) -> Index:
-        """Make an empty index, with a collection of its own on a server.
-
-        Raises:
-            FileExistsError: ``folder`` holds one.
-            EngineError: The server does not answer.
-        """
-        if (folder / _MANIFEST).exists():
-            raise FileExistsError(f"{folder}: there is an index already; tqnet index sync brings it up to date")
+        """Make an empty index in the new ``folder``, with a collection of its own on a server."""
         folder.mkdir(parents=True, exist_ok=True)
-        manifest = with_new_collection(manifest)
+        if manifest.engine == "milvus":
+            manifest = replace(manifest, records=f"{manifest.collection}_{uuid.uuid4().hex}")
         manifest.save(folder)  # first, so that a collection can always be traced to its folder
-        open_engine(folder, manifest, schema(manifest.width)).close()
+        manifest.open(folder, schema(manifest.width)).close()
         return cls(folder)
 
     @property
@@ -126,19 +109,11 @@ class Index:
         return {"index": f"{self.manifest.bank}, {self.engine.count():,} questions", "model": model}
 
     def replaced(self) -> bool:
-        """Return True if the folder holds another index now, as ``tqnet index --replace`` leaves it.
-
-        Raises:
-            IndexFolderError: It holds none.
-        """
+        """Return True if the folder holds another index now; raise an `IndexFolderError` if it holds none."""
         return self.written != _written(self.folder)
 
     def check_model(self, model: str, digest: str | None) -> None:
-        """Check that the index has vectors of this model.
-
-        Raises:
-            IndexFolderError: It has another one's.
-        """
+        """Raise an `IndexFolderError` if the vectors are of another model."""
         if digest != self.manifest.digest or (digest is None and model != self.manifest.model):
             raise IndexFolderError(
                 f"{self.folder}: its vectors were made by another model than {model}: {self.manifest.model} "
@@ -160,23 +135,15 @@ class Index:
 
     def states(self) -> dict[str, tuple[str, str]]:
         """Return id -> hashes of the whole question and of its content (`tqnet.search.records`)."""
-        names = ["id", "state", "content"]
-        return {
-            id: (state, content)
-            for table in self.engine.scan(names)
-            for id, state, content in zip(*(table[name].to_pylist() for name in names), strict=True)
-        }
+        tables = self.engine.scan(["id", "state", "content"])
+        return {row["id"]: (row["state"], row["content"]) for table in tables for row in table.to_pylist()}
 
 
 @contextmanager
 def writing(folder: Path) -> Iterator[None]:
-    """Lock the index at ``folder`` against other writers.
+    """Lock the index at ``folder``, which need not exist, or raise an `EngineError` if another process writes to it.
 
-    Open the index within: before, it may be replaced by another model's. The lock lies beside the folder, which
-    need not exist.
-
-    Raises:
-        EngineError: Another process holds the lock.
+    Open the index within: before, it may be replaced by another model's.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -194,10 +161,23 @@ def _written(folder: Path) -> tuple[int, int]:
     return status.st_ino, status.st_mtime_ns
 
 
+def _replaced(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.replaced")
+
+
 def _missing(folder: Path) -> IndexFolderError:
     if (replaced := _replaced(folder)).is_dir():
         return IndexFolderError(f"{folder}: no index here, but {replaced} is one that was being replaced")
     return IndexFolderError(f"{folder}: no index here ({_MANIFEST} is missing); tqnet index BANK makes one")
+
+
+def check_alias(place: Place, replaced: Place | None = None) -> None:
+    """Raise a FileExistsError if an index but ``replaced`` has the alias of ``place``."""
+    if (server := place.connect()) is None:
+        return
+    aliases = server.aliases(replaced.records) if replaced and replaced.uri == place.uri else []
+    if server.has(place.collection) and place.collection not in aliases:
+        raise FileExistsError(f"{place.uri}: there is a collection {place.collection} already; choose another name")
 
 
 def publish(work: Path, folder: Path) -> None:
@@ -206,8 +186,9 @@ def publish(work: Path, folder: Path) -> None:
     If a call is killed, either a whole index has the name and :func:`clear` removes the other one, or none has it and
     :func:`clear` puts the old one back.
     """
-    replaced = _replaced(folder)
-    give_alias(Manifest.load(work))
+    manifest, replaced = Manifest.load(work), _replaced(folder)
+    if server := manifest.connect():
+        server.set_alias(manifest.records, manifest.collection)
     if folder.exists():
         os.replace(folder, replaced)
     os.replace(work, folder)
@@ -230,25 +211,19 @@ def clear(work: Path, folder: Path) -> None:
 
 
 def remove_index(folder: Path) -> None:
-    """Remove an index, complete or not, with its records.
-
-    Raises:
-        EngineError: Its server does not answer; nothing was removed.
-    """
+    """Remove an index, complete or not: its records first, so that a killed removal can be repeated."""
     if (folder / _MANIFEST).exists():
-        remove(folder, Manifest.load(folder))
+        manifest = Manifest.load(folder)
+        if server := manifest.connect():
+            server.drop(manifest.records)
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _replaced(folder: Path) -> Path:
-    return folder.with_name(f"{folder.name}.replaced")
 
 
 def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
     """Make an index at ``folder`` from what ``SearchEngine.export`` and ``Manifest.save`` wrote.
 
     Args:
-        place: For its records; by default ``folder``, wherever they came from.
+        place: For its records; by default files in ``folder``, wherever they came from.
 
     Raises:
         FileExistsError: ``folder`` exists, or ``place`` holds another index's records.
@@ -260,7 +235,7 @@ def restore(exported: Path, folder: Path, place: Place | None = None) -> Index:
     work = folder.with_name(f"{folder.name}.building") / "index"
     with writing(folder):
         clear(work, folder)
-        check_free(manifest)
+        check_alias(manifest)
         try:
             index = Index.create(work, manifest)
             index.engine.restore(exported)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import lancedb
 import numpy as np
@@ -18,17 +18,17 @@ from lancedb.query import BooleanQuery, FullTextQuery, MatchQuery, Occur
 from tqnet.errors import first_line
 from tqnet.search.engine import (
     BOOSTS,
-    Boosts,
     EngineError,
     Hit,
     SearchEngine,
-    Words,
-    id_filters,
     lowest,
     rounded,
     top_hits,
+    write_conditions,
 )
-from tqnet.search.records import TEXT_FIELDS, Filter
+from tqnet.search.records import TEXT_FIELDS, Filter, unit
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _TABLE = "questions"
 
@@ -39,9 +39,8 @@ GRAPH = 400_000
 
 #: Partitions to search.
 _PROBES = 30
-#: Kind of vector index -> oversampling of the candidates whose full vectors are then compared.
-_REFINE = {"IvfRq": 10}
-_REFINE_OTHERS = 2
+#: Oversampling of the candidates whose full vectors are then compared, with one-bit vectors and with others.
+_REFINE_ONE_BIT, _REFINE = 10, 2
 
 #: From this share of matching records on, a filter is applied after the vector search, which finds more instead:
 #: listing the records in a range takes the longer the more there are.
@@ -49,17 +48,13 @@ _WIDE = 0.25
 #: Filters whose share is cached.
 _SHARES = 256
 
-#: Words of several columns: oversampling of the best by one column, and its limit.
+#: Words of several columns: oversampling of the best by the first column, and its limit.
 _DEEPER = 8
 _DEEPEST = 8192
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
-    "id": BTree(),
-    "difficulty": BTree(),
-    "figures": Bitmap(),
-    "type": Bitmap(),
-    "language": Bitmap(),
-    "source": Bitmap(),
+    **{"id": BTree(), "difficulty": BTree()},
+    **{field: Bitmap() for field in ("figures", "type", "language", "source")},
     "concept": LabelList(),
 }
 
@@ -77,15 +72,17 @@ _WORDS = FTS(
 #: Errors of the database.
 _ERRORS = (RuntimeError, OSError, pa.ArrowException)
 
-P = ParamSpec("P")
-R = TypeVar("R")
+
+def lance_condition(where: Sequence[Filter]) -> str:
+    """Write filters that must all hold in LanceDB's SQL."""
+    return write_conditions(where, "array_has_any", "()", lambda text: "'" + text.replace("'", "''") + "'")
 
 
-def _clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Callable[Concatenate[LanceEngine, P], R]:
+def _clear_errors(method: F) -> F:
     """Turn errors of the database into an `EngineError` that names its folder."""
 
     @wraps(method)
-    def call(engine: LanceEngine, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(engine: LanceEngine, *args: Any, **kwargs: Any) -> Any:
         try:
             return method(engine, *args, **kwargs)
         except EngineError:
@@ -93,11 +90,11 @@ def _clear_errors(method: Callable[Concatenate[LanceEngine, P], R]) -> Callable[
         except _ERRORS as error:
             raise EngineError(f"{engine.folder}: {first_line(error)}") from error
 
-    return call
+    return cast(F, call)
 
 
 class _Indexes(NamedTuple):
-    """State of the indexes at a version: oversampling (`_REFINE`), and whether the word indexes hold all records."""
+    """State of the indexes at a version: oversampling, and whether the word indexes hold all records."""
 
     version: int
     refine: int
@@ -119,50 +116,48 @@ class LanceEngine(SearchEngine):
     def __init__(self, folder: Path, schema: pa.Schema | None = None, *, exact: int = EXACT, graph: int = GRAPH):
         self.folder, self._exact, self._graph = folder, exact, graph
         # Another process may have written since the last call.
-        self._database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
+        database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
         try:
             if schema is not None:
-                self._table = self._database.create_table(_TABLE, schema=schema)
+                self._table = database.create_table(_TABLE, schema=schema)
                 for field in TEXT_FIELDS:
                     self._table.create_index(field, config=_WORDS)
             else:
-                self._table = self._database.open_table(_TABLE)
+                self._table = database.open_table(_TABLE)
                 self._table.count_rows()
         except (ValueError, RuntimeError, OSError) as error:
             if schema is not None and "already exists" in str(error):
                 raise FileExistsError(f"{folder}: there is an index already") from error
             raise EngineError(f"{folder}: no index that can be read ({first_line(error)})") from error
+        self.schema = self._table.schema
         self._shares: dict[str, float] = {}
-        self._seen = _Indexes(-1, _REFINE_OTHERS, words_complete=False)
+        self._known_indexes = _Indexes(-1, _REFINE, words_complete=False)
 
     @_clear_errors
-    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        self._refuse_duplicates(records, known_new)
-        if len(records):
+    def _write(self, records: pa.Table, replace: bool) -> None:
+        if replace and len(records):
+            self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
+        elif len(records):
             self._table.add(records)
 
     @_clear_errors
-    def put(self, records: pa.Table) -> None:
-        self._refuse_duplicates(records, known_new=True)
-        if len(records):
-            self._table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(records)
+    def _delete(self, where: Sequence[Filter]) -> None:
+        for condition in where:
+            self._table.delete(lance_condition([condition]))
 
     @_clear_errors
-    def delete(self, ids: Collection[str]) -> int:
-        before = self.count()
-        for chunk in id_filters(sorted(ids)):
-            self._table.delete(condition(chunk))
-        return before - self.count()
+    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table:
+        return self._filtered(self._table.search(), [where], len(where.values)).select(columns).to_arrow()
 
     @_clear_errors
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
-        unit = np.asarray(vector, dtype=np.float32) / (float(np.linalg.norm(vector)) or 1)
+        query = unit(np.asarray(vector, dtype=np.float32)[None])[0]
         oversampling, share = self._indexes().refine, self._share(where)
 
         def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
             # As many candidates as `k` needs, even if a few more than `k` are listed.
-            refine = max(_REFINE_OTHERS, math.ceil(oversampling * k / limit))
-            search: Any = self._table.search(unit, vector_column_name="vector")
+            refine = max(_REFINE, math.ceil(oversampling * k / limit))
+            search: Any = self._table.search(query, vector_column_name="vector")
             search = search.distance_type("dot").nprobes(_PROBES).refine_factor(refine)
             search = search.ef(max(64, refine * limit))  # less is an error
             table = self._filtered(search, where, limit, prefilter).select(["id", "_distance"]).to_arrow()
@@ -178,22 +173,13 @@ class LanceEngine(SearchEngine):
         return top_hits(search, k)
 
     @_clear_errors
-    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
-        queries = [
-            MatchQuery(" ".join(terms), field, boost=boosts.get(field, 1.0))  # type: ignore[call-arg]
+    def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+        queries: list[FullTextQuery] = [
+            MatchQuery(" ".join(terms), field, boost=BOOSTS[field])  # type: ignore[call-arg]
             for field, terms in words.items()
-            if terms and boosts.get(field, 1.0) > 0
+            if terms
         ]
-        if not queries:
-            return []
-        if len(queries) == 1:
-            return top_hits(partial(self._by_query, queries[0], where), k)
-        return top_hits(partial(self._by_sum, queries, where), k)
-
-    def _by_query(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> tuple[list[Hit], float | None]:
-        table = self._scored(query, where, limit)
-        hits = list(map(Hit, table["id"].to_pylist(), map(rounded, table["_score"].to_pylist())))
-        return hits, lowest(hits, limit)
+        return top_hits(partial(self._by_sum, queries, where), k) if queries else []
 
     def _by_sum(
         self, queries: Sequence[FullTextQuery], where: Sequence[Filter], limit: int
@@ -206,41 +192,31 @@ class LanceEngine(SearchEngine):
         first, *others = queries
         deeper = _DEEPER * limit
         # LanceDB computes BM25 of records that are not indexed yet among themselves, after the filter.
-        feasible = deeper <= _DEEPEST and self._indexes().words_complete
-        top = self._scored(first, where, deeper) if feasible else None
-        if top is None or len(top) < deeper:  # score all
-            return self._by_query(BooleanQuery([(Occur.SHOULD, query) for query in queries]), where, limit)
-        scores = dict(zip(top["id"].to_pylist(), top["_score"].to_pylist(), strict=True))
+        feasible = others and deeper <= _DEEPEST and self._indexes().words_complete
+        scores = self._scores(first, where, deeper) if feasible else {}
+        if len(scores) < deeper:  # score all
+            query = BooleanQuery([(Occur.SHOULD, query) for query in queries]) if others else first
+            hits = [Hit(id, rounded(score)) for id, score in self._scores(query, where, limit).items()]
+            return hits, lowest(hits, limit)
         bound = min(scores.values())
-        same_ids = Filter("id", "=", tuple(scores))
+        same_ids = [Filter("id", "=", tuple(scores))]
         for query in others:
-            bound += max(self._scored(query, where, 1)["_score"].to_pylist(), default=0.0)
-            table = self._scored(query, [same_ids], deeper)
-            for id, score in zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True):
+            bound += max(self._scores(query, where, 1).values(), default=0.0)
+            for id, score in self._scores(query, same_ids, deeper).items():
                 scores[id] += score
-        return list(map(Hit, scores, map(rounded, scores.values()))), rounded(bound)
+        return [Hit(id, rounded(score)) for id, score in scores.items()], rounded(bound)
 
-    def _scored(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> pa.Table:
-        return self._filtered(self._table.search(query), where, limit).select(["id", "_score"]).to_arrow()
-
-    @_clear_errors
-    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        wanted = list(dict.fromkeys(("id", *(columns or self._table.schema.names))))
-        pieces = [
-            self._table.search().where(condition(chunk)).select(wanted).limit(len(chunk.values)).to_arrow()
-            for chunk in id_filters(list(dict.fromkeys(ids)))
-        ]
-        table = pa.concat_tables([self._table.schema.empty_table().select(wanted), *pieces])
-        rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
-        return table.take(pa.array([rows[id] for id in ids if id in rows], pa.int64()))
+    def _scores(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> dict[str, float]:
+        table = self._filtered(self._table.search(query), where, limit).select(["id", "_score"]).to_arrow()
+        return dict(zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True))
 
     @_clear_errors
     def count(self, where: Sequence[Filter] = ()) -> int:
-        return self._table.count_rows(_conditions(where) or None)
+        return self._table.count_rows(lance_condition(where) or None)
 
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         try:
-            search = self._table.search().select(list(columns or self._table.schema.names)).limit(self.count())
+            search = self._table.search().select(list(columns or self.schema.names)).limit(self.count())
             for batch in search.to_batches(4096):
                 yield pa.Table.from_batches([batch])
         except _ERRORS as error:
@@ -253,7 +229,7 @@ class LanceEngine(SearchEngine):
             if field not in indexes:
                 self._table.create_index(field, config=config)
         size = self.count()
-        if size > self._graph and not ("vector" in indexes and indexes["vector"].index_type == "IvfRq"):
+        if size > self._graph and not self._has_one_bit_vectors(indexes):
             partitions = max(1, round(math.sqrt(size)))
             self._table.create_index("vector", config=IvfRq(distance_type="dot", num_partitions=partitions))
         elif self._exact < size <= self._graph and "vector" not in indexes:
@@ -266,12 +242,12 @@ class LanceEngine(SearchEngine):
         return self._table.version
 
     def _filtered(self, search: Any, where: Sequence[Filter], limit: int, prefilter: bool = True) -> Any:
-        conditions = _conditions(where)
+        conditions = lance_condition(where)
         return (search.where(conditions, prefilter=prefilter) if conditions else search).limit(limit)
 
     def _share(self, where: Sequence[Filter]) -> float:
         """Return the share of records that meet ``where``, as it was when first computed."""
-        conditions = _conditions(where)
+        conditions = lance_condition(where)
         if not conditions:
             return 1.0
         if conditions not in self._shares:
@@ -282,35 +258,16 @@ class LanceEngine(SearchEngine):
 
     def _indexes(self) -> _Indexes:
         version = self._table.version  # another process may have written
-        if self._seen.version != version:
+        if self._known_indexes.version != version:
             indexes = self._index_by_column()
             words = [self._table.index_stats(indexes[field].name) for field in TEXT_FIELDS if field in indexes]
-            self._seen = _Indexes(
-                version,
-                _REFINE.get(indexes["vector"].index_type if "vector" in indexes else "", _REFINE_OTHERS),
-                len(words) == len(TEXT_FIELDS)
-                and not any(stats is None or stats.num_unindexed_rows for stats in words),
-            )
-        return self._seen
+            refine = _REFINE_ONE_BIT if self._has_one_bit_vectors(indexes) else _REFINE
+            complete = [stats is not None and not stats.num_unindexed_rows for stats in words] == [True, True]
+            self._known_indexes = _Indexes(version, refine, complete)
+        return self._known_indexes
 
     def _index_by_column(self) -> dict[str, Any]:
         return {column: index for index in self._table.list_indices() for column in index.columns}
 
-
-def _conditions(where: Sequence[Filter]) -> str:
-    return " AND ".join(f"({condition(each)})" for each in where)
-
-
-def condition(where: Filter) -> str:
-    """Write a filter in LanceDB's SQL."""
-    field, values = where.field, ", ".join(map(_literal, where.values))
-    if field == "concept":
-        contains = f"array_has_any(concept, [{values}])"
-        return contains if where.sign == "=" else f"NOT {contains}"
-    if where.sign == "=":
-        return f"{field} IN ({values})"
-    return f"{field} IS NULL OR {field} NOT IN ({values})" if where.sign == "!=" else f"{field} {where.sign} {values}"
-
-
-def _literal(value: str | float | int) -> str:
-    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
+    def _has_one_bit_vectors(self, indexes: Mapping[str, Any]) -> bool:
+        return "vector" in indexes and indexes["vector"].index_type == "IvfRq"

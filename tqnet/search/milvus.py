@@ -5,30 +5,29 @@ from __future__ import annotations
 import logging
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import grpc
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
 
 from tqnet.errors import first_line
 from tqnet.search.engine import (
     BOOSTS,
-    Boosts,
     EngineError,
     Hit,
+    Search,
     SearchEngine,
-    Words,
     id_filters,
     lowest,
     rounded,
     top_hits,
+    write_conditions,
 )
-from tqnet.search.records import FIELDS, TEXT_FIELDS, Filter, schema
+from tqnet.search.records import FIELDS, TEXT_FIELDS, Filter, schema, unit
 
 #: Environment variable with the server's credentials, ``USER:PASSWORD`` or an API key.
 TOKEN = "MILVUS_TOKEN"
@@ -110,15 +109,11 @@ class MilvusServer:
 
 
 class MilvusEngine(SearchEngine):
-    """Records in a collection.
+    """Records in a collection; docs/milvus.md tells of Milvus Lite's differences.
 
     Every write is flushed before it returns. A call's records go to the server in messages of at most 32 MiB, and
     Milvus guarantees none of them to reach all shards or none: a killed writer may leave some records, each of them
     whole, and running the same command again, or ``sync``, repairs the rest. A list has at most 16,384 hits.
-
-    Milvus Lite, the server in one process, counts words by segment (what was flushed together), so that BM25 depends on
-    what was added together; Milvus counts them in the whole shard. Lite has no index of arrays: a filter by concept
-    scans every record.
 
     Args:
         collection: Its name or alias.
@@ -137,77 +132,42 @@ class MilvusEngine(SearchEngine):
         self.server, self.collection = MilvusServer(uri, collection), collection
         if schema is not None:
             self._create(schema, shards)
-        self._schema = self._read_schema()
+        self.schema = self._read_schema()
         self._kind = self._call("describe_index", index_name="vector")["index_type"]
         if self._call("get_load_state")["state"].name != "Loaded":
             self._call("load_collection", replica_number=replicas)
 
-    def add(self, records: pa.Table, *, known_new: bool = False) -> None:
-        self._refuse_duplicates(records, known_new)
-        self._write("insert", records)
-
-    def put(self, records: pa.Table) -> None:
-        self._refuse_duplicates(records, known_new=True)
-        self._write("upsert", records)
-
-    def delete(self, ids: Collection[str]) -> int:
-        known = self.get(sorted(set(ids)), ["id"])["id"].to_pylist()
-        for chunk in id_filters(known):
-            # pymilvus copies `ids` into a condition without escaping quotes.
-            self._call("delete", filter=_condition(chunk))
-        if known:
-            self._call("flush")
-        return len(known)
-
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
-        _check_limit(k)
-        unit = np.asarray(vector, dtype=np.float32) / (float(np.linalg.norm(vector)) or 1)
+        query = unit(np.asarray(vector, dtype=np.float32)[None])[0].tolist()
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
-            limit = min(limit, MOST_HITS)
-            scores = self._search("vector", unit.tolist(), limit, _conditions(where), _reach(self._kind, limit))
-            hits = [Hit(id, round(score, 6)) for id, score in scores.items()]
-            return hits, lowest(hits, limit) if limit < MOST_HITS else None
+            hits = [Hit(id, round(score, 6)) for id, score in self._search("vector", query, limit, where).items()]
+            return hits, lowest(hits, limit)
 
-        return top_hits(search, k)
+        return _top_hits(search, k)
 
-    def by_words(self, words: Words, k: int, where: Sequence[Filter] = (), boosts: Boosts = BOOSTS) -> list[Hit]:
-        _check_limit(k)
-        weights = {field: boosts.get(field, 1.0) for field, terms in words.items() if terms}
-        texts = {field: _escaped(" ".join(words[field])) for field, weight in weights.items() if weight > 0}
-        if not texts:
-            return []
+    def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+        texts = {field: _escaped(" ".join(terms)) for field, terms in words.items() if terms}
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
-            limit = min(limit, MOST_HITS)
-            lists = {field: self._bm25(field, text, limit, _conditions(where)) for field, text in texts.items()}
+            lists = {field: self._bm25(field, text, limit, where) for field, text in texts.items()}
             cut = [field for field, scores in lists.items() if len(scores) >= limit]
             # A record in no list scores in each at most what the last one there does.
-            bound = rounded(sum(weights[field] * min(lists[field].values()) for field in cut))
-            ids = set().union(*lists.values())
+            bound = rounded(sum(BOOSTS[field] * min(lists[field].values()) for field in cut))
+            ids: set[str] = set().union(*lists.values())
             for field in cut:
                 for chunk in id_filters(sorted(ids - lists[field].keys())):
-                    lists[field] |= self._bm25(field, texts[field], len(chunk.values), _condition(chunk))
-            hits = [
-                Hit(id, rounded(sum(weights[field] * scores.get(id, 0.0) for field, scores in lists.items())))
-                for id in ids
-            ]
-            return hits, bound if cut and limit < MOST_HITS else None
+                    lists[field] |= self._bm25(field, texts[field], len(chunk.values), [chunk])
+            sums = {id: sum(BOOSTS[field] * scores.get(id, 0.0) for field, scores in lists.items()) for id in ids}
+            return [Hit(id, rounded(score)) for id, score in sums.items()], bound if cut else None
 
-        return top_hits(search, k)
-
-    def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
-        columns = list(dict.fromkeys(("id", *(columns or self._schema.names))))
-        rows: dict[str, dict[str, Any]] = {}
-        for chunk in id_filters(list(dict.fromkeys(ids))):
-            rows |= {row["id"]: row for row in self._call("query", filter=_condition(chunk), output_fields=columns)}
-        return self._table([rows[id] for id in ids if id in rows], columns)
+        return _top_hits(search, k)
 
     def count(self, where: Sequence[Filter] = ()) -> int:
         return int(self._call("query", filter=_conditions(where), output_fields=["count(*)"])[0]["count(*)"])
 
     def scan(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        columns = list(columns or self._schema.names)
+        columns = list(columns or self.schema.names)
         rows = self._call("query_iterator", batch_size=_PIECE, output_fields=columns)
         while True:
             with self.server.clear_errors(self.collection):
@@ -233,19 +193,21 @@ class MilvusEngine(SearchEngine):
             raise FileExistsError(f"{self.server.uri}, collection {self.collection}: is there already")
         # Reads see every write that was acknowledged before them.
         self._call("create_collection", schema=_fields(columns), num_shards=shards, consistency_level="Strong")
-        indexes, of_concepts = MilvusClient.prepare_index_params(), MilvusClient.prepare_index_params()
-        indexes.add_index("vector", "HNSW", "vector", metric_type="IP", params=_GRAPH)
+        self._add_index("vector", "HNSW", metric_type="IP", params=_GRAPH)
         for name in TEXT_FIELDS:
-            indexes.add_index(_sparse(name), "SPARSE_INVERTED_INDEX", _sparse(name), metric_type="BM25", params=_BM25)
+            self._add_index(_sparse(name), "SPARSE_INVERTED_INDEX", metric_type="BM25", params=_BM25)
         for name in FIELDS.keys() - {"concept"}:
-            indexes.add_index(name, "INVERTED", name)
-        of_concepts.add_index("concept", "INVERTED", "concept")
-        self._call("create_index", index_params=indexes, sync=False)  # there is nothing to wait for yet
+            self._add_index(name, "INVERTED")
         try:
-            self._call("create_index", index_params=of_concepts, sync=False)
+            self._add_index("concept", "INVERTED")
         except EngineError as error:
             if "does not support scalar index" not in str(error):  # Milvus Lite has none of arrays
                 raise
+
+    def _add_index(self, field: str, kind: str, **options: Any) -> None:
+        index = MilvusClient.prepare_index_params()
+        index.add_index(field, kind, field, **options)
+        self._call("create_index", index_params=index, sync=False)  # there is nothing to wait for yet
 
     def _read_schema(self) -> pa.Schema:
         if not self.server.has(self.collection):
@@ -253,79 +215,92 @@ class MilvusEngine(SearchEngine):
                 f"{self.server.uri}: there is no collection {self.collection}; tqnet index --replace rebuilds it"
             )
         fields = {field["name"]: field for field in self._call("describe_collection")["fields"]}
-        width = fields.get("vector", {}).get("params", {}).get("dim", 0)
-        columns = schema(int(width))
+        columns = schema(int(fields.get("vector", {}).get("params", {}).get("dim", 0)))
         if fields.keys() != {*columns.names, *map(_sparse, TEXT_FIELDS)}:
             raise EngineError(f"{self.server.uri}, collection {self.collection}: not made by tqnet index")
         return columns
 
-    def _write(self, method: str, records: pa.Table) -> None:
-        _refuse_long(records)
-        if not len(records):
-            return
-        rows = max(1, len(records) * _MESSAGE // max(records.nbytes, 1))
-        for start in range(0, len(records), rows):
-            self._call(method, data=[_row(record) for record in records.slice(start, rows).to_pylist()])
-        self._call("flush")
+    def _write(self, records: pa.Table, replace: bool) -> None:
+        rows = list(map(_row, records.to_pylist()))
+        size = max(1, len(rows) * _MESSAGE // max(records.nbytes, 1))
+        for start in range(0, len(rows), size):
+            self._call("upsert" if replace else "insert", data=rows[start : start + size])
+        if rows:
+            self._call("flush")
 
-    def _search(
-        self, field: str, query: object, limit: int, condition: str, params: Mapping[str, int]
-    ) -> dict[str, float]:
+    def _delete(self, where: Sequence[Filter]) -> None:
+        for condition in where:
+            # pymilvus copies `ids` into a condition without escaping quotes.
+            self._call("delete", filter=_conditions([condition]))
+        if where:
+            self._call("flush")
+
+    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table:
+        return self._table(self._call("query", filter=_conditions([where]), output_fields=columns), columns)
+
+    def _search(self, field: str, query: object, limit: int, where: Sequence[Filter]) -> dict[str, float]:
         """Return id -> score of the nearest, best first."""
+        params: dict[str, int] = {}
+        if field == "vector" and self._kind.startswith("HNSW"):  # an operator may have replaced the index
+            params = {"ef": max(128, 2 * limit)}
+        elif field == "vector" and self._kind.startswith("IVF"):
+            params = {"nprobe": 64}
         (hits,) = self._call(
             "search",
             data=[query],
             anns_field=field,
             limit=limit,
-            filter=condition,
-            search_params={"params": dict(params)},
+            filter=_conditions(where),
+            search_params={"params": params},
             output_fields=["id"],
         )
         return {hit["id"]: float(hit["distance"]) for hit in hits}
 
-    def _bm25(self, field: str, text: str, limit: int, condition: str) -> dict[str, float]:
-        scores = self._search(_sparse(field), text, limit, condition, {})
+    def _bm25(self, field: str, text: str, limit: int, where: Sequence[Filter]) -> dict[str, float]:
+        scores = self._search(_sparse(field), text, limit, where)
         return {id: abs(score) for id, score in scores.items()}  # Milvus Lite gives its negative
 
     def _table(self, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> pa.Table:
-        fields = pa.schema([self._schema.field(name) for name in columns])
         plain = [
             {name: _unescaped(row[name]) if name in TEXT_FIELDS else row[name] for name in columns} for row in rows
         ]
-        return pa.Table.from_pylist(plain, schema=fields)
+        return pa.Table.from_pylist(plain, schema=pa.schema([self.schema.field(name) for name in columns]))
 
 
-def _check_limit(k: int) -> None:
+def _top_hits(search: Search, k: int) -> list[Hit]:
+    """Return `top_hits`, without asking for more than Milvus returns."""
     if k > MOST_HITS:
         raise EngineError(f"{k:,} hits: Milvus returns at most {MOST_HITS:,}")
+
+    def limited(limit: int) -> tuple[list[Hit], float | None]:
+        hits, bound = search(min(limit, MOST_HITS))
+        return hits, bound if limit < MOST_HITS else None
+
+    return top_hits(limited, k)
 
 
 def _fields(columns: pa.Schema) -> Any:
     """Return the collection's schema: the columns, and for each text a field with the server's word counts."""
-    made = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
+    fields = MilvusClient.create_schema(auto_id=False, enable_dynamic_field=False)
     for column in columns:
-        text = {"enable_analyzer": True, "analyzer_params": {"tokenizer": "standard"}}
-        made.add_field(
-            column.name,
-            nullable=column.nullable,
-            is_primary=column.name == "id",
-            **_type(column.type),
-            **(text if column.name in TEXT_FIELDS else {}),
-        )
+        options = _type(column.type)
+        if column.name in TEXT_FIELDS:
+            options |= {"enable_analyzer": True, "analyzer_params": {"tokenizer": "standard"}}
+        fields.add_field(column.name, nullable=column.nullable, is_primary=column.name == "id", **options)
     for name in TEXT_FIELDS:
-        made.add_field(_sparse(name), DataType.SPARSE_FLOAT_VECTOR)
-        made.add_function(Function(f"bm25_of_{name}", FunctionType.BM25, [name], [_sparse(name)]))
-    return made
+        fields.add_field(_sparse(name), DataType.SPARSE_FLOAT_VECTOR)
+        fields.add_function(Function(f"bm25_of_{name}", FunctionType.BM25, [name], [_sparse(name)]))
+    return fields
 
 
 def _type(kind: pa.DataType) -> dict[str, Any]:
     if pa.types.is_fixed_size_list(kind):
         return {"datatype": DataType.FLOAT_VECTOR, "dim": kind.list_size}
+    if pa.types.is_string(kind):
+        return {"datatype": DataType.VARCHAR, "max_length": _LONGEST}
     if pa.types.is_list(kind):
         elements = {"element_type": DataType.VARCHAR, "max_length": _LONGEST}
         return {"datatype": DataType.ARRAY, "max_capacity": _ENTRIES, **elements}
-    if pa.types.is_string(kind):
-        return {"datatype": DataType.VARCHAR, "max_length": _LONGEST}
     return {"datatype": DataType.DOUBLE if pa.types.is_floating(kind) else DataType.INT64}
 
 
@@ -333,15 +308,12 @@ def _sparse(field: str) -> str:
     return f"{field}_bm25"
 
 
-def _reach(kind: str, limit: int) -> dict[str, int]:
-    """Return the search parameters of a vector index, which an operator may have replaced by another kind."""
-    if kind.startswith("HNSW"):
-        return {"ef": max(128, 2 * limit)}
-    return {"nprobe": 64} if kind.startswith("IVF") else {}
-
-
 def _row(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _escaped(value) if name in TEXT_FIELDS else value for name, value in record.items()}
+    row = {name: _escaped(value) if name in TEXT_FIELDS else value for name, value in record.items()}
+    for name, value in row.items():
+        if isinstance(value, str) and (size := len(value.encode())) > _LONGEST:
+            raise ValueError(f"{record['id']}: its {name} has {size:,} bytes; Milvus keeps {_LONGEST:,}")
+    return row
 
 
 def _escaped(words: str) -> str:
@@ -356,40 +328,8 @@ def _unescaped(words: str) -> str:
     return re.sub(r"z([0-9a-f]+)z", lambda sign: chr(int(sign[1], 16)), words)
 
 
-def _refuse_long(records: pa.Table) -> None:
-    for column in records.schema:
-        if not pa.types.is_string(column.type):
-            continue
-        values = records[column.name]
-        if column.name in TEXT_FIELDS:
-            values = pa.chunked_array([[_escaped(value) for value in values.to_pylist()]], pa.string())
-        sizes = pc.fill_null(pc.binary_length(values), 0)
-        if len(sizes) and pc.max(sizes).as_py() > _LONGEST:
-            row = pc.index(sizes, pc.max(sizes)).as_py()
-            raise ValueError(
-                f"{records['id'][row]}: its {column.name} has {sizes[row].as_py():,} bytes; Milvus keeps {_LONGEST:,}"
-            )
-
-
-def _conditions(where: Sequence[Filter]) -> str:
-    return " and ".join(f"({_condition(each)})" for each in where)
-
-
-def _condition(where: Filter) -> str:
-    field, values = where.field, ", ".join(map(_literal, where.values))
-    if field == "concept":
-        contains = f"array_contains_any(concept, [{values}])"
-        return contains if where.sign == "=" else f"not {contains}"
-    if where.sign == "=":
-        return f"{field} in [{values}]"
-    if where.sign == "!=":
-        nullable = field not in ("id", "figures")
-        return (f"{field} is null or " if nullable else "") + f"{field} not in [{values}]"
-    return f"{field} {where.sign} {values}"
-
-
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n", "\r": r"\r", "\t": r"\t"})
 
 
-def _literal(value: str | float | int) -> str:
-    return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else repr(value)
+def _conditions(where: Sequence[Filter]) -> str:
+    return write_conditions(where, "array_contains_any", "[]", lambda text: f'"{text.translate(_ESCAPES)}"')

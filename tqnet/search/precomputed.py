@@ -14,10 +14,11 @@ from lancedb.index import BTree
 from tqdm import tqdm
 
 from tqnet.files import atomic
+from tqnet.questions.bank import batched
 from tqnet.search.engine import EngineError
 from tqnet.search.index import Index
-from tqnet.search.lance import condition
-from tqnet.search.records import Filter, question_of
+from tqnet.search.lance import lance_condition
+from tqnet.search.records import Filter, record_question
 from tqnet.search.retrieval import CANDIDATES, CONCEPT_WEIGHT, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Retriever
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
@@ -45,18 +46,16 @@ def precomputed_candidates(index: Index, id: str, n: int) -> list[Candidate] | N
         if _read_stamp(folder) != _stamp(version, n, whole=True):
             return None
         table = lancedb.connect(str(folder)).open_table(_TABLE)
-        rows = table.search().where(condition(Filter("id", "=", (id,)))).limit(1).to_arrow().to_pylist()
+        rows = table.search().where(lance_condition([Filter("id", "=", (id,))])).limit(1).to_arrow().to_pylist()
     except (ValueError, KeyError, OSError, RuntimeError):  # being rebuilt, or damaged
         return None
     if not rows:
         return None
     scores = {id: values for id, *values in zip(*(rows[0][name] for name in _LISTS), strict=True)}
-    records = index.engine.get(list(scores), ["question", "images", "stem"]).to_pylist()
     candidates = []
-    for record in records:
+    for record in index.engine.get(list(scores), ["question", "images", "stem"]).to_pylist():
         score, cosine, words = scores[record["id"]]
-        question = question_of(record["question"], record["images"])
-        candidates.append(Candidate(question, score, cosine, words, record["stem"]))
+        candidates.append(Candidate(record_question(record), score, cosine, words, record["stem"]))
     return candidates
 
 
@@ -72,36 +71,30 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
     if version is None:
         raise EngineError(f"{index.folder}: its engine does not tell when it has changed, so nothing can be kept")
     folder = index.folder / _FOLDER
-    if {**_read_stamp(folder), "whole": False} != _stamp(version, n, whole=False):
+    begun, whole = (_stamp(version, n, whole=whole) for whole in (False, True))
+    if _read_stamp(folder) not in (begun, whole):
         (folder / _STAMP).unlink(missing_ok=True)  # first: without it the rest is not read
         shutil.rmtree(folder, ignore_errors=True)
-        _write_stamp(folder, _stamp(version, n, whole=False))
+        _write_stamp(folder, begun)
     table = lancedb.connect(str(folder)).create_table(_TABLE, schema=_COLUMNS, exist_ok=True)
     done = set(table.search().select(["id"]).limit(table.count_rows()).to_arrow()["id"].to_pylist())
     retrieve = Retriever(index.engine)
     with tqdm(total=index.engine.count(), initial=len(done), unit=" questions", desc="precompute", disable=None) as bar:
-        for records in index.engine.scan(["id", "question", "images", "vector"]):
-            new = [row for row in records.to_pylist() if row["id"] not in done]
-            for start in range(0, len(new), _AT_ONCE):
-                rows = new[start : start + _AT_ONCE]
-                table.add(pa.Table.from_pylist([_retrieved(retrieve, row, n) for row in rows], schema=_COLUMNS))
-                bar.update(len(rows))
+        pieces = index.engine.scan(["id", "question", "images", "vector"])
+        missing = (record for piece in pieces for record in piece.to_pylist() if record["id"] not in done)
+        for records in batched(missing, _AT_ONCE):
+            table.add(pa.Table.from_pylist([_row(retrieve, record, n) for record in records], schema=_COLUMNS))
+            bar.update(len(records))
     table.optimize()
     table.create_index("id", config=BTree())
-    _write_stamp(folder, _stamp(version, n, whole=True))
+    _write_stamp(folder, whole)
     return table.count_rows()
 
 
-def _retrieved(retrieve: Retriever, row: dict[str, Any], n: int) -> dict[str, object]:
-    query = question_of(row["question"], row["images"])
-    candidates = retrieve(query, np.array(row["vector"], dtype=np.float32), n)
-    return {
-        "id": row["id"],
-        "found": [candidate.question.id for candidate in candidates],
-        "scores": [candidate.score for candidate in candidates],
-        "cosines": [candidate.cosine for candidate in candidates],
-        "words": [candidate.words for candidate in candidates],
-    }
+def _row(retrieve: Retriever, record: dict[str, Any], n: int) -> dict[str, object]:
+    candidates = retrieve(record_question(record), np.array(record["vector"], dtype=np.float32), n)
+    values = [(candidate.question.id, candidate.score, candidate.cosine, candidate.words) for candidate in candidates]
+    return {"id": record["id"]} | {name: [row[place] for row in values] for place, name in enumerate(_LISTS)}
 
 
 def _stamp(version: int | None, n: int, whole: bool) -> dict[str, Any]:

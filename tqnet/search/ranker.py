@@ -33,7 +33,6 @@ from tqnet.search.ranking import FEATURES, WEIGHTS
 _HEAD, _SETTINGS = "cross_encoder.safetensors", RANKER
 _OTHER = "not as this version of finetune/ranker.py writes it; train it anew"
 
-
 #: Largest scale of a head: beyond, all good candidates would have a probability of 1.
 SUREST = 10.0
 
@@ -61,15 +60,15 @@ class TaskHead(nn.Module):
         self.centre = nn.Parameter(torch.tensor(0.5))
 
     def likeness(self, cosines: Tensor, features: Tensor) -> Tensor:
-        """Cosines of the sides [p] and features [p, 3] -> likeness [p]."""
+        """Return the likeness [p] from cosines of the sides [p] and features [p, 3]."""
         # No matrix product: under autocast, its rounding would swallow what tells candidates apart.
         return (torch.cat([cosines[:, None], features], 1) * self.weights).sum(1)
 
     def forward(self, pairs: Tensor, cosines: Tensor, features: Tensor) -> tuple[Tensor, Tensor]:
-        """Vectors of pairs [p, h], cosines [p] and features [p, 3] -> representations [p, h] and logits [p]."""
+        """Return representations [p, h] and logits [p] from vectors of pairs [p, h], cosines [p], features [p, 3]."""
         representation = F.gelu(self.dense(pairs))
-        likeness = self.likeness(cosines, features)
-        return representation, self.score(representation).squeeze(-1).float() + self.scale * (likeness - self.centre)
+        surplus = self.likeness(cosines, features) - self.centre
+        return representation, self.score(representation).squeeze(-1).float() + self.scale * surplus
 
 
 class CrossEncoder(nn.Module):
@@ -98,11 +97,11 @@ class CrossEncoder(nn.Module):
         return self.encoder.cells_per_image
 
     def forward(self, features: Tensor, **batch: Tensor) -> Tensor:
-        """Features [p, 3] and a packed batch of pairs, each as one question -> logits [p]."""
+        """Return logits [p] from features [p, 3] and a packed batch of pairs, each as a single question."""
         return self.head(*self.read(**batch), features)[1]
 
     def read(self, **batch: Tensor) -> tuple[Tensor, Tensor]:
-        """Packed batch of pairs -> vectors [p, h] and cosines of their sides [p], which are 0 for a QuesNet."""
+        """Return vectors [p, h] of a packed batch of pairs, and cosines of their sides [p], which QuesNet has as 0."""
         separators = (batch["input_ids"] == self._separator).cumsum(1)
         sides = (separators + 1) * (separators < 2) * batch["attention_mask"]
         output = self.encoder(**batch, sides=sides)
@@ -210,15 +209,16 @@ class TaskExperts(nn.Module):
         self.equal = _equal_share(tasks, floor)
 
     def forward(self, representations: Tensor, present: Tensor) -> Tensor:
-        """Representations [p, tasks, h], and the tasks of each pair, bool [p, tasks] -> coefficients [p, tasks].
+        """Return coefficients [p, tasks], 0 of absent tasks.
 
-        Coefficients of absent tasks are 0.
+        Args:
+            representations: [p, tasks, h].
+            present: The tasks of each pair, bool [p, tasks].
         """
         inputs = representations.detach()
         votes = torch.cat([expert(inputs[:, task]) for task, expert in enumerate(self.experts)], 1).float()
         chosen = votes.masked_fill(~present, -math.inf).softmax(1)
-        equal = present / present.sum(1, keepdim=True)
-        return (1 - self.equal) * chosen + self.equal * equal
+        return (1 - self.equal) * chosen + self.equal * (present / present.sum(1, keepdim=True))
 
 
 def _equal_share(tasks: int, floor: float) -> float:
@@ -258,20 +258,21 @@ class MultiTaskRanker(nn.Module):
             pair, task, features: Of each row, [r], [r] and [r, 3] (`tqnet.search.ranker_data`).
             batch: The packed rows.
         """
-        rows, cosines = self.cross.read(**batch)
-        pairs = int(pair.max()) + 1
-        logits, representations, present = [], [], []
-        for number, head in enumerate(self.heads):
-            mask = task == number
-            places = (pair[mask],)
-            of_rows, scores = head(rows, cosines, features)
-            representations.append(rows.new_zeros(pairs, rows.shape[1]).index_put(places, of_rows[mask].to(rows.dtype)))
-            logits.append(scores.new_zeros(pairs, dtype=torch.float).index_put(places, scores[mask].float()))
-            present.append(torch.zeros(pairs, dtype=torch.bool, device=rows.device).index_fill(0, pair[mask], True))
-        has = torch.stack(present, 1)
-        if self.experts is not None:
-            return torch.stack(logits, 1), self.experts(torch.stack(representations, 1), has)
-        return torch.stack(logits, 1), has * self.fixed / (has * self.fixed).sum(1, keepdim=True)
+        vectors, cosines = self.cross.read(**batch)
+        outputs = [head(vectors, cosines, features) for head in self.heads]
+        places, rows, shape = (pair, task), torch.arange(len(task)), (int(pair.max()) + 1, len(self.heads))
+        scores = torch.stack([logits for _, logits in outputs])[task, rows].float()
+        logits = scores.new_zeros(shape).index_put(places, scores)
+        present = torch.zeros(shape, dtype=torch.bool, device=task.device).index_put(places, task >= 0)
+        if self.experts is None:
+            return logits, present * self.fixed / (present * self.fixed).sum(1, keepdim=True)
+        read = torch.stack([representation for representation, _ in outputs])[task, rows]
+        representations = vectors.new_zeros(*shape, read.shape[1]).index_put(places, read.to(vectors.dtype))
+        return logits, self.experts(representations, present)
+
+    @property
+    def _task_heads(self) -> list[TaskHead]:
+        return [cast(TaskHead, head) for head in self.heads]
 
     @torch.no_grad()
     def calibrate(self, features: np.ndarray, similar: np.ndarray) -> None:
@@ -285,20 +286,19 @@ class MultiTaskRanker(nn.Module):
             fitted = LogisticRegression(C=100).fit(features, similar).coef_[0].clip(min=0)
             if fitted.any():
                 worth, slope = fitted / fitted.max(), float(np.clip(fitted.max(), slope, SUREST))
-        for number, head in enumerate(self.heads):
+        for number, head in enumerate(self._task_heads):
             weights = (0.0, *worth) if number == 0 else (1.0, *np.zeros_like(worth))
-            cast(TaskHead, head).weights.copy_(torch.tensor(weights))
-            cast(TaskHead, head).scale.fill_(slope)
+            head.weights.copy_(torch.tensor(weights))
+            head.scale.fill_(slope)
 
     @torch.no_grad()
     def centre(self, accelerator: Accelerator, task: Tensor, features: Tensor, **batch: Tensor) -> None:
         """Set the even odds of each task to the mean likeness of its rows in a first batch, over all processes."""
         self.eval()
         _, cosines = self.cross.read(**batch)
-        heads = [cast(TaskHead, head) for head in self.heads]
-        likeness = torch.stack([head.likeness(cosines, features) for head in heads])
-        of_task = F.one_hot(task, len(heads)).T.to(likeness.dtype)
+        likeness = torch.stack([head.likeness(cosines, features) for head in self._task_heads])
+        of_task = F.one_hot(task, len(self.heads)).T.to(likeness.dtype)
         sums, counts = accelerator.reduce(torch.stack([(likeness * of_task).sum(1), of_task.sum(1)]))
-        for head, total, count in zip(heads, sums, counts, strict=True):
+        for head, total, count in zip(self._task_heads, sums, counts, strict=True):
             if count:
                 head.centre.copy_(total / count)

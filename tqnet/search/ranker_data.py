@@ -5,20 +5,21 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from tqnet.evaluation.ranking import Bm25Ranker, VectorRanker
+from tqnet.evaluation.ranking import Bm25Ranker, Ranker, VectorRanker
 from tqnet.files import atomic
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
-from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, in_common, search_text
+from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, search_text, shared_runs
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
 from tqnet.training.data import Batch, Item, QuestionViews
 
@@ -30,7 +31,7 @@ def check_installed() -> None:
 
 
 def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
-    """Select the labels to keep (confident learning, Northcutt et al. 2021; FSE, "Confidence Learning").
+    """Return which labels to keep, bool [p] (confident learning, Northcutt et al. 2021; FSE, "Confidence Learning").
 
     The joint distribution of given and true labels estimates how many of each kind are wrong; as many are pruned, those
     that the model doubts most.
@@ -38,9 +39,6 @@ def confident(similar: np.ndarray, probability: np.ndarray) -> np.ndarray:
     Args:
         similar: Labels, bool [p].
         probability: That a pair is similar, [p], from a model that was trained without it.
-
-    Returns:
-        bool [p].
     """
     from cleanlab.filter import find_label_issues
 
@@ -57,7 +55,7 @@ class Sources:
         self._bank = bank
         self._text = Bm25Ranker([question.content for question in bank], bank.ids)
         self._vector = VectorRanker(vectors, bank.ids)
-        self._knowledge = [question.knowledge for question in bank]
+        self._concepts = [question.knowledge for question in bank].__getitem__
         self._runs: dict[int, dict[str, float]] = {}
 
     def candidates(self, query: int, count: int) -> list[int]:
@@ -66,8 +64,7 @@ class Sources:
         NOTE: BM25 is that of the plain words, where an index has formulas in one form. The query's concepts are not
         used, unlike in ``tqnet search --id``: where they define what is similar, nothing would be left to rank.
         """
-        everyone = np.arange(len(self._bank))
-        cosines, words = (source.scores(np.array([query]), everyone)[0] for source in (self._vector, self._text))
+        cosines, words = self._scores(self._vector, query), self._scores(self._text, query)
         words[query] = 0.0
         order = np.argsort(-(cosines + TEXT_WEIGHT * words / (words.max() or 1.0)), kind="stable")
         retrieved = order[order != query][: max(count, CANDIDATES)]
@@ -80,13 +77,17 @@ class Sources:
         for number in np.unique(query).tolist():
             rows = np.flatnonzero(query == number)
             others = candidate[rows].tolist()
-            cosines = self._vector.scores(np.array([number]), np.arange(len(self._bank)))[0]
+            cosines = self._scores(self._vector, number)
             cosines[number] = -1.0  # no vote for its own concepts
+            nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
+            votes = Votes(dict(zip(nearest.tolist(), cosines[nearest].tolist(), strict=True)), self._concepts)
             features[rows, 0] = cosines[others]
-            features[rows, 1] = [in_common(self._runs_of(number), self._runs_of(other)) for other in others]
-            nearest = {place: float(cosines[place]) for place in np.argsort(-cosines, kind="stable")[:NEAREST].tolist()}
-            features[rows, 2] = list(map(Votes(nearest, self._knowledge.__getitem__).share, others))
+            features[rows, 1] = [shared_runs(self._runs_of(number), self._runs_of(other)) for other in others]
+            features[rows, 2] = list(map(votes.share, others))
         return features
+
+    def _scores(self, source: Ranker, number: int) -> np.ndarray:
+        return source.scores(np.array([number]), np.arange(len(self._bank)))[0]
 
     def _runs_of(self, number: int) -> dict[str, float]:
         if number not in self._runs:
@@ -211,9 +212,9 @@ def made_pairs(
             is there already, so that no fold has seen what it is to judge.
     """
     rng = np.random.default_rng(seed)
-    everyone, by_concept = np.arange(len(bank)), questions_of_concepts(bank)
-    rows: list[tuple[int, int, bool, str]] = []
-    made: set[tuple[int, int]] = set()
+    by_concept = questions_of_concepts(bank)
+    kinds: dict[tuple[int, int], str] = {}
+    labels: list[bool] = []
     for query in queries.tolist():
         neighbours = similarity.neighbours(query)
         others = [number for path in bank[query].knowledge for number in by_concept[path]]
@@ -221,20 +222,17 @@ def made_pairs(
             "retrieved": sources.candidates(query, counts["retrieved"]),
             "similar": rng.permutation(neighbours)[: counts["similar"]].tolist(),
             "concept": dissimilar(others, query, neighbours, counts["concept"], rng),
-            "random": dissimilar(everyone, query, neighbours, counts["random"], rng),
+            "random": dissimilar(np.arange(len(bank)), query, neighbours, counts["random"], rng),
         }
-        kinds: dict[int, str] = {}
+        similar = set(neighbours.tolist())
         for kind, candidates in candidates_by_kind.items():
             for candidate in candidates:
-                if (candidate, query) not in made:
-                    kinds.setdefault(candidate, kind)
-        made |= {(query, candidate) for candidate in kinds}
-        similar = set(neighbours.tolist())
-        rows += [(query, candidate, candidate in similar, kind) for candidate, kind in kinds.items()]
-    first, second, labels, names = zip(*rows, strict=True) if rows else ((), (), (), ())
-    query, candidate = np.array(first, dtype=int), np.array(second, dtype=int)
+                if (candidate, query) not in kinds and (query, candidate) not in kinds:
+                    kinds[query, candidate] = kind
+                    labels.append(candidate in similar)
+    query, candidate = np.array(list(kinds), dtype=int).reshape(-1, 2).T
     features = sources.features(query, candidate)
-    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), names, features)
+    return ExercisePairs(query, candidate, np.array(labels, dtype=bool), tuple(kinds.values()), features)
 
 
 def dissimilar(
@@ -259,16 +257,15 @@ def questions_of_concepts(bank: QuestionBank) -> dict[tuple[str, ...], list[int]
 TASKS = ("questions", "analyses", "analysis")
 
 
-@dataclass(frozen=True)
-class _Row:
-    """The texts that a task reads, the questions whose figures belong to them, and the features ``[3]``."""
+class _Row(NamedTuple):
+    """The texts that a task reads, the figures that belong to them, and the features ``[3]``."""
 
     task: str
     first: str
     second: str
     label: bool
-    questions: tuple[Question | None, Question | None] = (None, None)
-    features: np.ndarray = field(default_factory=lambda: np.zeros(len(FEATURES), dtype=np.float32))
+    images: list[str]
+    features: np.ndarray = np.zeros(len(FEATURES), dtype=np.float32)
 
 
 class PairViews(QuestionViews):
@@ -311,16 +308,22 @@ class PairViews(QuestionViews):
         query, candidate = (self.bank[end] for end in ends)
         similar = bool(self.pairs.similar[number])
         features = self.pairs.features[number]
-        rows = [_Row("questions", query.content, candidate.content, similar, (query, candidate), features)]
+        images = self._images(query, candidate)
+        rows = [_Row("questions", query.content, candidate.content, similar, images, features)]
         if self.analyses and query.analysis:
             if candidate.analysis:
-                rows.append(_Row("analyses", query.analysis, candidate.analysis, similar))
+                rows.append(_Row("analyses", query.analysis, candidate.analysis, similar, []))
             rng = np.random.default_rng([self.seed, epoch, number])
             if rng.random() < 0.5:
-                rows.append(_Row("analysis", query.content, query.analysis, True, (query, None)))
+                rows.append(_Row("analysis", query.content, query.analysis, True, self._images(query)))
             elif wrong := candidate.analysis if not similar else self._wrong_analysis(ends[0], rng):
-                rows.append(_Row("analysis", query.content, wrong, False, (query, None)))
+                rows.append(_Row("analysis", query.content, wrong, False, self._images(query)))
         return item, rows
+
+    def _images(self, query: Question, candidate: Question | None = None) -> list[str]:
+        if not self.read_images:
+            return []
+        return self.processor.join_images(query.images, candidate.images if candidate else ())
 
     def _wrong_analysis(self, query: int, rng: np.random.Generator) -> str | None:
         """Draw the analysis of a dissimilar question of the same concept; a similar one's might fit."""
@@ -332,10 +335,9 @@ class PairViews(QuestionViews):
         """Pack the rows of :meth:`__getitem__`."""
         size = self.processor.image_processor.image_size
         flat = [(place, row) for place, (_, of_pair) in enumerate(rows) for row in of_pair]
-        first = self.processor.tokenize([row.first for _, row in flat])
-        second = self.processor.tokenize([row.second for _, row in flat])
+        first, second = (self.processor.tokenize([getattr(row, end) for _, row in flat]) for end in ("first", "second"))
         ids = [self.processor.join(a, b, self.length) for a, b in zip(first, second, strict=True)]
-        figures = [[fit_square(open_figure(path), size) for path in self._paths(row)] for _, row in flat]
+        figures = [[fit_square(open_figure(path), size) for path in row.images] for _, row in flat]
         extras = {
             "pair": torch.tensor([place for place, _ in flat]),
             "task": torch.tensor([TASKS.index(row.task) for _, row in flat]),
@@ -344,10 +346,6 @@ class PairViews(QuestionViews):
         }
         index = torch.tensor([number for (_, number, _), _ in rows])
         return Batch(index, [dict(self.processor.pack(ids, figures))], extras)
-
-    def _paths(self, row: _Row) -> list[str]:
-        first, second = (question.images if question and self.read_images else () for question in row.questions)
-        return self.processor.join_images(first, second)
 
     def ids(self, index: torch.Tensor) -> list[str]:
         """Return the ids of both questions of the pairs of a batch."""

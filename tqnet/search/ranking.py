@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import Counter
@@ -32,14 +33,14 @@ _RUN = 4
 def pair_features(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
     """Return the `FEATURES` of each candidate, float32 ``[candidates, 3]``; the cosine is 0 without vectors."""
     runs = character_runs(search_text(query))
-    cosines = np.array([candidate.cosine or 0.0 for candidate in candidates])
-    characters = [
-        in_common(runs, character_runs(candidate.text or search_text(candidate.question))) for candidate in candidates
+    cosines = [candidate.cosine or 0.0 for candidate in candidates]
+    texts = [candidate.text or search_text(candidate.question) for candidate in candidates]
+    votes = Votes(dict(enumerate(cosines)), lambda place: candidates[place].question.knowledge)
+    rows = [
+        (cosine, shared_runs(runs, character_runs(text)), votes.share(place))
+        for place, (cosine, text) in enumerate(zip(cosines, texts, strict=True))
     ]
-    knowledge = [candidate.question.knowledge for candidate in candidates]
-    votes = Votes(dict(enumerate(cosines.tolist())), knowledge.__getitem__)
-    concepts = list(map(votes.share, range(len(candidates))))
-    return np.array([cosines, characters, concepts], dtype=np.float32).reshape(len(FEATURES), -1).T
+    return np.array(rows, dtype=np.float32).reshape(-1, len(FEATURES))
 
 
 def likeness(query: Question, candidates: Sequence[Candidate], features: np.ndarray) -> np.ndarray:
@@ -68,11 +69,10 @@ def character_runs(words: str) -> dict[str, float]:
     if not words:
         return {}
     counts = Counter(words[start : start + _RUN] for start in range(max(1, len(words) - _RUN + 1)))
-    total = sum(counts.values())
-    return {run: (count / total) ** 0.5 for run, count in counts.items()}
+    return {run: (count / counts.total()) ** 0.5 for run, count in counts.items()}
 
 
-def in_common(first: Mapping[str, float], second: Mapping[str, float]) -> float:
+def shared_runs(first: Mapping[str, float], second: Mapping[str, float]) -> float:
     """Return the cosine of two :func:`character_runs`, 0 to 1."""
     if len(second) < len(first):
         first, second = second, first
@@ -84,14 +84,6 @@ _AT_ONCE = 8
 
 #: Query, candidates and their features ``[candidates, 3]`` -> probability that each is similar, ``[candidates]``.
 Score = Callable[[Question, Sequence[Question], np.ndarray], np.ndarray]
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """Ranked candidates; ``late`` if there was no time, and they are in the order of retrieval."""
-
-    candidates: list[Candidate]
-    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -110,37 +102,30 @@ class Rank:
     deadline: float | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Ranked:
-        """Rank candidates by score, then by likeness, then in the order of retrieval.
+    def __call__(self, query: Question, candidates: Sequence[Candidate]) -> list[Candidate] | None:
+        """Rank candidates by score, then by likeness, then in the order of retrieval; None if there was no time.
 
         The model ranks one query at a time: several at once would each take longer.
         """
         if self.score is None:
             by_vector = any(candidate.cosine is not None for candidate in candidates)
-            return Ranked(_by_likeness(query, candidates)[0] if by_vector else list(candidates))
-        end = None if self.deadline is None else time.monotonic() + self.deadline
-        late = Ranked(list(candidates), late=True)
+            return _by_likeness(query, candidates)[0] if by_vector else list(candidates)
+        end = math.inf if self.deadline is None else time.monotonic() + self.deadline
         if not self._turn.acquire(timeout=-1 if self.deadline is None else self.deadline):
-            return late
+            return None
         try:
-            return self._scored(self.score, query, candidates, end) or late
+            ordered, features = _by_likeness(query, candidates)
+            scores: list[float] = []
+            for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
+                if time.monotonic() >= end:
+                    return None
+                scores += self.score(query, [ordered[row].question for row in rows], features[rows]).tolist()
+            if time.monotonic() > end:
+                return None
         finally:
             self._turn.release()
-
-    def _scored(
-        self, score: Score, query: Question, candidates: Sequence[Candidate], end: float | None
-    ) -> Ranked | None:
-        """Return None if the time is up."""
-        ordered, features = _by_likeness(query, candidates)
-        scores: list[float] = []
-        for rows in batched(range(len(ordered))[: self.first], _AT_ONCE):
-            if end is not None and time.monotonic() >= end:
-                return None
-            scores += score(query, [ordered[row].question for row in rows], features[rows]).tolist()
-        if end is not None and time.monotonic() > end:
-            return None
         scored = [replace(candidate, rank=rank) for candidate, rank in zip(ordered, scores, strict=False)]
-        return Ranked(sorted(scored, key=lambda candidate: -(candidate.rank or 0)) + ordered[len(scored) :])
+        return sorted(scored, key=lambda candidate: -(candidate.rank or 0)) + ordered[len(scored) :]
 
 
 def _by_likeness(query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:

@@ -7,9 +7,10 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,9 +22,12 @@ from tqnet.text.sentences import search_words
 #: Columns that are searched by words.
 TEXT_FIELDS = ("stem", "concepts")
 
+#: Columns that may be null.
+OPTIONAL = ("difficulty", "type", "language", "source")
+
 
 def schema(width: int) -> pa.Schema:
-    """Columns of a record.
+    """Return the columns of a record.
 
     - ``vector``: of length 1, or all zeros.
     - ``stem``, ``concepts``: search terms of stem and options, and of the concepts' names, separated by spaces.
@@ -48,8 +52,7 @@ def schema(width: int) -> pa.Schema:
         "question": pa.string(),
         "images": pa.list_(pa.string()),
     }
-    optional = ("difficulty", "type", "language", "source")
-    return pa.schema([pa.field(name, kind, nullable=name in optional) for name, kind in columns.items()])
+    return pa.schema([pa.field(name, kind, nullable=name in OPTIONAL) for name, kind in columns.items()])
 
 
 def records(questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
@@ -64,22 +67,43 @@ def records(questions: Sequence[Question], vectors: np.ndarray) -> pa.Table:
     if not np.isfinite(vectors).all():
         raise ValueError("a vector is not finite")
     columns = schema(vectors.shape[1])
-    rows = [_row(question) for question in questions]
-    arrays = {field.name: [row[field.name] for row in rows] for field in columns if field.name != "vector"}
+    place = columns.get_field_index("vector")
+    table = pa.Table.from_pylist(list(map(_row, questions)), schema=columns.remove(place))
     flat = pa.array(unit(vectors).ravel(), pa.float32())
-    arrays["vector"] = pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1])
-    return pa.table([arrays[field.name] for field in columns], schema=columns)
+    return table.add_column(place, columns.field(place), pa.FixedSizeListArray.from_arrays(flat, vectors.shape[1]))
+
+
+def _row(question: Question) -> dict[str, object]:
+    paths = dict.fromkeys(path[:end] for path in question.knowledge for end in range(1, len(path) + 1))
+    names = ["/".join(path) for path in paths] + [path[-1] for path in paths]
+    return {
+        "id": question.id,
+        **{field: " ".join(words) for field, words in query_words(question).items()},
+        "concept": list(dict.fromkeys(names)),
+        **{field: getattr(question, field) for field in OPTIONAL},
+        "figures": len(question.images),
+        "content": content_key(question),
+        "state": state_key(question),
+        "question": json.dumps(write_question(question) | {"images": []}, ensure_ascii=False),
+        "images": list(question.images),
+    }
+
+
+def record_question(record: Mapping[str, Any]) -> Question:
+    """Rebuild the question of a record from its columns ``question`` and ``images``."""
+    return read_question(json.loads(record["question"]) | {"images": list(record["images"])})
+
+
+def table_vectors(table: pa.Table) -> np.ndarray:
+    """Return the column ``vector`` as an array, ``[records, width]``."""
+    width = table.schema.field("vector").type.list_size
+    return table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), width)
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
     """Scale vectors ``[n, width]`` to length 1; zeros stay zeros."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return vectors / np.where(lengths > 0, lengths, 1)
-
-
-def question_of(text: str, images: Iterable[str]) -> Question:
-    """Rebuild a question from the columns ``question`` and ``images`` of its record."""
-    return read_question(json.loads(text) | {"images": list(images)})
 
 
 def query_words(question: Question) -> dict[str, list[str]]:
@@ -115,27 +139,6 @@ def _figure_digest(path: str) -> str:
         return path
 
 
-def _row(question: Question) -> dict[str, object]:
-    words = query_words(question)
-    paths = dict.fromkeys(path[:end] for path in question.knowledge for end in range(1, len(path) + 1))
-    names = ["/".join(path) for path in paths] + [path[-1] for path in paths]
-    return {
-        "id": question.id,
-        "stem": " ".join(words["stem"]),
-        "concepts": " ".join(words["concepts"]),
-        "concept": list(dict.fromkeys(names)),
-        "difficulty": question.difficulty,
-        "type": question.type,
-        "language": question.language,
-        "source": question.source,
-        "figures": len(question.images),
-        "content": content_key(question),
-        "state": state_key(question),
-        "question": json.dumps(write_question(question) | {"images": []}, ensure_ascii=False),
-        "images": list(question.images),
-    }
-
-
 #: Fields to filter by, and the types of their values.
 FIELDS: dict[str, type] = {
     "id": str,
@@ -146,7 +149,6 @@ FIELDS: dict[str, type] = {
     "source": str,
     "figures": int,
 }
-_ORDERED = ("<", "<=", ">", ">=")
 _CONDITION = re.compile(r"\s*(?P<field>\w+)\s*(?P<sign><=|>=|!=|=|<|>)(?!=)\s*(?P<value>.*?)\s*", re.DOTALL)
 
 
@@ -159,7 +161,7 @@ class Filter:
     """A condition on a field: ``difficulty<=3``, ``type=choice|blank``, ``concept=Algebra/Equations``.
 
     Attributes:
-        field: One of :data:`FIELDS`. ``concept`` is a set: it equals every value that it contains.
+        field: A key of :data:`FIELDS`. ``concept`` is a set: it equals every value that it contains.
         sign: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``.
         values: ``=`` matches any of them, ``!=`` none; the other signs take a single number. A missing field matches
             ``!=`` alone.
@@ -172,7 +174,7 @@ class Filter:
     def __post_init__(self) -> None:
         if self.field not in FIELDS:
             raise FilterError(f"filter: unknown field {self.field!r}; expected one of {', '.join(FIELDS)}")
-        if self.sign in _ORDERED and (FIELDS[self.field] is str or len(self.values) > 1):
+        if self.sign not in ("=", "!=") and (FIELDS[self.field] is str or len(self.values) > 1):
             raise FilterError(f"filter: {self.field}{self.sign}: needs a numeric field and a single number")
 
 
@@ -188,13 +190,14 @@ def read_filter(text: str) -> Filter:
             f"filter: {text!r} is not of the form FIELD=VALUE, such as difficulty<=3 or type=choice|blank"
         )
     kind = FIELDS.get(match["field"], str)
-    values = match["value"].split("|") if kind is str else re.split(r"\s*\|\s*", match["value"])
+    values = match["value"].split("|")
     return Filter(match["field"], match["sign"], tuple(_value(kind, value, text) for value in values))
 
 
 def _value(kind: type, value: str, text: str) -> str | float | int:
     if kind is str:
         return value
+    value = value.strip()
     try:
         number = float(value)
     except ValueError:
@@ -203,4 +206,4 @@ def _value(kind: type, value: str, text: str) -> str | float | int:
         raise FilterError(f"filter: {text!r}: {value!r} is not a number")
     if kind is int and not number.is_integer():
         raise FilterError(f"filter: {text!r}: {value!r} is not a whole number")
-    return int(number) if kind is int else number
+    return kind(number)

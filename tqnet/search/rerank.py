@@ -81,21 +81,18 @@ class Curriculum:
         return max((place for place in places if place is not None), default=None)
 
 
-STUDENTS = ("strong", "weak")
-STAGES = ("practice", "review")
-PREFERENCES = ("variant", "similar")
+#: Settings with a choice, and their values.
+CHOICES = {"student": ("strong", "weak"), "stage": ("practice", "review"), "prefer": ("variant", "similar")}
+
+#: Begins the note of a candidate that is left out.
+_DROPPED = "dropped: "
 
 
-@dataclass(frozen=True)
-class Reranked:
+class Reranked(NamedTuple):
     """Kept candidates in order, and dropped ones with the reason as the last of their notes."""
 
     candidates: list[Candidate]
     dropped: list[Candidate]
-
-
-#: Candidates, each with True if it is kept.
-_Judged = list[tuple[Candidate, bool]]
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,7 @@ class Rerank:
     A candidate without a difficulty, or without a concept of the curriculum, is kept and gets a note.
 
     Attributes:
-        student: A ``strong`` one gets questions at least as hard as the query, a ``weak`` one at most as hard.
+        student: A ``strong`` student gets questions at least as hard as the query, a ``weak`` one at most as hard.
         tolerance: Largest difference of difficulties that count as equal.
         stage: ``practice`` drops what is beyond the current section, ``review`` what is beyond the semester.
         section: The current one; by default the latest that the query needs.
@@ -126,13 +123,9 @@ class Rerank:
     diversity: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, value, known in (
-            ("student", self.student, STUDENTS),
-            ("stage", self.stage, STAGES),
-            ("prefer", self.prefer, PREFERENCES),
-        ):
-            if value is not None and value not in known:
-                raise ValueError(f"{name}: {value!r} is none of {', '.join(known)}")
+        for name, known in CHOICES.items():
+            if getattr(self, name) not in (None, *known):
+                raise ValueError(f"{name}: {getattr(self, name)!r} is none of {', '.join(known)}")
         if self.stage and self.curriculum is None:
             raise ValueError("stage: needs a curriculum")
         if self.section and self.curriculum and self.curriculum.place_of(self.section) is None:
@@ -147,61 +140,51 @@ class Rerank:
     def __call__(self, query: Question, candidates: Sequence[Candidate]) -> Reranked:
         """Re-rank ``candidates``, best first."""
         kept, dropped = list(candidates), []
-        for step in (self._by_difficulty, self._by_stage, self._by_kind):  # the most expensive last
-            judged = step(query, kept)
-            kept = [candidate for candidate, fits in judged if fits]
-            dropped += [candidate for candidate, fits in judged if not fits]
+        for remark in (self._on_difficulty, self._on_stage):
+            notes = [remark(query, candidate.question) for candidate in kept]
+            noted = list(map(_noted, kept, notes))
+            kept = [candidate for candidate, note in zip(noted, notes, strict=True) if not note.startswith(_DROPPED)]
+            dropped += [candidate for candidate, note in zip(noted, notes, strict=True) if note.startswith(_DROPPED)]
+        if self.prefer and self.classify and kept:  # the most expensive last
+            chances = self.classify(query, [candidate.question for candidate in kept])
+            kinds = [RELATIONS[relation] for relation in chances.argmax(1)]
+            order = (self.prefer, *CHOICES["prefer"], "unrelated", "duplicate")
+            by_kind: dict[str, list[Candidate]] = {kind: [] for kind in order}
+            for candidate, kind, chance in zip(kept, kinds, chances.max(1), strict=True):
+                note = f"{_DROPPED}duplicate of the query" if kind == "duplicate" else f"{kind} {chance:.2f}"
+                by_kind[kind].append(_noted(candidate, note))
+            dropped += by_kind.pop("duplicate")
+            kept = [candidate for of_kind in by_kind.values() for candidate in of_kind]
         return Reranked(self._varied(kept), dropped)
 
-    def _by_kind(self, query: Question, candidates: list[Candidate]) -> _Judged:
-        if self.prefer is None or self.classify is None or not candidates:
-            return [(candidate, True) for candidate in candidates]
-        chances = self.classify(query, [candidate.question for candidate in candidates])
-        order = [self.prefer, *(kind for kind in PREFERENCES if kind != self.prefer)]
-        judged, rank = [], []
-        for candidate, chance in zip(candidates, chances, strict=True):
-            kind = RELATIONS[int(chance.argmax())]
-            note = "dropped: duplicate of the query" if kind == "duplicate" else f"{kind} {chance.max():.2f}"
-            judged.append((_noted(candidate, note), kind != "duplicate"))
-            rank.append(order.index(kind) if kind in order else len(order))
-        return [judged[place] for place in np.argsort(rank, kind="stable")]
-
-    def _by_difficulty(self, query: Question, candidates: list[Candidate]) -> _Judged:
+    def _on_difficulty(self, query: Question, question: Question) -> str:
         if self.student is None:
-            return [(candidate, True) for candidate in candidates]
+            return ""
         if query.difficulty is None:
-            return [(_noted(candidate, "difficulty of the query unknown"), True) for candidate in candidates]
-        return [self._difficult(candidate, query.difficulty) for candidate in candidates]
-
-    def _difficult(self, candidate: Candidate, wanted: float) -> tuple[Candidate, bool]:
-        difficulty = candidate.question.difficulty
-        if difficulty is None:
-            return _noted(candidate, "difficulty unknown"), True
-        harder = difficulty - wanted
+            return "difficulty of the query unknown"
+        if question.difficulty is None:
+            return "difficulty unknown"
+        harder = question.difficulty - query.difficulty
         if self.student == "strong" and harder < -self.tolerance:
-            return _noted(candidate, f"dropped: easier than the query ({difficulty:g} < {wanted:g})"), False
+            return f"{_DROPPED}easier than the query ({question.difficulty:g} < {query.difficulty:g})"
         if self.student == "weak" and harder > self.tolerance:
-            return _noted(candidate, f"dropped: harder than the query ({difficulty:g} > {wanted:g})"), False
-        return candidate, True
+            return f"{_DROPPED}harder than the query ({question.difficulty:g} > {query.difficulty:g})"
+        return ""
 
-    def _by_stage(self, query: Question, candidates: list[Candidate]) -> _Judged:
+    def _on_stage(self, query: Question, question: Question) -> str:
         if self.stage is None or self.curriculum is None:
-            return [(candidate, True) for candidate in candidates]
+            return ""
         now = self.curriculum.place_of(self.section) if self.section else self.curriculum.needs(query)
+        needed = self.curriculum.needs(question)
         if now is None:
-            return [(_noted(candidate, "current section unknown"), True) for candidate in candidates]
-        return [self._taught(candidate, self.curriculum, now) for candidate in candidates]
-
-    def _taught(self, candidate: Candidate, curriculum: Curriculum, now: Place) -> tuple[Candidate, bool]:
-        needed = curriculum.needs(candidate.question)
+            return "current section unknown"
         if needed is None:
-            return _noted(candidate, "not in the curriculum"), True
+            return "not in the curriculum"
         if self.stage == "practice" and needed > now:
-            return _noted(candidate, "dropped: beyond the current section"), False
+            return f"{_DROPPED}beyond the current section"
         if self.stage == "review" and needed.semester > now.semester:
-            semester = curriculum.semesters[needed.semester]
-            return _noted(candidate, f"dropped: beyond the current semester ({semester})"), False
-        return candidate, True
+            return f"{_DROPPED}beyond the current semester ({self.curriculum.semesters[needed.semester]})"
+        return ""
 
     def _varied(self, candidates: list[Candidate]) -> list[Candidate]:
         """Choose repeatedly the best by place, less the words that it shares with those chosen."""
@@ -210,18 +193,17 @@ class Rerank:
         words = [set(query_words(candidate.question)["stem"]) for candidate in candidates]
         merit = 1 - np.arange(len(candidates)) / len(candidates)
         shared = np.zeros(len(candidates))
-        left, order = list(range(len(candidates))), []
+        left = list(range(len(candidates)))
+        varied: list[Candidate] = []
         while left:
             best = max(left, key=lambda at: ((1 - self.diversity) * merit[at] - self.diversity * shared[at], -at))
             left.remove(best)
-            order.append(best)
+            moved_back = len(varied) > best and shared[best] > 0.5
+            varied.append(_noted(candidates[best], "moved back for variety") if moved_back else candidates[best])
             for at in left:
                 shared[at] = max(shared[at], jaccard(words[at], words[best]))
-        return [
-            _noted(candidates[at], "moved back for variety") if place > at and shared[at] > 0.5 else candidates[at]
-            for place, at in enumerate(order)
-        ]
+        return varied
 
 
 def _noted(candidate: Candidate, note: str) -> Candidate:
-    return replace(candidate, notes=(*candidate.notes, note))
+    return replace(candidate, notes=(*candidate.notes, note)) if note else candidate

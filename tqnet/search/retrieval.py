@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Generic, TypeVar
 
@@ -17,7 +16,7 @@ from tqnet.questions import Question
 from tqnet.questions.near_duplicates import shingle_sets
 from tqnet.questions.traits import one_form, same_figures, says_the_same, traits
 from tqnet.search.engine import Hit, SearchEngine
-from tqnet.search.records import Filter, content_key, query_words, question_of, unit
+from tqnet.search.records import Filter, content_key, query_words, record_question, table_vectors, unit
 
 #: Candidates to retrieve by default.
 CANDIDATES = 100
@@ -107,34 +106,23 @@ class Candidate:
     @property
     def why(self) -> str:
         """The scores that speak for it, in words."""
-        scores = (
-            ("similar", self.rank, 3),
-            ("likeness", self.likeness, 3),
-            ("vector", self.cosine, 3),
-            ("text", self.words, 1),
-        )
-        parts = [f"{name} {score:.{digits}f}" for name, score, digits in scores if score is not None]
+        scores = {"similar": self.rank, "likeness": self.likeness, "vector": self.cosine, "text": self.words}
+        parts = [
+            f"{name} {score:.{1 if name == 'text' else 3}f}" for name, score in scores.items() if score is not None
+        ]
         return ", ".join([*parts, *self.notes])
 
 
 @dataclass(frozen=True)
 class _Record:
-    """A retrieved record, whose question is parsed only if it becomes a candidate."""
+    """A retrieved record, whose question is parsed when it is needed."""
 
     row: dict[str, Any]
     vector: np.ndarray
 
     @cached_property
     def question(self) -> Question:
-        return question_of(self.row["question"], self.row["images"])
-
-    @cached_property
-    def knowledge(self) -> tuple[Concept, ...]:
-        return tuple(map(tuple, json.loads(self.row["question"])["knowledge"]))
-
-
-#: Columns of a record beside its id and vector.
-_COLUMNS = ("stem", "content", "question", "images")
+        return record_question(self.row)
 
 
 class Retriever:
@@ -184,34 +172,33 @@ class Retriever:
             vector = None
         limit = n + _SPARE
         while True:
-            text = self._submit("text" in by, partial(self.engine.by_words, words, limit, where))
-            near = self._submit(vector is not None, partial(self.engine.by_vector, vector, limit, where))  # type: ignore[arg-type]
-            hits = text(), near()
-            records = self._records({hit.id for source in hits for hit in source})
-            votes = _votes(hits[1], records, query.id) if guess else None
+            searching = self._threads.submit(self.engine.by_words, words, limit, where) if "text" in by else None
+            near = [] if vector is None else self.engine.by_vector(vector, limit, where)
+            exact = searching.result() if searching else []
+            records = self._records({hit.id for hit in [*exact, *near]})
+            votes = _votes(near, records, query.id) if guess and vector is not None else None
             if votes is not None and vector is not None and (concepts := votes.foremost(_CONCEPTS)):
                 about = Filter("concept", "=", tuple("/".join(path) for path in concepts))
                 more = self.engine.by_vector(vector, limit, [*where, about])
                 records |= self._records({hit.id for hit in more} - records.keys())
-                both = {hit.id: hit for hit in [*hits[1], *more]}.values()
-                hits = hits[0], sorted(both, key=lambda hit: (-hit.score, hit.id))
-            candidates = self._candidates(query, vector, hits, records, votes, n, duplicates)
-            if len(candidates) == n or limit >= _MOST or all(len(source) < limit for source in hits):
+                near = sorted({hit.id: hit for hit in [*near, *more]}.values(), key=lambda hit: (-hit.score, hit.id))
+            candidates = self._merged(query, vector, exact, near, records, votes, n, duplicates)
+            if len(candidates) == n or limit >= _MOST or max(len(exact), len(near)) < limit:
                 return candidates
             limit = min(4 * limit, _MOST)
 
-    def _candidates(
+    def _merged(
         self,
         query: Question,
         vector: np.ndarray | None,
-        hits: tuple[list[Hit], list[Hit]],
+        exact: Sequence[Hit],
+        near: Sequence[Hit],
         records: dict[str, _Record],
-        votes: Votes | None,
+        votes: Votes[str] | None,
         n: int,
         duplicates: bool,
     ) -> list[Candidate]:
-        representatives = _representatives(hits, records, query, duplicates)
-        bm25, cosine = (_best_scores(source, representatives) for source in hits)
+        bm25, cosine = _best_scores(exact, near, records, query, duplicates)
         halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as in the paper, without the spare hits
         if vector is not None:
             direction = unit(vector[None])[0]
@@ -224,8 +211,9 @@ class Retriever:
         scores = {id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best for id in ids}
         ordered = sorted(scores, key=lambda id: (-scores[id], id))
         if not duplicates:
-            ordered = _without_near(ordered, records, query)
-        if votes is not None and len(ordered) > n:
+            near_duplicates = _near_duplicates(ordered, records, query)
+            ordered = [id for id in ordered if id not in near_duplicates]
+        if votes is not None:
             chances = {id: scores[id] + CONCEPT_WEIGHT * votes.share(id) for id in ordered}
             chosen = set(sorted(ordered, key=lambda id: -chances[id])[:n])
             ordered = [id for id in ordered if id in chosen]
@@ -234,21 +222,17 @@ class Retriever:
             for id in ordered[:n]
         ]
 
-    def _submit(self, wanted: bool, search: Callable[[], list[Hit]]) -> Callable[[], list[Hit]]:
-        return self._threads.submit(search).result if wanted else list
-
     def _records(self, ids: Collection[str]) -> dict[str, _Record]:
         if not ids:
             return {}
-        table = self.engine.get(sorted(ids), [*_COLUMNS, "vector"])
-        vectors = table["vector"].combine_chunks().flatten().to_numpy().reshape(len(table), -1)
-        rows = table.select(["id", *_COLUMNS]).to_pylist()
-        return {row["id"]: _Record(row, vector) for row, vector in zip(rows, vectors, strict=True)}
+        table = self.engine.get(sorted(ids), ["stem", "content", "question", "images", "vector"])
+        rows = table.drop_columns("vector").to_pylist()
+        return {row["id"]: _Record(row, vector) for row, vector in zip(rows, table_vectors(table), strict=True)}
 
 
 def _votes(hits: Sequence[Hit], records: dict[str, _Record], query: str) -> Votes[str]:
     cosines = {hit.id: hit.score for hit in hits if hit.id != query and hit.id in records}
-    return Votes(cosines, lambda id: records[id].knowledge)
+    return Votes(cosines, lambda id: records[id].question.knowledge)
 
 
 def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:
@@ -265,46 +249,42 @@ def merge(exact: Sequence[Id], embedded: Sequence[Id], n: int) -> list[Id]:
     return both + [id for pair in zip_longest(*parts) for id in pair if id is not None]
 
 
-def _representatives(
-    lists: Sequence[Sequence[Hit]], records: dict[str, _Record], query: Question, duplicates: bool
-) -> dict[str, str]:
-    """Map each id to the first hit with the same content; leave out the query, and its content."""
+def _best_scores(
+    exact: Sequence[Hit], near: Sequence[Hit], records: dict[str, _Record], query: Question, duplicates: bool
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the best scores of both sources by the first hit with the same content, without the query and its content.
+
+    With ``duplicates``, every hit but the query counts by itself.
+    """
     query_content = content_key(query)
     first: dict[str, str] = {}
     representatives: dict[str, str] = {}
-    for hit in (hit for pair in zip_longest(*lists) for hit in pair if hit is not None and hit.id in records):
+    for hit in (hit for pair in zip_longest(exact, near) for hit in pair if hit is not None and hit.id in records):
         content = records[hit.id].row["content"]
-        if hit.id == query.id:  # though its figures may have moved since
-            continue
-        if duplicates:
-            representatives[hit.id] = hit.id
-        elif content != query_content:
-            representatives[hit.id] = first.setdefault(content, hit.id)
-    return representatives
-
-
-def _best_scores(hits: Sequence[Hit], representatives: dict[str, str]) -> dict[str, float]:
-    scores: dict[str, float] = {}
-    for hit in hits:
-        if hit.id in representatives:
-            scores.setdefault(representatives[hit.id], hit.score)
+        # The query is also left out if its figures have moved since.
+        if hit.id != query.id and (duplicates or content != query_content):
+            representatives[hit.id] = first.setdefault(hit.id if duplicates else content, hit.id)
+    scores: tuple[dict[str, float], dict[str, float]] = {}, {}
+    for best, hits in zip(scores, (exact, near), strict=True):
+        for hit in hits:
+            if hit.id in representatives:
+                best.setdefault(representatives[hit.id], hit.score)
     return scores
 
 
-def _without_near(ids: Iterable[str], records: dict[str, _Record], query: Question) -> list[str]:
-    """Leave out near duplicates of the query: the same numbers, formulas and figures, and all but the same words."""
-    ids, words = list(ids), set(query_words(query)["stem"])
+def _near_duplicates(ids: Sequence[str], records: dict[str, _Record], query: Question) -> set[str]:
+    """Return the near duplicates of the query: the same numbers, formulas and figures, and all but the same words."""
+    words = set(query_words(query)["stem"])
     suspects = [id for id in ids if jaccard(words, set(records[id].row["stem"].split())) >= NEAR]
     questions = [query, *(records[id].question for id in suspects)]
     sets = shingle_sets([one_form(question.content) for question in questions], fold_numbers=False)
-    near = {
+    return {
         id
         for place, (id, question) in enumerate(zip(suspects, questions[1:], strict=True), 1)
         if sets.jaccard(0, place) >= NEAR
         and says_the_same(traits(query), traits(question))
         and _same_figures(query, question)
     }
-    return [id for id in ids if id not in near]
 
 
 def _same_figures(first: Question, second: Question) -> bool:

@@ -15,15 +15,12 @@ from tqnet.search.build import Encode
 from tqnet.search.index import Index
 from tqnet.search.precomputed import precomputed_candidates
 from tqnet.search.ranking import Rank
-from tqnet.search.records import Filter, question_of, unit
+from tqnet.search.records import Filter, record_question, unit
 from tqnet.search.rerank import Rerank
 from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retriever
 
 #: Id of a typed query.
 TYPED = "(query)"
-
-_TEXT_ALONE = "the model of this index reads no figures: the text alone is searched"
-_LATE = "there was no time to rank: this is the order of retrieval"
 
 
 class QueryError(ValueError):
@@ -73,7 +70,7 @@ class Searcher:
 
     Args:
         encode: Encodes queries that are not in the index; without it these are searched by text.
-        reads_figures: Whether ``encode`` does.
+        reads_figures: ``encode`` reads figures too.
         rank: The ranking stage.
         merging: See :class:`Retriever`.
     """
@@ -117,7 +114,7 @@ class Searcher:
         return None if version is None else (index.written, version)
 
     def by_id(self, id: str) -> Query:
-        """Return the query for questions similar to one of the index.
+        """Return the query for questions similar to a question of the index.
 
         Raises:
             UnknownIdError: The index does not have it.
@@ -125,28 +122,26 @@ class Searcher:
         rows = self.index.engine.get([id]).to_pylist()
         if not rows:
             raise UnknownIdError(f"id: the index has no question {id!r}")
-        vector = np.array(rows[0]["vector"], dtype=np.float32)
-        return Query(question_of(rows[0]["question"], rows[0]["images"]), vector, known=True)
+        return Query(record_question(rows[0]), np.array(rows[0]["vector"], dtype=np.float32), known=True)
 
     def queries(self, questions: Sequence[Question], by: Sequence[str] = SOURCES) -> Iterator[Query]:
         """Yield queries for questions similar to ``questions``, which are encoded if vectors are searched.
 
         Raises:
-            QueryError: One has figures alone, and they cannot be read.
+            QueryError: A question has figures alone, and they cannot be read.
         """
-        by_vector = "vector" in by and self.encode is not None
-        for question in questions:
-            if question.images and not question.content.strip():
-                if not by_vector:
-                    raise QueryError("figures have no text to be searched by; search by vector, or give a text")
-                if not self.reads_figures:
-                    raise QueryError("the model of this index reads no figures; give a text")
-        if not by_vector or self.encode is None:
+        encode = self.encode if "vector" in by else None
+        if any(question.images and not question.content.strip() for question in questions):
+            if encode is None:
+                raise QueryError("figures have no text to be searched by; search by vector, or give a text")
+            if not self.reads_figures:
+                raise QueryError("the model of this index reads no figures; give a text")
+        if encode is None:
             yield from map(Query, questions)
             return
-        for question, vector in zip(questions, unit(self.encode(questions)), strict=True):
-            unseen = question.images and not self.reads_figures
-            yield Query(question, vector, (_TEXT_ALONE,) if unseen else ())
+        note = "the model of this index reads no figures: the text alone is searched"
+        for question, vector in zip(questions, unit(encode(questions)), strict=True):
+            yield Query(question, vector, (note,) if question.images and not self.reads_figures else ())
 
     def answer(
         self,
@@ -165,16 +160,12 @@ class Searcher:
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
         """
-        results = self._retrieved(query, max(candidates, k), where, by)
-        notes, dropped, late = query.notes, [], False
-        if self.rank is not None:
-            ranked = self.rank(query.question, results)
-            results, late = ranked.candidates, ranked.late
-            notes += (_LATE,) if late else ()
-        if rerank is not None:
-            reranked = rerank(query.question, results)
-            results, dropped = reranked.candidates, reranked.dropped
-        return Answer(query, results[:k], notes, tuple(dropped), late)
+        retrieved, notes = self._retrieved(query, max(candidates, k), where, by), query.notes
+        ranked = self.rank(query.question, retrieved) if self.rank else retrieved
+        if ranked is None:
+            notes += ("there was no time to rank: this is the order of retrieval",)
+        results, dropped = (rerank or Rerank())(query.question, retrieved if ranked is None else ranked)
+        return Answer(query, results[:k], notes, tuple(dropped), late=ranked is None)
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
         index, retrieve = self._current()

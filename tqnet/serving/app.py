@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import hmac
-import html
 import logging
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.resources import files
 from typing import Annotated, Any
 
 import anyio
 from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from fastapi.security import APIKeyHeader
-from starlette.datastructures import MutableHeaders
+from fastapi.staticfiles import StaticFiles
+from jinja2 import Environment, PackageLoader
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tqnet.questions.question import FieldError
 from tqnet.search.engine import EngineError
 from tqnet.search.index import IndexFolderError
 from tqnet.search.records import FilterError
 from tqnet.search.searcher import QueryError, Searcher, UnknownIdError
-from tqnet.serving.models import Health, Problem, QuestionBody, SearchAnswer, SearchBody, Suggestions
-from tqnet.serving.requests import Settings, UploadError, read_search
+from tqnet.serving.answers import Health, Problem, QuestionBody, SearchAnswer, Suggestions
+from tqnet.serving.requests import SearchBody, Settings, UploadError, read_search
 from tqnet.serving.service import BusyError, Metrics, SearchService
 from tqnet.version import __version__
 
@@ -42,12 +42,6 @@ Id = Annotated[str, Path(description="Id of a question; it may contain slashes")
 #: Seconds after which a refused search may be repeated.
 _RETRY = 2
 
-_PAGE = {
-    "page.css": "text/css; charset=utf-8",
-    "page.js": "text/javascript; charset=utf-8",
-    "icon.svg": "image/svg+xml",
-}
-
 _PROBLEMS: dict[int, str] = {
     400: "Malformed JSON, or a query that cannot be answered",
     401: "A missing or wrong key",
@@ -59,16 +53,14 @@ _PROBLEMS: dict[int, str] = {
     503: "The index cannot be read",
 }
 
+_KEY = APIKeyHeader(name="X-API-Key", auto_error=False)
 
-KEY_HEADER = "X-API-Key"
-
-#: Only files of this server; no script or style inside a page, whatever a question contains.
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
-    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
-)
 _HEADERS = {
-    "Content-Security-Policy": _POLICY,
+    # Only files of this server; no script or style inside a page, whatever a question contains.
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; connect-src 'self'; "
+        "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+    ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -99,15 +91,37 @@ def create_app(searcher: Searcher, settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(settings.hosts), www_redirect=False)
-    app.add_middleware(Guarded, metrics=metrics)
-    _add_errors(app)
-    _add_page(app)
+    app.middleware("http")(partial(_guard, metrics))
+    for kind in _ANSWERS:
+        app.add_exception_handler(kind, _handle)
     _add_api(app, service, settings, metrics)
+    _add_page(app)
     return app
 
 
+async def _guard(metrics: Metrics, request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+    """Add the headers to every response, and count it."""
+    started, status = time.perf_counter(), 500
+    try:
+        response = await answer(request)
+        response.headers.update(_HEADERS)
+        status = response.status_code
+        return response
+    finally:
+        # The pattern of the path: each path would be a series of its own.
+        endpoint = getattr(request.scope.get("route"), "path", "other")
+        metrics.requests.labels(endpoint, status).inc()
+        metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
+
+
 def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: Metrics) -> None:
-    needs_key = [Depends(KeyCheck(settings)), Depends(APIKeyHeader(name=KEY_HEADER, auto_error=False))]
+    expected = None if settings.api_key is None else settings.api_key.encode()
+
+    async def check_key(key: Annotated[str | None, Depends(_KEY)]) -> None:
+        if expected is not None and not hmac.compare_digest((key or "").encode("latin-1"), expected):
+            raise HTTPException(401, f"send the key in the header {_KEY.model.name}")
+
+    needs_key = [Depends(check_key)]
     limiter = anyio.CapacityLimiter(settings.queue)
 
     @app.post(
@@ -115,7 +129,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         summary="Find similar questions",
         dependencies=needs_key,
         responses=_problems(400, 401, 404, 413, 415, 422, 429, 503),
-        openapi_extra=_SEARCH_BODY,
+        openapi_extra=_search_body(),
     )
     async def search(request: Request) -> SearchAnswer:
         """The query is a text, figures, or both; or a question of the index. JSON, or a form with figures."""
@@ -132,12 +146,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     )
     def figure(id: Id, number: Annotated[int, Path(description="From 1")]) -> Response:
         """As PNG, on white."""
-        try:
-            return Response(service.figure(id, number), media_type="image/png")
-        except UnknownIdError:
-            raise
-        except ValueError:
-            raise HTTPException(404, f"figure {number} of question {id!r} cannot be read") from None
+        return Response(service.figure(id, number), media_type="image/png")
 
     @app.get(
         "/questions/{id:path}",
@@ -167,46 +176,26 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
 
 
 def _add_page(app: FastAPI) -> None:
-    folder = files("tqnet.serving") / "page"
-    index = (folder / "index.html").read_bytes()
-    parts = {name: (folder / name).read_bytes() for name in _PAGE}
+    def fields(schema: dict[str, Any]) -> dict[str, Any]:
+        """Return the properties of a schema, or of that which it refers to."""
+        if reference := schema.get("$ref"):
+            schema = app.openapi()["components"]["schemas"][reference.rpartition("/")[2]]
+        return schema.get("properties", {})
+
+    environment = Environment(autoescape=True, loader=PackageLoader("tqnet.serving", "page"))
+    environment.filters["fields"] = fields
+    index = (files("tqnet.serving") / "page" / "index.html").read_bytes()
 
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
-        return Response(index, media_type="text/html; charset=utf-8")
-
-    @app.get("/page/{name}", include_in_schema=False)
-    async def part(name: str) -> Response:
-        if name not in parts:
-            raise HTTPException(404, "no such file")
-        return Response(parts[name], media_type=_PAGE[name])
+        return HTMLResponse(index)
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        return Response(docs_page(app.openapi()), media_type="text/html; charset=utf-8")
+        """Render the description of the API as HTML that fetches nothing from elsewhere."""
+        return HTMLResponse(environment.get_template("docs.html.j2").render(app.openapi()))
 
-
-def _add_errors(app: FastAPI) -> None:
-    async def handle(request: Request, error: Exception) -> Response:
-        return next(answer for kind, answer in _ANSWERS.items() if isinstance(error, kind))(error)
-
-    for kind in _ANSWERS:
-        app.add_exception_handler(kind, handle)
-
-
-def _unreadable(error: Exception) -> Response:
-    # The message names folders of this machine.
-    _log.error("%s", error)
-    return _problem(503, "the index cannot be read now; see the server's log")
-
-
-def _fault(error: dict[str, Any]) -> str:
-    place = ".".join(str(part) for part in error["loc"] if part not in ("body", "path", "query"))
-    return f"{place or 'body'}: {error['msg']}"
-
-
-def _problem(status: int, why: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"detail": why}, status, headers)
+    app.mount("/page", StaticFiles(packages=[("tqnet.serving", "page")]))
 
 
 def _problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -226,132 +215,37 @@ def _search_body() -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-_SEARCH_BODY = _search_body()
+async def _handle(request: Request, error: Exception) -> Response:
+    return next(answer for kind, answer in _ANSWERS.items() if isinstance(error, kind))(error)
+
+
+def _problem(status: int, error: object, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": str(error)}, status, headers)
+
+
+def _unreadable(error: Exception) -> Response:
+    # The message names folders of this machine.
+    _log.error("%s", error)
+    return _problem(503, "the index cannot be read now; see the server's log")
+
+
+def _invalid(error: RequestValidationError) -> Response:
+    faults = []
+    for fault in error.errors():
+        place = ".".join(str(part) for part in fault["loc"] if part not in ("body", "path", "query"))
+        faults.append(f"{place or 'body'}: {fault['msg']}")
+    return _problem(422, "; ".join(faults))
+
 
 #: Errors of a request or the index -> response; subclasses first.
 _ANSWERS: dict[type[Exception], Callable[[Any], Response]] = {
-    UnknownIdError: lambda error: _problem(404, str(error)),
-    QueryError: lambda error: _problem(400, str(error)),
-    FilterError: lambda error: _problem(422, str(error)),
-    FieldError: lambda error: _problem(422, str(error)),
-    RequestValidationError: lambda error: _problem(422, "; ".join(map(_fault, error.errors()))),
-    UploadError: lambda error: _problem(error.status, str(error)),
+    UnknownIdError: partial(_problem, 404),
+    QueryError: partial(_problem, 400),
+    FilterError: partial(_problem, 422),
+    FieldError: partial(_problem, 422),
+    RequestValidationError: _invalid,
+    UploadError: lambda error: _problem(error.status, error),
     BusyError: lambda error: _problem(429, f"{error}; try again", {"Retry-After": str(_RETRY)}),
     EngineError: _unreadable,
     IndexFolderError: _unreadable,
 }
-
-
-class KeyCheck:
-    """A dependency of all endpoints that reveal the index; answers 401 without the key."""
-
-    def __init__(self, settings: Settings):
-        self._key = None if settings.api_key is None else settings.api_key.encode()
-
-    async def __call__(self, request: Request) -> None:
-        given = request.headers.get(KEY_HEADER, "").encode("latin-1")
-        if self._key is not None and not hmac.compare_digest(given, self._key):
-            raise HTTPException(401, f"send the key in the header {KEY_HEADER}")
-
-
-class Guarded:
-    """Middleware that adds the headers to every response, and counts it."""
-
-    def __init__(self, app: ASGIApp, metrics: Metrics):
-        self._app, self._metrics = app, metrics
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        started, status = time.perf_counter(), 500
-
-        async def send_with_headers(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                MutableHeaders(scope=message).update(_HEADERS)
-            await send(message)
-
-        try:
-            await self._app(scope, receive, send_with_headers)
-        finally:
-            # The pattern of the path: each path would be a series of its own.
-            endpoint = getattr(scope.get("route"), "path", "other")
-            self._metrics.requests.labels(endpoint, status).inc()
-            self._metrics.seconds.labels(endpoint).observe(time.perf_counter() - started)
-
-
-def docs_page(description: dict[str, Any]) -> str:
-    """Render an OpenAPI description as HTML that fetches nothing from elsewhere."""
-    sections = "".join(
-        _operation(method, path, operation, description)
-        for path, operations in description["paths"].items()
-        for method, operation in operations.items()
-    )
-    title, version = (html.escape(description["info"][name]) for name in ("title", "version"))
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{title}: API</title><link rel="stylesheet" href="/page/page.css">'
-        '<link rel="icon" href="/page/icon.svg"></head><body class="docs"><main>'
-        f"<h1>{title} <small>{version}</small></h1><p>{_code(description['info']['description'])} "
-        '<a href="/openapi.json">openapi.json</a> · <a href="/">search page</a></p>'
-        f"{sections}</main></body></html>"
-    )
-
-
-def _operation(method: str, path: str, operation: dict[str, Any], description: dict[str, Any]) -> str:
-    content = operation.get("requestBody", {}).get("content", {})
-    bodies = [_resolved(body["schema"], description)["properties"] for body in content.values()]
-    rows = [_row(item["name"], item["schema"] | item, item["in"]) for item in operation.get("parameters", [])]
-    rows += [
-        _row(name, field, "body" if all(name in body for body in bodies) else "only in a form")
-        for name, field in (bodies[-1] if bodies else {}).items()  # the form has every field of the JSON
-    ]
-    answers = [
-        f"<tr><td><code>{html.escape(status)}</code></td><td>{html.escape(answer['description'])}</td>"
-        f"<td>{_schema(answer, description)}</td></tr>"
-        for status, answer in operation["responses"].items()
-    ]
-    return (
-        f"<section><h2><code>{method.upper()} {html.escape(path)}</code></h2>"
-        f"<p><b>{html.escape(operation['summary'])}.</b> {_code(operation.get('description', ''))}</p>"
-        + _table("Request", rows)
-        + _table("Responses", answers)
-        + "</section>"
-    )
-
-
-def _row(name: str, field: dict[str, Any], where: str) -> str:
-    kinds = [option.get("type", "") for option in field.get("anyOf", [field])]
-    kind = " or ".join(filter(None, kinds)) + (f", by default {field['default']}" if field.get("default") else "")
-    return (
-        f"<tr><td><code>{html.escape(name)}</code></td><td>{_code(field.get('description', ''))}</td>"
-        f"<td>{html.escape(kind)}<br><small>{html.escape(where)}</small></td></tr>"
-    )
-
-
-def _schema(answer: dict[str, Any], description: dict[str, Any]) -> str:
-    content = answer.get("content", {})
-    names = [
-        name
-        for body in content.values()
-        for name in _resolved(body.get("schema", {}), description).get("properties", {})
-    ]
-    return " ".join(f"<code>{html.escape(name)}</code>" for name in names) or ", ".join(content)
-
-
-def _resolved(schema: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
-    name = schema.get("$ref", "").rpartition("/")[2]
-    return description["components"]["schemas"][name] if name else schema
-
-
-def _table(title: str, rows: list[str]) -> str:
-    return f"<h3>{title}</h3><div class=scroll><table>{''.join(rows)}</table></div>" if rows else ""
-
-
-def _code(text: str) -> str:
-    """Escape a text, and mark what is between backticks as code."""
-    parts = html.escape(text).split("`")
-    return "".join(f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import warnings
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 from fastapi import HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from PIL import Image, ImageOps
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from tqnet.questions.images import read_image
@@ -23,7 +24,6 @@ from tqnet.search.records import Filter, read_filter
 from tqnet.search.rerank import Curriculum, Rerank
 from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import QueryError
-from tqnet.serving.models import SearchBody
 
 #: The formats that browsers send; each decoder of Pillow's is a risk.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
@@ -31,56 +31,38 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
 #: Largest side in pixels; photographs are scaled down, so that those of many users fit into memory.
 _LARGEST = 2048
 
-
-class UploadError(ValueError):
-    """A file that cannot be a figure of a query, with its HTTP status."""
-
-    def __init__(self, status: int, message: str):
-        super().__init__(f"figures: {message}")
-        self.status = status
+#: Most errors that a response reports, and fields that a request may have.
+_REPORTED, _MOST_FIELDS = 10, 40
 
 
-class Upload:
-    """An uploaded file."""
+class SearchBody(BaseModel):
+    """A query: a text and figures, either, or the id of a question of the index."""
 
-    def __init__(self, content: bytes):
-        self._content = content
+    model_config = ConfigDict(extra="forbid")
 
-    @cached_property
-    def digest(self) -> str:
-        return hashlib.blake2b(self._content, digest_size=16).hexdigest()
-
-    def save(self, path: Path, max_pixels: int) -> None:
-        """Write the figure, scaled down if it is large, to ``path``.
-
-        Raises:
-            UploadError: 415 of another type, 413 too many pixels, 422 damaged.
-        """
-        if self._pixels() > max_pixels:
-            raise UploadError(413, f"a figure has more than {max_pixels / 1e6:g} million pixels")
-        image = read_image(self._content, max_pixels)
-        if isinstance(image, str):
-            raise UploadError(422, image)
-        if max(image.size) <= _LARGEST:
-            path.write_bytes(self._content)
-            return
-        image = ImageOps.exif_transpose(image)
-        if not image.mode.startswith("I"):  # 16-bit grey is scaled without conversion
-            image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-        image.thumbnail((_LARGEST, _LARGEST))
-        image.save(path, "PNG")
-
-    def _pixels(self) -> int:
-        """Read the number of pixels from the file's header, without decoding."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # large sizes are refused anyway
-                with Image.open(io.BytesIO(self._content), formats=FORMATS) as opened:
-                    return opened.width * opened.height
-        except Image.DecompressionBombError:
-            raise UploadError(413, "a figure is gigantic") from None
-        except Exception:  # Pillow's readers raise errors of many kinds
-            raise UploadError(415, f"a file is none of {', '.join(FORMATS)}") from None
+    text: str | None = Field(None, description="Stem of the query, with LaTeX formulas: $..$, $$..$$, \\(..\\)")
+    id: str | None = Field(None, max_length=2000, description="Find questions similar to this one of the index")
+    k: int = Field(5, ge=1, le=100, description="Number of results")
+    filters: list[Annotated[str, Field(max_length=2000)]] = Field(
+        [],
+        max_length=20,
+        description="Conditions, all of which must hold: difficulty<=3, type=choice|blank, concept=Algebra/Equations. "
+        "Fields: id, concept, difficulty, type, language, source, figures",
+    )
+    by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
+    difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
+    student: Literal["strong", "weak"] | None = Field(
+        None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
+    )
+    tolerance: float = Field(0.0, ge=0, allow_inf_nan=False, description="Largest difference of equal difficulties")
+    stage: Literal["practice", "review"] | None = Field(
+        None, description="Nothing beyond the current section, or semester, of the server's curriculum"
+    )
+    prefer: Literal["variant", "similar"] | None = Field(
+        None, description="Which kind comes first, by the server's classifier of pairs; duplicates are dropped"
+    )
+    section: str | None = Field(None, max_length=2000, description="The current section; by default the query's latest")
+    diversity: float = Field(0.0, ge=0, le=1, description="How much repetitive questions are moved back")
 
 
 @dataclass(frozen=True)
@@ -117,31 +99,68 @@ class Settings:
     classify: Classify | None = None
 
 
-#: Most errors that a response reports, and fields that a request may have.
-_REPORTED, _MOST_FIELDS = 10, 40
+class UploadError(ValueError):
+    """A file that cannot be a figure of a query, with its HTTP status."""
+
+    def __init__(self, status: int, message: str):
+        super().__init__(f"figures: {message}")
+        self.status = status
+
+
+@dataclass(frozen=True)
+class Upload:
+    """An uploaded file."""
+
+    content: bytes
+
+    @cached_property
+    def digest(self) -> str:
+        return hashlib.blake2b(self.content, digest_size=16).hexdigest()
+
+    def save(self, path: Path, max_pixels: int) -> None:
+        """Write the figure, scaled down if it is large, to ``path``.
+
+        Raises:
+            UploadError: 415 of another type, 413 too many pixels, 422 damaged.
+        """
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # large sizes are refused anyway
+                with Image.open(io.BytesIO(self.content), formats=FORMATS) as header:
+                    pixels = header.width * header.height
+        except Image.DecompressionBombError:
+            raise UploadError(413, "a figure is gigantic") from None
+        except Exception:  # Pillow's readers raise errors of many kinds
+            raise UploadError(415, f"a file is none of {', '.join(FORMATS)}") from None
+        if pixels > max_pixels:
+            raise UploadError(413, f"a figure has more than {max_pixels / 1e6:g} million pixels")
+        image = read_image(self.content, max_pixels)
+        if isinstance(image, str):
+            raise UploadError(422, image)
+        if max(image.size) <= _LARGEST:
+            path.write_bytes(self.content)
+            return
+        image = ImageOps.exif_transpose(image)
+        if not image.mode.startswith("I"):  # 16-bit grey is scaled without conversion
+            image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+        image.thumbnail((_LARGEST, _LARGEST))
+        image.save(path, "PNG")
 
 
 @dataclass(frozen=True)
 class Search:
     """A validated search request."""
 
-    text: str
+    body: SearchBody
     figures: tuple[Upload, ...]
-    id: str | None
-    k: int
     where: tuple[Filter, ...]
     by: tuple[str, ...]
-    difficulty: float | None = None
-    rerank: Rerank | None = None
+    rerank: Rerank | None
 
     @property
     def key(self) -> Hashable:
-        """Cache key: equal for equal searches, with digests in place of figures."""
-        figures = tuple(figure.digest for figure in self.figures)
-        # The server has a single curriculum and classifier.
-        rerank = self.rerank and replace(self.rerank, stage=None, prefer=None, curriculum=None, classify=None)
-        options = self.rerank and (self.rerank.stage, self.rerank.prefer)
-        return self.text, figures, self.id, self.k, self.where, self.by, self.difficulty, rerank, options
+        """Cache key: equal for equal searches."""
+        return json.dumps(self.body.model_dump()), tuple(figure.digest for figure in self.figures)
 
 
 async def read_search(request: Request, settings: Settings) -> Search:
@@ -154,8 +173,9 @@ async def read_search(request: Request, settings: Settings) -> Search:
         QueryError: No query, or two of them.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    figures: list[Upload] = []
     if kind == "application/json":
-        values, figures = await _json(request), []
+        values = await _json(request)
     elif kind == "multipart/form-data":
         limits = {"max_files": settings.max_figures, "max_fields": _MOST_FIELDS, "max_part_size": 2**18}
         async with request.form(**limits) as form:
@@ -168,19 +188,10 @@ async def read_search(request: Request, settings: Settings) -> Search:
         raise RequestValidationError(error.errors()[:_REPORTED]) from None
     if len(body.text or "") > settings.max_text:
         raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
-    text = (body.text or "").strip()
-    if bool(text or figures) == (body.id is not None):
+    if bool((body.text or "").strip() or figures) == (body.id is not None):
         raise QueryError("the query is either text and figures, or the id of a question of the index")
-    return Search(
-        text=text,
-        figures=tuple(figures),
-        id=body.id,
-        k=body.k,
-        where=tuple(map(read_filter, body.filters)),
-        by=SOURCES if body.by == "both" else (body.by,),
-        difficulty=body.difficulty,
-        rerank=_rerank(body, settings),
-    )
+    where, by = tuple(map(read_filter, body.filters)), SOURCES if body.by == "both" else (body.by,)
+    return Search(body, tuple(figures), where, by, _rerank(body, settings))
 
 
 def _rerank(body: SearchBody, settings: Settings) -> Rerank | None:

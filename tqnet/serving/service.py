@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
-from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -23,13 +22,11 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.markup import figure_png
 from tqnet.search.build import Encode
 from tqnet.search.searcher import Query, Searcher, UnknownIdError, typed_question
-from tqnet.serving.models import QuestionBody, SearchAnswer, Suggestions, answer_view, question_view, suggestions
+from tqnet.serving.answers import QuestionBody, SearchAnswer, Suggestions, answer_view, question_view, suggestions
 from tqnet.serving.requests import Search, Settings
 
-
-class _Waiting(NamedTuple):
-    question: Question
-    vector: Future[np.ndarray]
+#: A question, and its vector when it is encoded.
+_Waiting = tuple[Question, "Future[np.ndarray]"]
 
 
 class MicroBatcher:
@@ -51,13 +48,13 @@ class MicroBatcher:
 
     def __call__(self, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
         """Return vectors ``[questions, width]``; RuntimeError after :meth:`close`."""
-        waiting = [_Waiting(question, Future()) for question in questions]
+        waiting: list[_Waiting] = [(question, Future()) for question in questions]
         with self._closing:
             if self._closed:
                 raise RuntimeError("the server is shutting down")
             for item in waiting:
                 self._queue.put(item)
-        return np.stack([item.vector.result() for item in waiting])
+        return np.stack([vector.result() for _, vector in waiting])
 
     def close(self) -> None:
         """Encode what is in the queue, and end."""
@@ -77,7 +74,7 @@ class MicroBatcher:
                     try:
                         self._answer([item])
                     except Exception as error:
-                        item.vector.set_exception(error)
+                        item[1].set_exception(error)
 
     def _next(self) -> list[_Waiting]:
         """Return the next batch; an empty one at the end."""
@@ -97,34 +94,9 @@ class MicroBatcher:
         return batch
 
     def _answer(self, batch: Sequence[_Waiting]) -> None:
-        vectors = self._encode([item.question for item in batch])
-        for item, vector in zip(batch, vectors, strict=True):
-            item.vector.set_result(vector)
-
-
-T = TypeVar("T")
-
-
-class RecentlyUsed(Generic[T]):
-    """A cache of at most ``size`` values that drops the least recently used first."""
-
-    def __init__(self, size: int):
-        self._size, self._kept, self._lock = size, OrderedDict[Hashable, T](), Lock()
-
-    def get(self, key: Hashable) -> T | None:
-        """Return the value of ``key``; None if it is not cached."""
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def put(self, key: Hashable, value: T) -> None:
-        """Store a value."""
-        with self._lock:
-            self._kept[key] = value
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+        vectors = self._encode([question for question, _ in batch])
+        for (_, future), vector in zip(batch, vectors, strict=True):
+            future.set_result(vector)
 
 
 #: Buckets of the histograms: seconds, and queries.
@@ -176,11 +148,12 @@ class SearchService:
         self._searcher = Searcher(
             searcher.index, self._batcher, reads_figures=searcher.reads_figures, rank=searcher.rank
         )
-        self._answers: RecentlyUsed[SearchAnswer] = RecentlyUsed(settings.cache)
-        self._pictures: RecentlyUsed[bytes] = RecentlyUsed(200)
+        self._answers: OrderedDict[Hashable, SearchAnswer] = OrderedDict()
+        self._caching = Lock()
+        self._picture = lru_cache(200)(self._read_picture)
         self._suggestions: tuple[float, Suggestions] | None = None
-        self._suggesting = threading.Lock()
-        self._decoding = threading.Lock()  # one large figure at a time fits into memory
+        self._suggesting = Lock()
+        self._decoding = Lock()  # one large figure at a time fits into memory
         self._inside = 0
         metrics.queue.set_function(lambda: self._inside)
 
@@ -215,21 +188,26 @@ class SearchService:
         # The state before the search: after a write meanwhile, the cached answer is never used.
         state = self._searcher.state()
         key = (state, search.key)
-        if state is not None and (cached := self._answers.get(key)) is not None:
-            self._metrics.hits.inc()
-            return cached
+        with self._caching:
+            if key in self._answers:
+                self._answers.move_to_end(key)  # the least recently used are dropped first
+                self._metrics.hits.inc()
+                return self._answers[key]
         self._metrics.misses.inc()
         with self._query(search) as query:
-            answer = self._searcher.answer(query, search.k, search.where, by=search.by, rerank=search.rerank)
+            answer = self._searcher.answer(query, search.body.k, search.where, by=search.by, rerank=search.rerank)
         view = answer_view(answer)
         if state is not None and not answer.late:
-            self._answers.put(key, view)
+            with self._caching:
+                self._answers[key] = view
+                while len(self._answers) > self._settings.cache:
+                    self._answers.popitem(last=False)
         return view
 
     @contextmanager
     def _query(self, search: Search) -> Iterator[Query]:
-        if search.id is not None:
-            yield self._searcher.by_id(search.id)
+        if search.body.id is not None:
+            yield self._searcher.by_id(search.body.id)
             return
         # The model reads figures from files.
         with tempfile.TemporaryDirectory(prefix="tqnet-") as folder:
@@ -237,8 +215,8 @@ class SearchService:
             with self._decoding:
                 for path, figure in zip(paths, search.figures, strict=True):
                     figure.save(path, self._settings.max_pixels)
-            typed = typed_question(search.text, [str(path) for path in paths])
-            question = replace(typed, difficulty=search.difficulty)
+            typed = typed_question(search.body.text or "", [str(path) for path in paths])
+            question = replace(typed, difficulty=search.body.difficulty)
             yield next(self._searcher.queries([question], search.by))
 
     def question(self, id: str) -> QuestionBody:
@@ -249,20 +227,20 @@ class SearchService:
         """Return a question's figure, counted from 1, as PNG.
 
         Raises:
-            UnknownIdError: There is no such question or figure.
-            ValueError: Its file cannot be read.
+            UnknownIdError: There is no such question or figure, or its file cannot be read.
         """
         images = self._searcher.by_id(id).question.images
         if not 1 <= number <= len(images):
             raise UnknownIdError(f"question {id!r} has {len(images)} figures, and no figure {number}")
         path = images[number - 1]
-        key = (path, os.stat(path).st_mtime_ns if os.path.isfile(path) else None)
-        if (cached := self._pictures.get(key)) is not None:
-            return cached
+        try:
+            return self._picture(path, os.path.getmtime(path))
+        except (OSError, ValueError):
+            raise UnknownIdError(f"figure {number} of question {id!r} cannot be read") from None
+
+    def _read_picture(self, path: str, modified: float) -> bytes:
         with self._decoding:
-            picture = figure_png(path, _LARGEST, _COLOURS)
-        self._pictures.put(key, picture)
-        return picture
+            return figure_png(path, _LARGEST, _COLOURS)
 
     def check(self) -> None:
         """Check that the index can be read; EngineError or IndexFolderError if not."""

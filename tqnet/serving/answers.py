@@ -1,14 +1,14 @@
-"""Requests and responses as JSON models, and the views of questions and answers in them."""
+"""Answers as JSON models, and the views of questions in them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Annotated, Literal
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from tqnet.questions import Question
 from tqnet.questions.markup import text_html
@@ -20,36 +20,6 @@ from tqnet.text.normal import normal_formula
 from tqnet.text.sentences import readable, search_words
 
 _NOTE = "With LaTeX as MathML; everything else is escaped."
-
-
-class SearchBody(BaseModel):
-    """A query: a text and figures, either, or the id of a question of the index."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    text: str | None = Field(None, description="Stem of the query, with LaTeX formulas: $..$, $$..$$, \\(..\\)")
-    id: str | None = Field(None, max_length=2000, description="Find questions similar to this one of the index")
-    k: int = Field(5, ge=1, le=100, description="Number of results")
-    filters: list[Annotated[str, Field(max_length=2000)]] = Field(
-        [],
-        max_length=20,
-        description="Conditions, all of which must hold: difficulty<=3, type=choice|blank, concept=Algebra/Equations. "
-        "Fields: id, concept, difficulty, type, language, source, figures",
-    )
-    by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
-    difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
-    student: Literal["strong", "weak"] | None = Field(
-        None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
-    )
-    tolerance: float = Field(0.0, ge=0, allow_inf_nan=False, description="Largest difference of equal difficulties")
-    stage: Literal["practice", "review"] | None = Field(
-        None, description="Nothing beyond the current section, or semester, of the server's curriculum"
-    )
-    prefer: Literal["variant", "similar"] | None = Field(
-        None, description="Which kind comes first, by the server's classifier of pairs; duplicates are dropped"
-    )
-    section: str | None = Field(None, max_length=2000, description="The current section; by default the query's latest")
-    diversity: float = Field(0.0, ge=0, le=1, description="How much repetitive questions are moved back")
 
 
 class QuestionHtml(BaseModel):
@@ -200,15 +170,13 @@ def _parts(question: Question) -> dict[str, str]:
 #: Most values of a field to suggest, the most frequent ones.
 _SUGGESTED = 500
 
-_FIELDS = ("type", "language", "concept")
-
 
 def suggestions(index: Index) -> Suggestions:
     """Collect the values to filter by, in one pass over an index."""
-    values: dict[str, Counter[str]] = {field: Counter() for field in _FIELDS}
+    values: dict[str, Counter[str]] = {field: Counter() for field in ("type", "language", "concept")}
     questions = figures = 0
     ends: list[float] = []
-    for table in index.engine.scan([*_FIELDS, "difficulty", "figures"]):
+    for table in index.engine.scan([*values, "difficulty", "figures"]):
         questions += len(table)
         figures += pc.sum(table["figures"]).as_py() or 0
         for field, counter in values.items():
@@ -217,13 +185,10 @@ def suggestions(index: Index) -> Suggestions:
             counts = pc.value_counts(flat.drop_null()).to_pylist()
             counter.update({entry["values"]: entry["counts"] for entry in counts})
         ends += [end for end in pc.min_max(table["difficulty"]).as_py().values() if end is not None]
-    named = {field: sorted(value for value, _ in counter.most_common(_SUGGESTED)) for field, counter in values.items()}
+    named = {
+        f"{field}s": sorted(value for value, _ in counter.most_common(_SUGGESTED)) for field, counter in values.items()
+    }
+    difficulty = [min(ends), max(ends)] if ends else []
     return Suggestions(
-        bank=index.manifest.bank,
-        questions=questions,
-        types=named["type"],
-        languages=named["language"],
-        concepts=named["concept"],
-        difficulty=[min(ends), max(ends)] if ends else [],
-        figures=figures > 0,
+        bank=index.manifest.bank, questions=questions, difficulty=difficulty, figures=figures > 0, **named
     )

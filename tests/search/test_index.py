@@ -1,0 +1,238 @@
+"""Indexes appear whole, are resumed where a run was killed, and are brought up to date."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.search.conftest import BANK, QUESTIONS, WIDTH, encode, make_questions, make_vectors
+from tqnet.questions import Question, QuestionBank
+from tqnet.search import build as module
+from tqnet.search.build import Processes, build, in_process, update
+from tqnet.search.engine import DuplicateIdError, EngineError
+from tqnet.search.index import Index, IndexFolderError, Manifest, restore, writing
+
+MANIFEST = Manifest("runs/model", "0123", WIDTH, "bank")
+
+
+class Encoder:
+    """Encodes by `encode`, and dies after so many calls."""
+
+    def __init__(self, dies_after: int = 1000):
+        self.seen: list[str] = []
+        self.left = dies_after
+
+    def __call__(self, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
+        if not self.left:
+            raise KeyboardInterrupt
+        self.left -= 1
+        self.seen += [question.id for question in questions]
+        return encode(questions)
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SHARD", 8)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "index"
+
+
+@pytest.fixture
+def index(folder: Path) -> Index:
+    build(BANK, in_process(encode), folder, MANIFEST)
+    return Index(folder)
+
+
+def check_whole(folder: Path) -> None:
+    index = Index(folder)
+    assert index.engine.count() == 60
+    assert index.manifest == MANIFEST
+    assert [hit.id for hit in index.engine.by_vector(make_vectors()[33], 1)] == ["q033"]
+    assert not list(folder.parent.glob("*.building"))
+
+
+def build_and_die(folder: Path, manifest: Manifest = MANIFEST, **options: str) -> list[str]:
+    """Kill a build after three shards; return the ids that were encoded."""
+    encoder = Encoder(dies_after=3)
+    with pytest.raises(KeyboardInterrupt):
+        build(BANK, in_process(encoder), folder, manifest, **options)
+    assert not folder.exists()
+    return encoder.seen
+
+
+def test_a_killed_build_is_resumed(folder: Path) -> None:
+    first, second = build_and_die(folder), Encoder()
+    build(BANK, in_process(second), folder, MANIFEST)
+    assert first + second.seen == BANK.ids  # each once
+    check_whole(folder)
+    with pytest.raises(FileExistsError, match="tqnet index sync"):
+        build(BANK, in_process(encode), folder, MANIFEST)
+    build(BANK.select(range(20, 60)), in_process(encode), folder, MANIFEST, replace=True)
+    assert Index(folder).engine.count() == 40
+    letters = folder.with_name("letters")
+    letters.mkdir()
+    with pytest.raises(IndexFolderError, match="no index here"):
+        build(BANK, in_process(encode), letters, MANIFEST, replace=True)
+
+
+@pytest.mark.parametrize(("digest", "precision"), [("4567", "fp32"), (MANIFEST.digest, "bf16")])
+def test_a_build_with_another_model_or_precision_is_not_resumed(digest: str, precision: str, folder: Path) -> None:
+    build_and_die(folder, replace(MANIFEST, digest=digest), precision=precision)
+    encoder = Encoder()
+    build(BANK, in_process(encoder), folder, MANIFEST)
+    assert encoder.seen == BANK.ids
+    check_whole(folder)
+
+
+def test_a_damaged_plan_is_that_of_another_build(folder: Path) -> None:
+    build_and_die(folder)
+    (folder.with_name("index.building") / "plan.json").write_text("{")
+    build(BANK, in_process(encode), folder, MANIFEST)
+    check_whole(folder)
+
+
+@pytest.mark.parametrize("is_renamed", [True, False])
+def test_a_replacement_that_was_killed_at_its_end(folder: Path, is_renamed: bool) -> None:
+    """With or without the new index under its name, the next run ends well."""
+    old = folder.with_name("index.replaced")
+    build(BANK.select(range(8)), in_process(encode), folder.with_name("old"), MANIFEST)
+    if is_renamed:
+        build(BANK.select(range(16)), in_process(encode), folder, MANIFEST)
+    folder.with_name("old").rename(old)
+    if not is_renamed:
+        with pytest.raises(IndexFolderError, match=r"index: no index here, but .*index\.replaced is one"):
+            Index(folder)
+    build(BANK, in_process(encode), folder, MANIFEST, replace=True)
+    check_whole(folder)
+    assert not old.exists()
+
+
+def test_no_two_write_at_a_time(index: Index) -> None:
+    for folder in (index.folder, index.folder.with_name("new")):
+        with writing(folder):
+            with pytest.raises(EngineError, match="another process writes"), writing(folder):
+                pass
+            with pytest.raises(EngineError, match="another process writes"):
+                build(BANK, in_process(encode), folder, MANIFEST, replace=True)
+
+
+def test_two_processes_share_the_shards(folder: Path) -> None:
+    barrier, encoders = threading.Barrier(2, timeout=60), [Encoder(), Encoder()]
+    threads = [
+        threading.Thread(
+            target=build, args=(BANK, in_process(encoder), folder, MANIFEST, Processes(rank, 2, barrier.wait))
+        )
+        for rank, encoder in enumerate(encoders)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(encoders[0].seen + encoders[1].seen) == BANK.ids
+    assert len(encoders[0].seen) == 32
+    check_whole(folder)
+
+
+def test_updates_encode_what_has_changed(index: Index) -> None:
+    first, second = replace(QUESTIONS[1], difficulty=99), replace(QUESTIONS[2], stem="Something else")
+    changed = QuestionBank.from_questions([first, second, *QUESTIONS[3:50], make_questions(61)[60]])
+    encoder = Encoder()
+    changes = update(index, changed, encoder)
+    assert str(changes) == "1 added, 2 changed, 0 deleted, 47 unchanged; 2 encoded"
+    assert encoder.seen == ["q002", "q060"]
+    assert index.engine.count() == 61
+    row = index.engine.get(["q001"]).to_pylist()[0]
+    assert row["difficulty"] == 99
+    assert row["vector"] == pytest.approx(make_vectors()[1] / np.linalg.norm(make_vectors()[1]), abs=1e-6)
+    again = update(index, changed, encoder, delete=True)
+    assert str(again) == "0 added, 0 changed, 11 deleted, 50 unchanged; 0 encoded"
+    assert index.engine.count() == 50
+    with pytest.raises(DuplicateIdError):
+        index.add(QUESTIONS[2:3], make_vectors(1))
+
+
+def test_export_and_restore(index: Index, tmp_path: Path) -> None:
+    exported, again = tmp_path / "out", tmp_path / "again"
+    index.engine.export(exported)
+    MANIFEST.save(exported)
+    restore(exported, again)
+    check_whole(again)
+    with pytest.raises(FileExistsError):
+        restore(exported, again)
+    next(iter(exported.glob("*.parquet"))).unlink()
+    with pytest.raises(EngineError, match=r"out: \d+ of \d+ records; files are missing or of another export"):
+        restore(exported, tmp_path / "third")
+    assert not (tmp_path / "third").exists()
+
+
+def test_what_was_not_exported_is_not_restored(tmp_path: Path) -> None:
+    exported, again = tmp_path / "out", tmp_path / "again"
+    exported.mkdir()
+    MANIFEST.save(exported)
+    with pytest.raises(EngineError, match=r"records\.json: not as tqnet index export writes it \(.*No such file"):
+        restore(exported, again)
+    (exported / "records.json").write_text('{"records": 1}')
+    pq.write_table(pa.table({"name": ["a"]}), exported / "records-00000.parquet")
+    with pytest.raises(EngineError, match=r"records-00000\.parquet: not as tqnet index export writes it"):
+        restore(exported, again)
+    assert not again.exists()
+    assert not (tmp_path / "again.building").exists()
+
+
+def test_folders_that_are_no_index(tmp_path: Path) -> None:
+    with pytest.raises(IndexFolderError, match=r"no index here \(index.json is missing\)"):
+        Index(tmp_path)
+    (tmp_path / "index.json").write_text("{}")
+    with pytest.raises(IndexFolderError, match=r"index.json: not as tqnet index writes it"):
+        Index(tmp_path)
+    replace(MANIFEST, format=0, version="0.0.1").save(tmp_path)
+    with pytest.raises(IndexFolderError, match=r"made by tqnet 0\.0\.1 in a format that is no longer read"):
+        Index(tmp_path)
+    MANIFEST.save(tmp_path)
+    with pytest.raises(EngineError, match="no index that can be read"):
+        Index(tmp_path)
+
+
+def test_an_index_that_does_not_say_where_its_records_are(index: Index) -> None:
+    """As it was written before there was more than one engine."""
+    file = index.folder / "index.json"
+    settings = json.loads(file.read_text())
+    for name in ("engine", "uri", "collection", "records", "shards", "replicas"):
+        del settings[name]
+    file.write_text(json.dumps(settings))
+    check_whole(index.folder)
+    file.write_text(json.dumps(settings | {"engine": "vespa"}))
+    with pytest.raises(IndexFolderError, match="'vespa' is none of lance, milvus"):
+        Index(index.folder)
+
+
+def test_damaged_records(index: Index) -> None:
+    for file in (index.folder / "lance").rglob("data/*.lance"):
+        file.write_bytes(b"nonsense")
+    with pytest.raises(EngineError, match="lance: "):
+        Index(index.folder).engine.by_vector(np.ones(WIDTH), 3)
+    with pytest.raises(EngineError, match="lance: "):
+        Index(index.folder).states()
+
+
+def test_models_that_do_not_fit(index: Index, tmp_path: Path) -> None:
+    index.check_model("elsewhere/model", "0123")
+    with pytest.raises(IndexFolderError, match="made by another model than new/model: runs/model"):
+        index.check_model("new/model", "4567")
+    with pytest.raises(ValueError, match="width"):
+        index.put(QUESTIONS[:1], np.ones((1, WIDTH + 1)))
+    by_name = Index.create(tmp_path / "other", replace(MANIFEST, model="encoder:one", digest=None))
+    by_name.check_model("encoder:one", None)
+    with pytest.raises(IndexFolderError, match="made by another model than encoder:two"):
+        by_name.check_model("encoder:two", None)
