@@ -34,7 +34,7 @@ class NotApplicable(Exception):  # noqa: N818 - nothing is wrong, there is but n
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A text and what the extractors see in it, each looked for when it is first asked for.
+    """A text and what the extractors see in it, each looked for when it is first needed.
 
     Attributes:
         parsed: spaCy's parse, without its tensors; None of a text longer than LONGEST, to which no operator applies.
@@ -45,11 +45,7 @@ class Problem:
 
     @property
     def doc(self) -> Doc:
-        """spaCy's parse.
-
-        Raises:
-            NotApplicable: The text is longer than LONGEST.
-        """
+        """spaCy's parse; raises NotApplicable if the text is longer than LONGEST."""
         if self.parsed is None:
             raise NotApplicable(TOO_LONG)
         return self.parsed
@@ -102,31 +98,28 @@ class Parser:
     """
 
     def __init__(self, model: str = DEFAULT_MODEL, size: int = 20_000):
-        self._nlp = spacy.load(model)
-        self._size = size
+        self._nlp, self._size = spacy.load(model), size
         self._kept: OrderedDict[str, Problem] = OrderedDict()
 
     def __call__(self, text: str) -> Problem:
-        """One text, parsed."""
+        """Parse one text."""
         return self.parse([text])[0]
 
     def parse(self, texts: Sequence[str], shows_progress: bool = False) -> list[Problem]:
-        """Problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
-        found = {text: self._kept[text] for text in texts if text in self._kept}
-        found |= self._parsed([text for text in dict.fromkeys(texts) if text not in found], shows_progress)
-        for text, problem in found.items():
+        """Return problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        problems = {text: self._kept[text] for text in texts if text in self._kept}
+        problems |= {text: Problem(text, None) for text in missing if len(text) > LONGEST}
+        short = [text for text in missing if len(text) <= LONGEST]
+        if len(short) < len(missing):
+            log.warning("%d of %d texts are left out: %s", len(missing) - len(short), len(missing), TOO_LONG)
+        docs = self._nlp.pipe(short)
+        for doc in tqdm(docs, "parse", len(short), unit=" questions", disable=not shows_progress):
+            doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
+            problems[doc.text] = Problem(doc.text, doc)
+        for text, problem in problems.items():
             self._kept[text] = problem
             self._kept.move_to_end(text)
         while len(self._kept) > self._size:
             self._kept.popitem(last=False)
-        return [found[text] for text in texts]
-
-    def _parsed(self, texts: Sequence[str], shows_progress: bool) -> dict[str, Problem]:
-        problems = {text: Problem(text, None) for text in texts if len(text) > LONGEST}
-        if problems:
-            log.warning("%d of %d texts are left out: %s", len(problems), len(texts), TOO_LONG)
-        docs = self._nlp.pipe(text for text in texts if text not in problems)
-        for doc in tqdm(docs, "parse", len(texts) - len(problems), unit=" questions", disable=not shows_progress):
-            doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
-            problems[doc.text] = Problem(doc.text, doc)
-        return problems
+        return [problems[text] for text in texts]

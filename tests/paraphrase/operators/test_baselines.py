@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-
 from tqnet.paraphrase.baselines import LightWords, mask_and_refill
+
 from tqnet.paraphrase.problem import NotApplicable, Parser
 
 CORPUS = [

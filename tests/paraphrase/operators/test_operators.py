@@ -7,11 +7,11 @@ from contextlib import suppress
 
 import numpy as np
 import pytest
+from tqnet.paraphrase.test_operators import WordWeights, corrupt
 
 from tqnet.paraphrase.negatives import NO_PHRASES, delete_important_phrases, without_phrases
 from tqnet.paraphrase.operators import Operator, draw_triplet, evaluation_operators, select, training_operators
 from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
-from tqnet.paraphrase.test_operators import WordWeights, corrupt
 from tqnet.paraphrase.units import find_units
 from tqnet.text.numbers import find_numbers
 

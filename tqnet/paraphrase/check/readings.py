@@ -15,10 +15,10 @@ from itertools import pairwise
 from typing import Protocol, Self
 
 from tqnet.paraphrase.check.difference import LATEX_FRACTION, latex_fraction
-from tqnet.paraphrase.check.text import data, nouns
+from tqnet.paraphrase.check.text import nouns
 from tqnet.paraphrase.check.units import Amounts, value_of
 from tqnet.paraphrase.problem import Problem
-from tqnet.paraphrase.spans import Covered
+from tqnet.paraphrase.spans import Covered, data
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import CARDINALS, LONGEST, Kind, Number, find_numbers
 

@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 from spacy.tokens import Token
 
 from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.text import data, lemma, lemmas, plain, within, words_of
+from tqnet.paraphrase.check.text import lemma, lemmas, plain, within, words_of
 from tqnet.paraphrase.check.units import value_of
 from tqnet.paraphrase.problem import Problem
-from tqnet.paraphrase.spans import Covered
+from tqnet.paraphrase.spans import Covered, data
 from tqnet.paraphrase.units import spellings
 from tqnet.text.formulas import Span, segments, unspaced_money
 from tqnet.text.normal import normal_formula

@@ -8,14 +8,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any
 
-import yaml
 from spacy.lang.en.stop_words import STOP_WORDS
 from spacy.tokens import Token
 
 from tqnet.paraphrase.problem import Problem
+from tqnet.paraphrase.spans import data
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import CARDINALS
 from tqnet.text.replacements import WORDINGS
@@ -24,13 +23,6 @@ from tqnet.text.replacements import WORDINGS
 #: problems 4 have fewer, all of them formulas; nearly every text in another European language has.
 _WORDS, _SHARE = 8, 0.15
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-
-
-@cache
-def data(name: str) -> dict[str, Any]:
-    """Return the word lists of ``data/NAME.yaml``."""
-    content: dict[str, Any] = yaml.safe_load((files(__package__) / "data" / f"{name}.yaml").read_text("utf-8"))
-    return content
 
 
 def with_macros(pattern: str, macros: dict[str, str]) -> str:

@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Protocol
 
 from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.text import AlikeSentences, data, may_be_called, with_macros
+from tqnet.paraphrase.check.text import AlikeSentences, may_be_called, with_macros
 from tqnet.paraphrase.problem import Problem
+from tqnet.paraphrase.spans import data
 from tqnet.paraphrase.units import Form, Unit, in_words, size, spellings
 from tqnet.text.numbers import CARDINALS, Kind, Number
 

@@ -14,7 +14,6 @@ from spacy.lang.en.stop_words import STOP_WORDS
 from tqnet.paraphrase.check.difference import Change, Difference, Part
 from tqnet.paraphrase.check.text import (
     AlikeSentences,
-    data,
     lemma,
     lemmas,
     may_be_the_same,
@@ -25,6 +24,7 @@ from tqnet.paraphrase.check.text import (
 )
 from tqnet.paraphrase.check.units import Measured, value_of
 from tqnet.paraphrase.problem import Problem
+from tqnet.paraphrase.spans import data
 from tqnet.paraphrase.units import spellings
 from tqnet.text.numbers import CARDINALS, Kind
 from tqnet.text.replacements import OTHERS, Phrases
