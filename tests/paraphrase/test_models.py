@@ -23,7 +23,7 @@ from transformers import (
 
 from tests import tiny_seq2seq
 from tqnet.libraries import quiet
-from tqnet.paraphrase.masked_lm import load_masked_lm
+from tqnet.paraphrase.precompute import load_masked_lm
 from tqnet.paraphrase.rewriter import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
 from tqnet.paraphrase.seq2seq import HammingDiversity, Placed, Seq2Seq, restore
 from tqnet.text.vocabulary import learn_wordpiece

@@ -10,8 +10,7 @@ import pytest
 from spacy.matcher.levenshtein import levenshtein
 
 from tqnet.paraphrase.problem import NotApplicable, Parser
-from tqnet.paraphrase.rewrites import Rewrites, RewritesFile
-from tqnet.paraphrase.rewriting import farthest_first, joined
+from tqnet.paraphrase.rewrites import Rewrites, RewritesFile, farthest_first, joined
 from tqnet.questions.question import BankError
 
 

@@ -20,9 +20,8 @@ from tqnet.losses.contrastive import multiple_negatives_ranking
 from tqnet.losses.pairs import cosine_triplet
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase import TRAINING, ParaphraseScorer
-from tqnet.paraphrase.masked_lm import refilled
 from tqnet.paraphrase.operators import Operator, operators, select
-from tqnet.paraphrase.precompute import made_of_each
+from tqnet.paraphrase.precompute import made_of_each, refilled
 from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
 from tqnet.paraphrase.settings import ParaphraseConfig
 from tqnet.paraphrase.training import Draws, ParaphraseViews, PseudoLabels, ValidationSeparation, as_questions
@@ -157,7 +156,7 @@ def test_refills_do_not_depend_on_their_neighbours(parse: Parser, monkeypatch: p
     made = dict(refilled(problems, Constant(), 0.3, 3, 0, False))  # type: ignore[arg-type]
     assert {len(of) for of in made.values()} == {3}
     assert all(len(set(of)) > 1 and text not in of for text, of in made.items())
-    monkeypatch.setattr("tqnet.paraphrase.masked_lm._FILLED", 1)
+    monkeypatch.setattr("tqnet.paraphrase.precompute._FILLED", 1)
     assert dict(refilled(problems, Constant(), 0.3, 3, 0, False)) == made  # type: ignore[arg-type]
 
 

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from tqnet.paraphrase.operators import Operator
     from tqnet.paraphrase.operators import Rewrite as Rewriter
     from tqnet.paraphrase.problem import Parser, Problem
-    from tqnet.paraphrase.rewrites import RewritesFile
-    from tqnet.paraphrase.rewriting import Rewriting
+    from tqnet.paraphrase.rewrites import RewritesFile, Rewriting
     from tqnet.paraphrase.seq2seq import Seq2Seq
 
 #: Texts that are on the disk before the next ones are rewritten.
@@ -155,7 +154,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     def _rewriting(self, models: Sequence[Seq2Seq], parser: Parser) -> Rewriting:
         import numpy as np
 
-        from tqnet.paraphrase.rewriting import DAMAGES, Settings, back_translate, say_otherwise
+        from tqnet.paraphrase.rewrites import DAMAGES, Settings, back_translate, say_otherwise
         from tqnet.questions.table import hash64
 
         settings = Settings(self.candidates, self.diversity, self.beams)

@@ -201,10 +201,8 @@ def _harmonic(a: FloatArray, b: FloatArray) -> FloatArray:
 class KindScores:
     """Scores of the pairs of one kind, what was done to them (ParaQD, Section 5.3), and label.
 
-    Attributes:
-        right: Share of them whose score is on the side of the label: above the threshold if they ask the same, else
-            not above it.
-        mean_score: mu+ or mu- of the kind.
+    ``right`` is the share of them whose score is on the side of the label: above the threshold if they ask the same,
+    else not above it.
     """
 
     kind: str

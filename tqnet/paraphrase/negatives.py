@@ -15,9 +15,8 @@ import numpy as np
 from spacy.tokens import Doc
 from tqdm import tqdm
 
-from tqnet.paraphrase.names import NAMES, Entity
 from tqnet.paraphrase.positives import capital_of, is_american, is_calculated, is_plural, written
-from tqnet.paraphrase.problem import NotApplicable, Problem
+from tqnet.paraphrase.problem import NAMES, Entity, NotApplicable, Problem
 from tqnet.paraphrase.spans import rewrite, with_article
 from tqnet.paraphrase.units import REPLACEABLE, Form, Unit, abbreviation, in_words, money_name, similar_units
 from tqnet.text.formulas import Span

@@ -9,8 +9,7 @@ import numpy as np
 
 from tqnet.paraphrase import TEST, TRAINING, Label
 from tqnet.paraphrase.negatives import delete_last_sentence, make_numbers_vague, replace_entities, replace_units
-from tqnet.paraphrase.passive import active_to_passive
-from tqnet.paraphrase.positives import expand_units, numbers_to_words, same_sentence
+from tqnet.paraphrase.positives import active_to_passive, expand_units, numbers_to_words, same_sentence
 from tqnet.paraphrase.problem import TOO_LONG, NotApplicable, Problem
 from tqnet.paraphrase.tokens import delete_words
 

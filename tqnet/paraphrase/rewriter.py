@@ -77,8 +77,7 @@ def new_rewriter(
         dropout=dropout,
         scale_embedding=True,
         forced_eos_token_id=None,
-        **_ids(tokenizer),
-        **{RESTORES: True},
+        **_marks(tokenizer),
     )
     return _rewriter(MarianMTModel(config), tokenizer)
 
@@ -113,23 +112,22 @@ def rewriter_from_encoder(
         for name in ("attention", "intermediate", "output"):
             getattr(layer, name).load_state_dict(getattr(source, name).state_dict())
         layer.crossattention.load_state_dict(source.attention.state_dict())
-    config = EncoderDecoderConfig.from_encoder_decoder_configs(
-        shape, decoder_shape, **_ids(tokenizer), **{RESTORES: True}
-    )
+    config = EncoderDecoderConfig.from_encoder_decoder_configs(shape, decoder_shape, **_marks(tokenizer))
     model = EncoderDecoderModel(config=config, encoder=encoder, decoder=decoder)
     if dropout is not None:
         set_dropout(model, dropout)
     return _rewriter(model, tokenizer)
 
 
-def _ids(tokenizer: PreTrainedTokenizerBase) -> dict[str, int]:
-    """Return the tokens by which a text begins and ends as BERT's do."""
+def _marks(tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    """Return the tokens by which a text begins and ends as BERT's do, and the mark of a rewriter, for a config."""
     begin, end, padding = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.pad_token_id
-    return {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": padding}
+    return {"decoder_start_token_id": begin, "eos_token_id": end, "pad_token_id": padding, RESTORES: True}
 
 
 def _rewriter(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> Rewriter:
-    model.generation_config = GenerationConfig(**_ids(tokenizer))
+    ids = {name: value for name, value in _marks(tokenizer).items() if name != RESTORES}
+    model.generation_config = GenerationConfig(**ids)
     return Rewriter(model, tokenizer)
 
 

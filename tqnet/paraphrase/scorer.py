@@ -29,11 +29,7 @@ _CHUNK = 1000
 
 @dataclass(frozen=True)
 class PairTexts:
-    """Distinct texts of pairs as questions, read as a bank's stems are: without HTML.
-
-    Attributes:
-        questions: Text -> the question it is read as.
-    """
+    """Distinct texts of pairs -> the questions that they are read as, without HTML like a bank's stems."""
 
     questions: Mapping[str, Question]
 
@@ -62,12 +58,7 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class TextVectors:
-    """Unit vectors of distinct texts.
-
-    Attributes:
-        rows: Text -> its row.
-        unit: float32 ``[texts, width]``.
-    """
+    """Unit vectors of distinct texts, float32 ``[texts, width]``, and the row of each text."""
 
     rows: Mapping[str, int]
     unit: np.ndarray

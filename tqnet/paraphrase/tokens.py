@@ -99,13 +99,7 @@ def _words(problem: Problem) -> tuple[list[Span], list[str]]:
 
 @dataclass(frozen=True)
 class WordWeights:
-    """TF-IDF of the words of a corpus.
-
-    Attributes:
-        idf: Word -> inverse document frequency, smoothed as scikit-learn does.
-        words: The vocabulary.
-        counts: [words], how often the corpus has each.
-    """
+    """TF-IDF of the vocabulary of a corpus; ``counts`` [words] says how often it has each word."""
 
     idf: dict[str, float]
     words: tuple[str, ...]
@@ -113,11 +107,7 @@ class WordWeights:
 
     @classmethod
     def fit(cls, texts: Sequence[str]) -> WordWeights:
-        """Weigh words by how many of ``texts`` have them.
-
-        Raises:
-            ValueError: The texts have no words.
-        """
+        """Weigh words by how many of ``texts`` have them; ValueError without any."""
         vectorizer = TfidfVectorizer(token_pattern=_WORD.pattern).fit(texts)
         words = tuple(map(str, vectorizer.get_feature_names_out()))
         counted = Counter(word.lower() for text in texts for word in _WORD.findall(text))
@@ -191,12 +181,8 @@ def mask_and_refill(
 ) -> list[str]:
     """Draw ``share`` of the words and numbers of each text, one at least, anew from what a model guesses there (SSMBA).
 
-    Formulas stay. NOTE: SSMBA leaves a tenth of the chosen words as they are and makes a tenth of them random ones;
-    here all are masked.
-
-    Args:
-        gap: What marks a gap for ``fill``; a gap that is left out at the end of a long text keeps its word.
-        generators: One for each text.
+    Formulas stay; a ``gap`` that ``fill`` leaves out at the end of a long text keeps its word. NOTE: SSMBA leaves a
+    tenth of the chosen words as they are and makes a tenth of them random ones; here all are masked.
     """
     chosen = [_drawn(text, share, rng) for text, rng in zip(texts, generators, strict=True)]
     gapped = [edit(text, dict.fromkeys(places, gap)) for text, places in zip(texts, chosen, strict=True)]

@@ -119,10 +119,8 @@ class Draws:
 class ParaphraseViews(QuestionViews):
     """Each question's texts in rows one behind the other: itself, a positive, and a negative if there is one.
 
-    ``Batch.extras["content"]`` int64 [b] is equal where two questions are the same text.
-
-    Args:
-        bank: The questions that ``draws`` has texts of, in its order.
+    ``bank`` has the questions of ``draws`` in its order. ``Batch.extras["content"]`` int64 [b] is equal where two
+    questions are the same text.
     """
 
     def __init__(self, bank: QuestionBank, processor: TQNetProcessor, draws: Draws, seed: int, workers: int = 0):
@@ -145,10 +143,7 @@ class PseudoLabels(nn.Module):
     """lambda(Q, Q') = 1 if cos(ENC(Q), ENC(Q')) > threshold else 0, by the encoder as it was before training, for what
     a baseline takes for paraphrases (ParaQD, Appendix B).
 
-    Belongs into a checkpoint: what a resumed run has counted, and the encoder.
-
-    Attributes:
-        counts: int64 [2], how many pairs were found negative and positive.
+    Belongs into a checkpoint: the encoder, and ``counts``, int64 [2], of pairs found negative and positive.
     """
 
     counts: Tensor

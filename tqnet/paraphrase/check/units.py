@@ -62,7 +62,8 @@ class Amounts:
         self._by_part: dict[Number | Unit, list[Size]] = defaultdict(list)
         for amount in (*_amounts(measured), *_periods(measured)):
             self._sizes[amount.size] += 1
-            for part in (*amount.numbers, *amount.units):
+            parts: tuple[Number | Unit, ...] = (*amount.numbers, *amount.units)
+            for part in parts:
                 self._by_part[part].append(amount.size)
 
     def has(self, part: Number | Unit, others: Amounts, as_often: bool = False) -> bool:
