@@ -19,8 +19,15 @@ from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.hub.folder import write_card
 from tqnet.losses.prediction import masked_token_prediction
 from tqnet.modeling.build import build_text_encoder
-from tqnet.paraphrase.restoration import Restorations, ValidationAccuracy, check_installed
-from tqnet.paraphrase.seq2seq import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
+from tqnet.paraphrase.rewriter import (
+    Restorations,
+    Rewriter,
+    ValidationAccuracy,
+    check_installed,
+    new_rewriter,
+    next_token_logits,
+    rewriter_from_encoder,
+)
 from tqnet.questions import QuestionBank
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig

@@ -19,7 +19,7 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from tqnet.paraphrase.seq2seq import rewriter_from_encoder
+from tqnet.paraphrase.rewriter import rewriter_from_encoder
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 _WORDS = "tom ann ran ate red pens why did he she run home apples in the a how many km 5 7 . , ?"

@@ -15,7 +15,7 @@ from tqnet.evaluation.metrics import BoolArray, FloatArray
 from tqnet.evaluation.probe import LevelResult
 from tqnet.evaluation.similar import RankingScores, RecallResult
 from tqnet.evaluation.table import StageResult
-from tqnet.paraphrase.check.difference import UNLIKE
+from tqnet.paraphrase.check import UNLIKE
 from tqnet.paraphrase.evaluation import ParaphraseMetrics
 from tqnet.solver.evaluation import GoldProblem, SolverScores
 

@@ -13,15 +13,17 @@ import json
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tqnet.paraphrase import TRAINING
 from tqnet.paraphrase.negatives import without_phrases
-from tqnet.paraphrase.operators import Operator, Triplet, draw_triplet, evaluation_operators, select, training_operators
+from tqnet.paraphrase.operators import Operator, first_that_applies, operators, select
 from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
-from tqnet.paraphrase.test_operators import WordWeights
+from tqnet.paraphrase.tokens import WordWeights, replace_heavy_words
 from tqnet.questions import QuestionBank
 
 #: Questions, and triplets of each: one for every epoch of the paper's.
@@ -35,17 +37,16 @@ def measure(texts: Sequence[str], epochs: int = EPOCHS, seed: int = 0) -> dict[s
     parsing, problems = _clocked(lambda: parser.parse(texts))
     extracting, _ = _clocked(lambda: [extract(problem) for problem in problems])
     phrases, _ = _clocked(lambda: [attempt(without_phrases, problem) for problem in problems])
-    rules = training_operators()
-    positives, negatives = select(rules, "positive"), select(rules, "negative")
+    rules = operators(TRAINING)
+    kinds = select(rules, "positive"), select(rules, "negative")
     rng = np.random.default_rng(seed)
 
-    def triplets() -> list[Triplet | None]:
-        return [
-            attempt(draw_triplet, problem, positives, negatives, rng) for _ in range(epochs) for problem in problems
-        ]
+    def triplet(problem: Problem) -> list[tuple[str, str]]:
+        return [first_that_applies(problem, kind, rng) for kind in kinds]
 
-    drawing, drawn = _clocked(triplets)
-    made = sum(triplet is not None for triplet in drawn)
+    drawing, drawn = _clocked(lambda: [attempt(triplet, problem) for _ in range(epochs) for problem in problems])
+    made = sum(row is not None for row in drawn)
+    every = operators(given={"f_c": partial(replace_heavy_words, weights=WordWeights.fit(texts))})
     return {
         "questions": len(texts),
         "milliseconds_a_question": {
@@ -53,10 +54,7 @@ def measure(texts: Sequence[str], epochs: int = EPOCHS, seed: int = 0) -> dict[s
             "extracting": _each(extracting, texts),
             "phrases": _each(phrases, texts),
         },
-        "operators": {
-            operator.symbol: one_operator(operator, problems, seed)
-            for operator in (*rules, *evaluation_operators(weights=WordWeights.fit(texts)))
-        },
+        "operators": {operator.symbol: one_operator(operator, problems, seed) for operator in every},
         "triplets": made,
         "triplets_per_second": round(made / drawing),
     }

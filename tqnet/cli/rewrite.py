@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tqnet.cli.groups import BANK, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
 from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, write_lines
-from tqnet.paraphrase.symbols import NEGATIVE, POSITIVE, TEST
+from tqnet.paraphrase import TEST, TRAINING
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from tqnet.paraphrase.operators import Operator
     from tqnet.paraphrase.operators import Rewrite as Rewriter
     from tqnet.paraphrase.problem import Parser, Problem
-    from tqnet.paraphrase.rewrites import RewritesFile
-    from tqnet.paraphrase.rewriting import Rewriting
+    from tqnet.paraphrase.rewrites import RewritesFile, Rewriting
     from tqnet.paraphrase.seq2seq import Seq2Seq
 
 #: Texts that are on the disk before the next ones are rewritten.
@@ -152,29 +152,26 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return f"{hash64(repr(settings)):016x}"
 
     def _rewriting(self, models: Sequence[Seq2Seq], parser: Parser) -> Rewriting:
-        from tqnet.paraphrase.rewriting import BackTranslator, Paraphraser, Restorer, Settings
+        import numpy as np
+
+        from tqnet.paraphrase.rewrites import DAMAGES, Settings, back_translate, say_otherwise
+        from tqnet.questions.table import hash64
 
         settings = Settings(self.candidates, self.diversity, self.beams)
         if len(models) == 2:
             there, back = models
-            return BackTranslator(there, back, settings)
+            return partial(back_translate, there=there, back=back, settings=settings)
         (model,) = models
-        if model.is_rewriter or self.operator == "reconstruction":
-            return Restorer(model, self._damage(parser), settings)
-        return Paraphraser(model, settings, self.prefix)
+        restores = model.is_rewriter or self.operator == "reconstruction"
 
-    def _damage(self, parser: Parser) -> Callable[[str], str]:
-        """Draws depend on the seed, the operator and the text alone, so that a resumed run draws the same."""
-        import numpy as np
-
-        from tqnet.paraphrase.rewriting import DAMAGES
-        from tqnet.questions.table import hash64
-
-        def damage(text: str) -> str:
+        def shown(text: str) -> str:
+            """Draw by the seed, the operator and the text alone, so that a resumed run draws the same."""
+            if not restores:
+                return self.prefix + text
             rng = np.random.default_rng([self.seed, hash64(f"{self.operator}\n{text}")])
             return DAMAGES[self.operator](parser(text), rng)
 
-        return damage
+        return partial(say_otherwise, model=model, shown=shown, settings=settings)
 
 
 def _rewrite(
@@ -190,7 +187,7 @@ def _rewrite(
     from tqnet.paraphrase.rewrites import MODEL_OPERATORS
 
     counts: Counter[str] = Counter()
-    is_positive = MODEL_OPERATORS[file.operator] == "positive"
+    is_positive = (TRAINING | TEST)[MODEL_OPERATORS[file.operator]] == "positive"
     explainer = Explainer(parser)
     left = [text for text in texts if text not in file.done]
     with tqdm(total=len(texts), initial=len(texts) - len(left), unit=" texts", desc=file.operator) as progress:
@@ -223,7 +220,7 @@ def _summary(counts: Counter[str], texts: int, file: RewritesFile) -> str:
     return f"{kept}; {texts:,} texts done{without}: {file.path}"
 
 
-_SETS = {"training": (*POSITIVE, *NEGATIVE), "test": TEST}
+_SETS = {"training": TRAINING, "test": TEST}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,7 +240,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         "f3 f8 and the like; training: f1 to f10; test: f_a to f_e",
         default=("training",),
         nargs="+",
-        choices=(*_SETS, *POSITIVE, *NEGATIVE, *TEST),
+        choices=(*_SETS, *TRAINING, *TEST),
         metavar="NAME",
     )
     every: bool = option("a text by each operator that applies, not by one per label", default=False)
@@ -306,35 +303,35 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         Raises:
             ValueError: None is left.
         """
-        from tqnet.paraphrase.operators import Operator, evaluation_operators, training_operators
+        from tqnet.paraphrase.operators import operators
         from tqnet.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
-        from tqnet.paraphrase.test_operators import WordWeights
+        from tqnet.paraphrase.tokens import WordWeights, replace_heavy_words
 
         symbols = list(dict.fromkeys(symbol for name in self.operators for symbol in _SETS.get(name, (name,))))
-        with naming("--rewrites"):
-            rewrites = Rewrites.load(self.rewrites) if self.rewrites else None
-        given = {name: rewrites.operator(name) if rewrites else None for name in MODEL_OPERATORS}
-        weights = WordWeights.fit([problem.text for problem in problems]) if "f_c" in symbols else None
-        shorten = self._phrase_deletion(problems) if "f5" in symbols else None
-        known = [
-            *training_operators(shorten, given["back-translation"], given["lossy-paraphrase"]),
-            *evaluation_operators(weights, paraphrase=given["paraphrase"]),
-        ]
-        if reconstructed := given["reconstruction"]:
-            known.append(Operator("reconstruction", "f_b", "positive", reconstructed))
-        available = {operator.symbol: operator for operator in known}
+        given: dict[str, Rewriter] = {}
+        if self.rewrites:
+            with naming("--rewrites"):
+                rewrites = Rewrites(self.rewrites)
+            given |= {symbol: draw for name, symbol in MODEL_OPERATORS.items() if (draw := rewrites.operator(name))}
+        if "f_c" in symbols:
+            weights = WordWeights.fit([problem.text for problem in problems])
+            given["f_c"] = partial(replace_heavy_words, weights=weights)
+        if "f5" in symbols:
+            given["f5"] = self._phrase_deletion(problems)
+        known = operators(symbols, given)
+        available = {operator.symbol for operator in known}
         if lacking := [symbol for symbol in symbols if symbol not in available]:
             source = f"{self.rewrites} has none of them" if self.rewrites else "--rewrites: not given"
             print(f"left out: {', '.join(lacking)}; {source}")
-        if not set(symbols) & available.keys():
+        if not known:
             raise ValueError("--operators: none is left")
-        return [available[symbol] for symbol in symbols if symbol in available]
+        return known
 
     def _phrase_deletion(self, problems: Sequence[Problem]) -> Rewriter:
         """f5, with all questions' phrases encoded at once."""
         from tqnet.evaluation.sources import open_source
-        from tqnet.paraphrase.negatives import NO_PHRASES
-        from tqnet.paraphrase.precompute import LookUp, without_important_phrases
+        from tqnet.paraphrase.negatives import NO_PHRASES, without_important_phrases
+        from tqnet.paraphrase.rewrites import LookUp
         from tqnet.paraphrase.training import as_questions
 
         model = open_source(self.encoder)

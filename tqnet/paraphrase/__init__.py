@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from tqnet.paraphrase.check import Change, Difference, Part, readable
     from tqnet.paraphrase.scorer import ParaphraseScore, ParaphraseScorer
 
 __all__ = ["Change", "Difference", "ParaphraseScore", "ParaphraseScorer", "Part", "readable"]
+
+#: What ParaQD takes an operator's results for: texts that ask the same, or that do not.
+Label = Literal["positive", "negative"]
+#: ParaQD's operators by symbol, those of training (Section 3) and of test sets (Section 4.2).
+TRAINING: dict[str, Label] = {f"f{at}": "positive" if at < 5 else "negative" for at in range(1, 11)}
+TEST: dict[str, Label] = {f"f_{at}": "positive" if at in "ab" else "negative" for at in "abcde"}
 
 
 def __getattr__(name: str) -> Any:  # so that the operators' symbols cost the command line nothing

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, percentiles, resampled_sums
-from tqnet.evaluation.plots import LIGHT, PALETTE, Format, Theme, canvas
+from tqnet.evaluation.plots import LIGHT, PALETTE, canvas
 from tqnet.evaluation.table import Table
 from tqnet.paraphrase.check import UNLIKE
 from tqnet.questions.paraphrase_pairs import ParaphrasePair
@@ -26,27 +26,17 @@ THRESHOLD = 0.5
 
 #: In the order of the paper's tables.
 METRICS = (
-    "macro_precision",
-    "macro_recall",
-    "macro_f1",
-    "weighted_precision",
-    "weighted_recall",
-    "weighted_f1",
-    "mean_f1",
-    "weighted_mean_f1",
-    "mu_valid",
-    "mu_invalid",
-    "separation",
+    *("macro_precision", "macro_recall", "macro_f1", "weighted_precision", "weighted_recall", "weighted_f1"),
+    *("mean_f1", "weighted_mean_f1", "mu_valid", "mu_invalid", "separation"),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ParaphraseMetrics:
-    """Scores of labelled pairs, and all that is made of them.
+    """Scores ``[n]`` of labelled pairs, and all that is made of them.
 
     Attributes:
         valid: bool ``[n]``, what the annotators said.
-        scores: ``[n]``.
         groups: ``[n]``, pairs of one original have one, for the bootstrap.
     """
 
@@ -59,7 +49,7 @@ class ParaphraseMetrics:
     def of(
         cls, labels: Sequence[int], scores: FloatArray, originals: Sequence[str], threshold: float = THRESHOLD
     ) -> ParaphraseMetrics:
-        """Raises ValueError without a pair of each label."""
+        """Raise ValueError without a pair of each label."""
         if set(labels) != {0, 1}:
             raise ValueError("valid and invalid pairs are needed, at least one of each")
         groups = np.unique(np.asarray(originals), return_inverse=True)[1].astype(np.int64)
@@ -79,7 +69,7 @@ class ParaphraseMetrics:
 
     @cached_property
     def values(self) -> dict[str, float]:
-        """Each of METRICS."""
+        """The value of each of METRICS."""
         return {name: float(value) for name, value in metrics_of_sums(self._sums.sum(0)).items()}
 
     @cached_property
@@ -94,11 +84,11 @@ class ParaphraseMetrics:
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
-        """95 % of each metric."""
+        """The 95 % interval of each metric."""
         return {name: percentiles(values) for name, values in self.draws.items()}
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return plain numbers for JSON."""
         return {
             "pairs": len(self.valid),
             "threshold": self.threshold,
@@ -112,7 +102,7 @@ class ParaphraseMetrics:
 
 
 def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
-    r"""METRICS of counts and sums of scores.
+    r"""Return METRICS of counts and sums of scores.
 
     With precision :math:`P_c`, recall :math:`R_c` and share :math:`w_c` of each class c, valid and invalid::
 
@@ -136,23 +126,20 @@ def metrics_of_sums(sums: FloatArray) -> dict[str, FloatArray]:
     precision, recall = _ratio(right, called), _ratio(right, sizes)
     f1 = _harmonic(precision, recall)
     shares = _ratio(sizes, sizes.sum(-1, keepdims=True))
-    found: dict[str, FloatArray] = {}
+    metrics: dict[str, FloatArray] = {}
     for name, average in (("macro", np.full(2, 0.5)), ("weighted", shares)):
         p, r = (precision * average).sum(-1), (recall * average).sum(-1)
-        found |= {f"{name}_precision": p, f"{name}_recall": r, f"{name}_f1": _harmonic(p, r)}
-    found |= {"mean_f1": f1.mean(-1), "weighted_mean_f1": (f1 * shares).sum(-1)}
+        metrics |= {f"{name}_precision": p, f"{name}_recall": r, f"{name}_f1": _harmonic(p, r)}
+    metrics |= {"mean_f1": f1.mean(-1), "weighted_mean_f1": (f1 * shares).sum(-1)}
     mu = _ratio(sums[..., 4:], sizes)
-    return found | {"mu_invalid": mu[..., 0], "mu_valid": mu[..., 1], "separation": mu[..., 1] - mu[..., 0]}
+    return metrics | {"mu_invalid": mu[..., 0], "mu_valid": mu[..., 1], "separation": mu[..., 1] - mu[..., 0]}
 
 
 def scored_pairs(
     pairs: Sequence[ParaphrasePair], vectors: TextVectors, otherwise: BoolArray | None = None
 ) -> ParaphraseMetrics:
-    """Labelled pairs by the cosines of their vectors.
-
-    Args:
-        otherwise: bool ``[pairs]``, those that have a score of -1 whatever their vectors
-            (:func:`tqnet.paraphrase.check.compare.asks_otherwise`).
+    """Score labelled pairs by the cosines of their vectors; those marked in ``otherwise``, bool ``[pairs]``, have -1
+    whatever their vectors (:func:`tqnet.paraphrase.check.compare.asks_otherwise`).
     """
     scores = vectors.cosines([(pair.original, pair.paraphrase) for pair in pairs])
     if otherwise is not None:
@@ -161,40 +148,40 @@ def scored_pairs(
 
 
 def paraphrase_table(results: Mapping[str, ParaphraseMetrics], title: str = "") -> Table:
-    """The columns of ParaQD's Table 1, the usual means of F1, and the confusion; intervals of F1 and separation.
+    """Show the columns of ParaQD's Table 1, the usual means of F1, and the confusion; intervals of F1 and separation.
 
     The last row is of a scorer that calls every pair valid.
     """
-    rows = [_row(name, found) for name, found in results.items()]
-    one = next(iter(results.values()))
-    every = ParaphraseMetrics(one.valid, np.full(len(one.valid), np.inf), one.groups, one.threshold)
+    first = next(iter(results.values()))
+    every = ParaphraseMetrics(first.valid, np.full(len(first.valid), np.inf), first.groups, first.threshold)
     counts = every._sums.sum(0)
     counts[4:] = 0.0  # it has no scores
-    values = {name: float(value) for name, value in metrics_of_sums(counts).items()}
-    rows.append(
-        ("(every pair valid)", *(f"{values[name]:.3f}" for name in METRICS[:8]), "", "", "", *_cells(every.confusion))
-    )
+    values = metrics_of_sums(counts)
+    rows = [
+        *(_row(name, metrics) for name, metrics in results.items()),
+        ("(every pair valid)", *(f"{values[name]:.3f}" for name in METRICS[:8]), "", "", "", *_cells(every.confusion)),
+    ]
     header = (
         "stage",
         *("macro P", "R", "F1", "weighted P", "R", "F1", "mean of F1", "weighted mean"),
         *("µ+", "µ-", "µs", "valid called valid", "invalid called invalid"),
     )
     note = (
-        f"Of {len(one.valid):,} pairs of {len(np.unique(one.groups)):,} questions, {one.valid.sum():,} are valid; "
-        f"those with a score above {one.threshold:g} are called so. F1 is the harmonic mean of the averaged precision "
-        "and recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the mean "
-        "scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
+        f"Of {len(first.valid):,} pairs of {len(np.unique(first.groups)):,} questions, {first.valid.sum():,} are "
+        f"valid; those with a score above {first.threshold:g} are called so. F1 is the harmonic mean of the averaged "
+        "precision and recall, as in the paper; beside it stand the averages of the classes' own F1. µs = µ+ - µ-, the "
+        "mean scores of valid and of invalid pairs. 95 % intervals in brackets, pairs of one question drawn together."
     )
     return Table(title, header, tuple(rows), (note,))
 
 
-def _row(name: str, found: ParaphraseMetrics) -> tuple[str, ...]:
+def _row(name: str, metrics: ParaphraseMetrics) -> tuple[str, ...]:
     cells = []
     for metric in METRICS:
-        low, high = found.intervals[metric]
+        low, high = metrics.intervals[metric]
         interval = f" ({low:.3f}–{high:.3f})" if metric in ("macro_f1", "weighted_f1", "separation") else ""
-        cells.append(f"{found.values[metric]:.3f}{interval}")
-    return (name, *cells, *_cells(found.confusion))
+        cells.append(f"{metrics.values[metric]:.3f}{interval}")
+    return (name, *cells, *_cells(metrics.confusion))
 
 
 def _cells(confusion: IntArray) -> tuple[str, str]:
@@ -202,7 +189,7 @@ def _cells(confusion: IntArray) -> tuple[str, str]:
 
 
 def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    """0 where nothing stands below."""
+    """Divide; 0 where nothing stands below."""
     return above / np.where(below > 0, below, 1.0)
 
 
@@ -210,17 +197,12 @@ def _harmonic(a: FloatArray, b: FloatArray) -> FloatArray:
     return _ratio(2 * a * b, a + b)
 
 
-# Scores of paraphrases by what was done to them: a lost number, a changed unit (ParaQD, Section 5.3).
-
-
 @dataclass(frozen=True, slots=True)
 class KindScores:
-    """Scores of the pairs of one kind and label.
+    """Scores of the pairs of one kind, what was done to them (ParaQD, Section 5.3), and label.
 
-    Attributes:
-        right: Share of them whose score is on the side of the label: above the threshold if they ask the same, else
-            not above it.
-        mean_score: mu+ or mu- of the kind.
+    ``right`` is the share of them whose score is on the side of the label: above the threshold if they ask the same,
+    else not above it.
     """
 
     kind: str
@@ -230,44 +212,32 @@ class KindScores:
     mean_score: float
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the fields for JSON."""
         return asdict(self)
 
 
 def kind_scores(
     pairs: Sequence[ParaphrasePair], scores: np.ndarray, threshold: float = THRESHOLD
 ) -> tuple[KindScores, ...]:
-    """Of each kind and label that labelled pairs have, as they come; pairs without a kind are left out.
-
-    Args:
-        scores: ``[n]``, of each pair.
-    """
-    rows: dict[tuple[str, int], list[int]] = {}
-    for row, pair in enumerate(pairs):
+    """Average the scores ``[n]`` of each kind and label, as they come; pairs without a kind are left out."""
+    rows: dict[tuple[str, int], list[float]] = {}
+    for pair, score in zip(pairs, scores, strict=True):
         if pair.kind and pair.label is not None:
-            rows.setdefault((pair.kind, pair.label), []).append(row)
+            rows.setdefault((pair.kind, pair.label), []).append(float(score))
     return tuple(
-        KindScores(kind, label, len(own), float(((found > threshold) == bool(label)).mean()), float(found.mean()))
+        KindScores(kind, label, len(own), float(np.mean((np.array(own) > threshold) == label)), float(np.mean(own)))
         for (kind, label), own in rows.items()
-        for found in [np.asarray(scores, dtype=np.float64)[own]]
     )
 
 
 def kind_table(results: Mapping[str, Sequence[KindScores]], title: str = "", threshold: float = THRESHOLD) -> Table:
-    """A row for each kind and label, two columns for each stage.
-
-    Args:
-        results: Stage -> its scores, of the same pairs.
-    """
-    kinds = next(iter(results.values()))
+    """Show a row for each kind and label, two columns for each stage; the scores are of the same pairs."""
     rows = [
         (
-            one.kind,
-            "yes" if one.label else "no",
-            str(one.pairs),
-            *(cell for of in results.values() for cell in (f"{of[at].right:.2f}", f"{of[at].mean_score:.3f}")),
+            *(same[0].kind, "yes" if same[0].label else "no", str(same[0].pairs)),
+            *(cell for kind in same for cell in (f"{kind.right:.2f}", f"{kind.mean_score:.3f}")),
         )
-        for at, one in enumerate(kinds)
+        for same in zip(*results.values(), strict=True)
     ]
     columns = (column for stage in results for column in (f"{stage}: right", "mean score"))
     note = (
@@ -277,69 +247,65 @@ def kind_table(results: Mapping[str, Sequence[KindScores]], title: str = "", thr
     return Table(title, ("kind", "asks the same", "pairs", *columns), tuple(rows), (note,))
 
 
-# Pictures of scored paraphrases: histograms of scores by label, and maps of triplets (ParaQD, Figures 2 and 5).
-
-
 #: Triplets that are drawn in colours of their own, as many as the paper's.
 _FEW = len(PALETTE)
-
 #: Markers of the original, the valid paraphrase and the invalid one.
 _PARTS = {"original": "o", "valid": "^", "invalid": "X"}
 
 
 def triplets(pairs: Sequence[ParaphrasePair]) -> list[tuple[str, str, str]]:
-    """(original, valid, invalid) of each original that has both, the first of each."""
+    """Return (original, valid, invalid) of each original that has both, the first of each."""
     first: dict[str, dict[int | None, str]] = {}
     for pair in pairs:
         first.setdefault(pair.original, {}).setdefault(pair.label, pair.paraphrase)
     return [(original, own[1], own[0]) for original, own in first.items() if own.keys() >= {0, 1}]
 
 
-def score_histograms(results: Mapping[str, ParaphraseMetrics], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
-    """Scores of valid and of invalid pairs, one row per stage, over the same range; their means as lines."""
-    low = min(float(found.scores.min()) for found in results.values())
+def score_histograms(results: Mapping[str, ParaphraseMetrics]) -> bytes:
+    """Draw scores of valid and invalid pairs, one row per stage, over the same range, as PNG (Figure 2)."""
+    low = min(float(metrics.scores.min()) for metrics in results.values())
     edges = np.linspace(np.floor(10 * low) / 10, 1.0, 41).tolist()
-    with canvas(7.2, 0.5 + 1.7 * len(results), theme, fmt) as (figure, buffer):
+    with canvas(7.2, 0.5 + 1.7 * len(results), LIGHT, "png") as (figure, buffer):
         first: Axes | None = None
-        for row, (stage, found) in enumerate(results.items()):
+        for row, (stage, metrics) in enumerate(results.items()):
             axes = figure.add_subplot(len(results), 1, row + 1, sharex=first)
             first = first or axes
-            for label, of, color in (("valid", found.valid, theme.accent), ("invalid", ~found.valid, PALETTE[5])):
-                own = found.scores[of]
+            for label, color in (("valid", LIGHT.accent), ("invalid", PALETTE[5])):
+                own = metrics.scores[metrics.valid == (label == "valid")]
                 axes.hist(own, edges, color=color, alpha=0.55, label=f"{label} ({len(own):,})")
                 axes.axvline(own.mean(), color=color, linewidth=1.4)
-            axes.axvline(found.threshold, color=theme.ink, linewidth=0.8, linestyle=":")
-            axes.set_title(f"{stage}, µs {found.values['separation']:.3f}", fontsize=11, loc="left", color=theme.ink)
-            axes.legend(frameon=False, fontsize=9, labelcolor=theme.ink, loc="upper left")
-        axes.set_xlabel("cosine; lines: means, dotted: threshold", fontsize=9, color=theme.ink)
+            axes.axvline(metrics.threshold, color=LIGHT.ink, linewidth=0.8, linestyle=":")
+            axes.set_title(f"{stage}, µs {metrics.values['separation']:.3f}", fontsize=11, loc="left", color=LIGHT.ink)
+            axes.legend(frameon=False, fontsize=9, labelcolor=LIGHT.ink, loc="upper left")
+        axes.set_xlabel("cosine; lines: means, dotted: threshold", fontsize=9, color=LIGHT.ink)
     return buffer.getvalue()
 
 
-def triplet_maps(maps: Mapping[str, FloatArray], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
-    """t-SNE maps of triplets, one row per stage: a few of them, each in a colour, then all, by part.
+def triplet_maps(maps: Mapping[str, FloatArray]) -> bytes:
+    """Draw t-SNE maps of triplets, one row per stage, as PNG: a few of them, each in a colour, then all (Figure 5).
 
     Shape:
         - maps: stage -> ``[3 n, 2]``: original, valid and invalid of the first triplet, then of the next
     """
-    with canvas(8.2, 4.1 * len(maps) + 0.4, theme, fmt) as (figure, buffer):
+    with canvas(8.2, 4.1 * len(maps) + 0.4, LIGHT, "png") as (figure, buffer):
         for row, (stage, points) in enumerate(maps.items()):
             parts = points.reshape(-1, 3, 2)
             few = parts[np.linspace(0, len(parts) - 1, min(_FEW, len(parts))).astype(int)]
             left, right = (figure.add_subplot(len(maps), 2, 2 * row + column) for column in (1, 2))
             for triplet, color in zip(few, PALETTE, strict=False):
                 _triplets(left, triplet[None], [color] * 3, 60)
-            _triplets(right, parts, (theme.other, theme.accent, PALETTE[5]), 14)
-            left.set_title(f"{stage}: {len(few)} triplets", fontsize=12, loc="left", color=theme.ink)
-            right.set_title(f"all {len(parts):,}", fontsize=12, loc="left", color=theme.ink)
+            _triplets(right, parts, (LIGHT.other, LIGHT.accent, PALETTE[5]), 14)
+            left.set_title(f"{stage}: {len(few)} triplets", fontsize=12, loc="left", color=LIGHT.ink)
+            right.set_title(f"all {len(parts):,}", fontsize=12, loc="left", color=LIGHT.ink)
             for axes in (left, right):
                 axes.set_xticks([])
                 axes.set_yticks([])
                 axes.set_aspect("equal", adjustable="datalim")
-                axes.spines[:].set_color(theme.faint)
+                axes.spines[:].set_color(LIGHT.faint)
                 axes.spines[:].set_visible(True)
         handles, texts = figure.axes[1].get_legend_handles_labels()
         figure.legend(
-            handles, texts, loc="outside lower center", ncols=3, frameon=False, fontsize=10, labelcolor=theme.ink
+            handles, texts, loc="outside lower center", ncols=3, frameon=False, fontsize=10, labelcolor=LIGHT.ink
         )
     return buffer.getvalue()
 

@@ -1,22 +1,22 @@
-"""What a question cannot do without, left out: its last sentence, its most important phrase (ParaQD, f5 and f6)."""
+"""Operators after which a question asks something else: phrases and sentences left out (ParaQD, f5 and f6), names and
+units replaced by others of their kind (f7 and f10), numbers made vague (f8).
+"""
 
 from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
-from contextlib import redirect_stdout
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import redirect_stdout, suppress
 from functools import cache, partial
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from spacy.tokens import Doc
-from spacy.util import get_package_version
+from tqdm import tqdm
 
-from tqnet.paraphrase.names import NAMES, SURNAMES, Entity
 from tqnet.paraphrase.positives import capital_of, is_american, is_calculated, is_plural, written
-from tqnet.paraphrase.problem import NotApplicable, Problem
+from tqnet.paraphrase.problem import NAMES, Entity, NotApplicable, Problem
 from tqnet.paraphrase.spans import rewrite, with_article
 from tqnet.paraphrase.units import REPLACEABLE, Form, Unit, abbreviation, in_words, money_name, similar_units
 from tqnet.text.formulas import Span
@@ -27,15 +27,16 @@ Encode = Callable[[Sequence[str]], np.ndarray]
 
 #: Why a text has none to lose.
 NO_PHRASES = "there are no phrases besides what they are part of"
-
+#: Phrases that TopicRank offers.
+_PHRASES = 10
+#: Questions whose candidates for f5 are encoded at once, some eight texts each.
+_ENCODED = 256
 #: Tokens that a text of one sentence loses.
 _LAST = 3
-#: Phrases that TopicRank offers.
-PHRASES = 10
 
 
 def delete_last_sentence(problem: Problem, rng: np.random.Generator) -> str:
-    """The last sentence is left out; of a single one, its last three tokens (f6)."""
+    """Leave out the last sentence; of a single one, its last three tokens (f6)."""
     text, spans = problem.text, problem.sentences
     if len(spans) > 1:
         return text[: spans[-2][1]]
@@ -44,77 +45,64 @@ def delete_last_sentence(problem: Problem, rng: np.random.Generator) -> str:
     return text[: problem.tokens[-_LAST][0]].rstrip()
 
 
-def without_phrases(problem: Problem, most: int = PHRASES) -> list[str]:
-    """The text without each of its key phrases in turn, the highest ranked topic first (TopicRank).
+def without_phrases(problem: Problem) -> list[str]:
+    """Return the text without each of its key phrases in turn, the highest ranked topic first (TopicRank).
 
     Raises:
         NotApplicable: There are no phrases, or nothing else.
     """
-    texts = [rewrite(problem.text, dict.fromkeys(spans, "")) for spans in _phrases(problem.doc)[:most]]
-    left = [text for text in dict.fromkeys(texts) if any(map(str.isalnum, text)) and text != problem.text]
+    topics = _topic_rank()(problem.doc).calc_textrank()[:_PHRASES]
+    changes = (
+        {(chunk.start_char, chunk.end_char): "" for chunk in topic.chunks if chunk.text.lower() == topic.text.lower()}
+        for topic in topics
+    )
+    texts = dict.fromkeys(rewrite(problem.text, phrases) for phrases in changes)
+    left = [text for text in texts if any(map(str.isalnum, text)) and text != problem.text]
     if not left:
         raise NotApplicable(NO_PHRASES)
     return left
 
 
-def delete_important_phrases(problems: Sequence[Problem], encode: Encode, most: int = PHRASES) -> list[str | None]:
-    """Each text without the phrase whose removal lowers the cosine to it most (f5); None where it has no phrases.
+def without_important_phrases(
+    problems: Sequence[Problem], encode: Encode, shows_progress: bool = False
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield each text, and the same without the phrase whose removal lowers the cosine to it most (f5), if it has any.
 
     Args:
-        encode: Is called once, with all texts and candidates.
+        encode: Is called with the candidates of many texts at once.
     """
-    candidates = [_candidates(problem, most) for problem in problems]
-    texts = [text for problem, own in zip(problems, candidates, strict=True) if own for text in (problem.text, *own)]
-    if not texts:
-        return [None] * len(problems)
-    vectors = np.asarray(encode(texts), dtype=np.float32)
+    with tqdm(total=len(problems), unit=" questions", desc="phrases", disable=not shows_progress) as progress:
+        for start in range(0, len(problems), _ENCODED):
+            part = problems[start : start + _ENCODED]
+            candidates: list[list[str]] = [[] for _ in part]
+            for at, problem in enumerate(part):
+                with suppress(NotApplicable):
+                    candidates[at] = without_phrases(problem)
+            chosen = _farthest([problem.text for problem in part], candidates, encode)
+            yield from ((problem.text, texts) for problem, texts in zip(part, chosen, strict=True))
+            progress.update(len(part))
+
+
+def _farthest(texts: Sequence[str], candidates: Sequence[Sequence[str]], encode: Encode) -> list[list[str]]:
+    """Return the candidate of each text with the least cosine to it; none if it has none."""
+    rows = [[text, *others] if others else [] for text, others in zip(texts, candidates, strict=True)]
+    if not any(rows):
+        return [[] for _ in texts]
+    vectors = np.asarray(encode([text for row in rows for text in row]), dtype=np.float32)
     vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    chosen: list[str | None] = []
-    place = 0
-    for own in candidates:
-        if not own:
-            chosen.append(None)
-            continue
-        anchor, others = vectors[place], vectors[place + 1 : place + 1 + len(own)]
-        chosen.append(own[int(np.argmin(others @ anchor))])
-        place += 1 + len(own)
-    return chosen
-
-
-def phrases_by(model: str) -> str:
-    """What decides which key phrases a text has, in words: the packages and spaCy's model, with their versions."""
-    packages = [f"{name} {version(name)}" for name in ("spacy", "pytextrank")]
-    return ", ".join([*packages, f"{model} {get_package_version(model)}"])
-
-
-def _candidates(problem: Problem, most: int) -> list[str]:
-    try:
-        return without_phrases(problem, most)
-    except NotApplicable:
-        return []
-
-
-def _phrases(doc: Doc) -> list[list[Span]]:
-    """Where each topic's first phrase stands, by rank."""
-    topics = _topic_rank()(doc).calc_textrank()
-    return [
-        [(chunk.start_char, chunk.end_char) for chunk in topic.chunks if chunk.text.lower() == topic.text.lower()]
-        for topic in topics
-    ]
+    own = np.split(vectors, np.cumsum([len(row) for row in rows])[:-1])
+    return [[row[1 + int(np.argmin(of[1:] @ of[0]))]] if row else [] for row, of in zip(rows, own, strict=True)]
 
 
 @cache
 def _topic_rank() -> Callable[[Doc], Any]:
-    """A parsed text -> its TopicRank, with pytextrank's settings; its pipe would keep a graph with every parse."""
+    """Return what makes a TopicRank of a parse, with pytextrank's settings; its pipe would keep a graph with each."""
     with redirect_stdout(io.StringIO()):  # outside of a git checkout, pytextrank prints where it is installed
         from pytextrank import TopicRankFactory
         from pytextrank.topicrank import TopicRank
-    own = TopicRankFactory()
+    factory = TopicRankFactory()
     names = ("edge_weight", "pos_kept", "token_lookback", "scrubber", "stopwords", "threshold", "method")
-    return partial(TopicRank, **{name: getattr(own, name) for name in names})
-
-
-# Names and units that give way to others of their kind (ParaQD, f7 and f10).
+    return partial(TopicRank, **{name: getattr(factory, name) for name in names})
 
 
 #: How many names or units at most.
@@ -125,7 +113,7 @@ _THE = re.compile(r"\bthe\s+$", re.IGNORECASE)
 
 
 def replace_entities(problem: Problem, rng: np.random.Generator) -> str:
-    """One to three names are left out or replaced by others of their category (f7).
+    """Leave out one to three names or replace them by others of their category (f7).
 
     A name that stands but once is left out: with another name in its place everywhere, a question asks the same.
     """
@@ -143,25 +131,22 @@ def replace_entities(problem: Problem, rng: np.random.Generator) -> str:
             span, new = with_article(problem.text, entity.start, entity.end, name)
             changes[span] = new
         else:
-            changes[_whole(problem.text, entity)] = ""
+            title = _TITLE.search(problem.text, 0, entity.start)
+            possessive = _POSSESSIVE.match(problem.text, entity.end)
+            start = title.start() if title else entity.start
+            changes[start, possessive.end() if possessive else entity.end] = ""
     return rewrite(problem.text, changes)
 
 
-def _others(text: str, entity: Entity) -> list[str]:
+def _others(text: str, entity: Entity) -> Sequence[str]:
     if entity.label == "PERSON" and _TITLE.search(text, 0, entity.start):
-        return list(SURNAMES)
+        return NAMES["SURNAME"]
     has_article = _THE.search(text, 0, entity.start) is not None
     return [name.removeprefix("the ") if has_article else name for name in NAMES[entity.label]]
 
 
-def _whole(text: str, entity: Entity) -> Span:
-    """A name with its title and its 's."""
-    title, possessive = _TITLE.search(text, 0, entity.start), _POSSESSIVE.match(text, entity.end)
-    return title.start() if title else entity.start, possessive.end() if possessive else entity.end
-
-
 def replace_units(problem: Problem, rng: np.random.Generator) -> str:
-    """One to three units give way to others of their dimension, one for each unit: "hours" to "days" (f10)."""
+    """Replace one to three units by others of their dimension, one for each unit: "hours" by "days" (f10)."""
     units = [unit for unit in problem.units if unit.dimension in REPLACEABLE and unit.form is not Form.AMOUNT]
     if not units:
         dimensions = ", ".join(REPLACEABLE)
@@ -174,29 +159,26 @@ def replace_units(problem: Problem, rng: np.random.Generator) -> str:
         if unit.name not in drawn:
             others = similar_units(unit.name, unit.dimension)
             drawn[unit.name] = others[rng.integers(len(others))]
-        changes |= _replaced(problem, unit, drawn[unit.name])
+        span, new = _replaced(problem, unit, drawn[unit.name])
+        changes[span] = new
     return rewrite(problem.text, changes)
 
 
-def _replaced(problem: Problem, unit: Unit, name: str) -> dict[Span, str]:
-    """A unit's place, or that of a sign and behind its number, with ``name`` written in the same form if it has one."""
-    text, sign = problem.text, abbreviation(name)
-    american = is_american(text)
+def _replaced(problem: Problem, unit: Unit, name: str) -> tuple[Span, str]:
+    """Return a unit's place, or that of a sign and behind its number, and ``name`` in the same form if it has one."""
+    text, sign, american = problem.text, abbreviation(name), is_american(problem.text)
     if unit.form is Form.WORD:
-        span, new = with_article(text, unit.start, unit.end, in_words(name, unit.plural, american))
-        return {span: new}
+        return with_article(text, unit.start, unit.end, in_words(name, unit.plural, american))
     words = in_words(name, is_plural(problem, unit), american)
+    span = unit.start, unit.end
     if unit.form is Form.SIGN and unit.number and unit.start < unit.number.start:
         if sign and sign != "¢":
-            return {(unit.start, unit.end): sign}
-        return {(unit.start, unit.number.end): f"{written(text, unit.number)} {words}"}
-    glued = text[unit.start - 1 : unit.start].isdigit()
+            return span, sign
+        return (unit.start, unit.number.end), f"{written(text, unit.number)} {words}"
     if unit.form is Form.SIGN or not sign:
-        return {(unit.start, unit.end): f" {words}" if glued else words}
-    return {(unit.start, unit.end): sign}
-
-
-# Numbers that give way to "some", "a few", "many", "a lot of", or nothing (ParaQD, f8).
+        glued = text[unit.start - 1 : unit.start].isdigit()
+        return span, f" {words}" if glued else words
+    return span, sign
 
 
 _PLENTY = "a lot of"
@@ -219,26 +201,24 @@ _DETERMINED = {"some": "few", "a few": "few", "many": "many", _PLENTY: "many"}
 
 
 def make_numbers_vague(problem: Problem, rng: np.random.Generator) -> str:
-    """One or two numbers become one vague word, or are left out: "5 apples" to "some apples" (f8)."""
+    """Make of one or two numbers one vague word, or leave them out: "5 apples" to "some apples" (f8)."""
     numbers = [number for number in problem.numbers if _counts(problem.text, number)]
     if not numbers:
         raise NotApplicable("there are no numbers but dates and times" if problem.numbers else "there are no numbers")
     vague = _VAGUE[rng.integers(len(_VAGUE))]
     count = int(rng.integers(1, min(_VAGUENESS_MOST, len(numbers)) + 1))
-    changes: dict[Span, str] = {}
-    for at in rng.choice(len(numbers), count, replace=False):
-        changes |= _without(problem, numbers[at], vague)
-    return rewrite(problem.text, changes)
+    chosen = rng.choice(len(numbers), count, replace=False)
+    return rewrite(problem.text, dict(_without(problem, numbers[at], vague) for at in chosen))
 
 
 def _counts(text: str, number: Number) -> bool:
-    """Whether a text can do without it: not dates and times, nor "the first of ..."."""
+    """Return True if a text can do without it: not dates and times, nor "the first of ..."."""
     is_name = number.kind is Kind.ORDINAL and _OF.match(text, number.end) is not None
     return number.kind not in (Kind.DATE, Kind.CLOCK) and not is_name
 
 
-def _without(problem: Problem, number: Number, vague: str) -> dict[Span, str]:
-    """What becomes of a number; money and percent stay by name: "some dollars"."""
+def _without(problem: Problem, number: Number, vague: str) -> tuple[Span, str]:
+    """Return a span and what becomes of the number there; money and percent stay by name: "some dollars"."""
     text, (start, end) = problem.text, number.outer
     article = _ARTICLE.search(text, max(0, start - 4), start)
     vague, noun = _fitting(problem, number, vague), _noun(number, plural=not article)
@@ -248,16 +228,15 @@ def _without(problem: Problem, number: Number, vague: str) -> dict[Span, str]:
     if new:
         begin = article.start() if article and vague else start
         space = " " if text[end : end + 1].isalpha() else ""  # 5km
-        return {(begin, end): capital_of(problem, begin, new) + space}
+        return (begin, end), capital_of(problem, begin, new) + space
     if article and (word := _NEXT_WORD.match(text, end)):  # "an 8 foot ladder" to "a foot ladder"
-        span, new = with_article(text, start, word.end(), word["word"])
-        return {span: new}
+        return with_article(text, start, word.end(), word["word"])
     hyphen = _HYPHEN.match(text, end)
-    return {(start, hyphen.end() if hyphen else end): ""}
+    return (start, hyphen.end() if hyphen else end), ""
 
 
 def _fitting(problem: Problem, number: Number, vague: str) -> str:
-    """``vague``, or what its neighbours allow instead: "his few days", "gave many", "a page book"."""
+    """Return ``vague``, or what its neighbours allow instead: "his few days", "gave many", "a page book"."""
     text, (start, end) = problem.text, number.outer
     uncounted = number.kind in _NO_COUNT or (number.kind is Kind.FRACTION and _AS.match(text, end))
     single = abs(number.value) == 1 and vague != "some"
@@ -280,7 +259,7 @@ def _noun(number: Number, plural: bool) -> str:
 
 
 def _counts_something(problem: Problem, place: int) -> bool:
-    """Whether a noun, or what leads to one, follows."""
-    token = problem.doc.char_span(place, place + 2, alignment_mode="expand")
-    after = next((t for t in problem.doc[token.start :] if t.idx >= place and not t.is_space), None) if token else None
+    """Return True if a noun, or what leads to one, follows."""
+    span = problem.doc.char_span(place, place + 2, alignment_mode="expand")
+    after = next((t for t in problem.doc[span.start :] if t.idx >= place and not t.is_space), None) if span else None
     return after is not None and after.pos_ in ("NOUN", "PROPN", "ADJ", "SYM")

@@ -1,123 +1,47 @@
-"""Texts that a model makes once, before the first step: without the most important phrase, or with gaps refilled."""
+"""The operators of a run of finetune/paraphrase.py, and the texts that models make for some of them before it.
+
+What a model makes is kept in the cache, for every run that would make the same; with the extra ``paraphrase``.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
 from functools import partial
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 from accelerate import Accelerator
 from filelock import FileLock
-from torch import nn
+from spacy.util import get_package_version
+from torch import Tensor, nn
 from tqdm import tqdm
+from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenizerBase
 
 from tqnet.config import ConfigError
-from tqnet.files import atomic
 from tqnet.libraries import precision
+from tqnet.modeling.build import load_model
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.paraphrase.baselines import LightWords, mask_and_refill
-from tqnet.paraphrase.negatives import NO_PHRASES, Encode, delete_important_phrases, phrases_by
-from tqnet.paraphrase.operators import Operator, Rewrite, evaluation_operators, select, training_operators
-from tqnet.paraphrase.problem import DEFAULT_MODEL, NotApplicable, Parser, Problem
-from tqnet.paraphrase.rewrites import Rewrites
-from tqnet.paraphrase.rewriting import MaskedLM, load_masked_lm
+from tqnet.modeling.heads import MaskedTokenHead
+from tqnet.modeling.model import TQNetModel
+from tqnet.modeling.pretrained import check_folder
+from tqnet.paraphrase.negatives import NO_PHRASES, without_important_phrases
+from tqnet.paraphrase.operators import Operator, Rewrite, operators, select
+from tqnet.paraphrase.problem import DEFAULT_MODEL, Parser, Problem
+from tqnet.paraphrase.rewrites import MODEL_OPERATORS, LookUp, Rewrites
 from tqnet.paraphrase.settings import ParaphraseConfig
-from tqnet.paraphrase.test_operators import WordWeights
+from tqnet.paraphrase.tokens import LightWords, WordWeights, mask_and_refill, replace_heavy_words
 from tqnet.paraphrase.training import as_questions
 from tqnet.questions import QuestionBank
 from tqnet.questions.table import cache_folder, hash64
-from tqnet.training.provenance import Provenance
+from tqnet.text.vocabulary import spell
 from tqnet.version import __version__
-
-#: Text -> what a model has made of it.
-Made = dict[str, list[str]]
-
-#: Questions whose candidates for f5 are encoded at once, some eight texts each.
-_ENCODED = 256
-#: Texts whose gaps are filled at once: every token of each has a logit for every word.
-_FILLED = 16
-
-
-@dataclass(frozen=True)
-class LookUp:
-    """An operator that draws one of the texts that were made of a question.
-
-    Attributes:
-        lacking: Why there is none.
-    """
-
-    made: Mapping[str, Sequence[str]]
-    lacking: str
-
-    def __call__(self, problem: Problem, rng: np.random.Generator) -> str:
-        if not (own := self.made.get(problem.text)):
-            raise NotApplicable(self.lacking)
-        return own[int(rng.integers(len(own)))]
-
-
-def without_important_phrases(
-    problems: Sequence[Problem], encode: Encode, shows_progress: bool
-) -> Iterator[tuple[str, list[str]]]:
-    """Each text, and the same without the phrase whose removal moves its vector most (f5), if it has phrases."""
-    with tqdm(total=len(problems), unit=" questions", desc="phrases", disable=not shows_progress) as progress:
-        for start in range(0, len(problems), _ENCODED):
-            part = problems[start : start + _ENCODED]
-            for problem, text in zip(part, delete_important_phrases(part, encode), strict=True):
-                yield problem.text, [] if text is None else [text]
-            progress.update(len(part))
-
-
-def refilled(
-    problems: Sequence[Problem], model: MaskedLM, share: float, count: int, seed: int, shows_progress: bool
-) -> Iterator[tuple[str, list[str]]]:
-    """Each text, and ``count`` with a share of its words drawn anew by a masked language model (SSMBA), as far as they
-    differ from it."""
-    # Of like length together: little is padded. What a text draws does not depend on the texts around it.
-    texts = sorted((problem.text for problem in problems), key=len)
-    with tqdm(total=len(texts), unit=" questions", desc="refill", disable=not shows_progress) as progress:
-        for start in range(0, len(texts), _FILLED):
-            part = texts[start : start + _FILLED]
-            others = []
-            for number in range(count):
-                generators = [np.random.default_rng([seed, number, hash64(text)]) for text in part]
-                others.append(mask_and_refill(part, model, model.gap, share, generators))
-            for text, made in zip(part, zip(*others, strict=True), strict=True):
-                yield text, [other for other in made if other != text]
-            progress.update(len(part))
-
-
-def made_once(
-    file: Path, provenance: Provenance, make: Callable[[], Made], accelerator: Accelerator, resume: bool
-) -> Made:
-    """What ``make`` gives in the main process; kept in ``file``, which all processes and a resumed run read.
-
-    Raises:
-        ConfigError: The file is of another run, or of this one without ``run.resume``.
-    """
-    there = file.is_file()
-    accelerator.wait_for_everyone()  # until all have looked
-    if there and not resume:
-        raise ConfigError(f"run.out: {file} is of an earlier run; run.resume=true goes on with it")
-    if there:
-        provenance.check(json.loads(file.read_text(encoding="utf-8"))["identity"], str(file))
-    elif accelerator.is_main_process:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with atomic(file) as temporary:
-            kept = {"identity": provenance.identity, "made": make()}
-            temporary.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
-    accelerator.wait_for_everyone()
-    made: Made = json.loads(file.read_text(encoding="utf-8"))["made"]
-    return made
-
-
-# What a model makes of texts, kept in the cache for every run that would make the same of them.
-
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +50,7 @@ Make = Callable[[Sequence[Problem]], Iterable[tuple[str, list[str]]]]
 
 
 def made_of_each(problems: Sequence[Problem], make: Make, model: nn.Module, decides: object) -> dict[str, list[str]]:
-    """What ``make`` gives for each text, made of those alone that no run has had before.
+    """Return what ``make`` gives for each text, made of those alone that no run has had before.
 
     Results are on the disk as they come, so that a run that is killed loses few. A run waits for another that makes
     texts by the same model.
@@ -169,11 +93,8 @@ def _read(file: Path) -> dict[str, list[str]]:
     return made
 
 
-# The operators of a run, with what models make beforehand for some of them; with the extra ``paraphrase``.
-
-
 def parse(bank: QuestionBank, parser: str | None, shows_progress: bool) -> list[Problem]:
-    """The stems as the operators see them.
+    """Return the stems as the operators see them.
 
     Raises:
         ConfigError: There is no such model of spaCy.
@@ -185,75 +106,212 @@ def parse(bank: QuestionBank, parser: str | None, shows_progress: bool) -> list[
     return of_english.parse(bank.column("stem"), shows_progress)
 
 
-def given_rewrites(config: ParaphraseConfig, wanted: dict[str, str], stems: Sequence[str]) -> dict[str, Rewrite]:
-    """Symbol -> operator of ``data.rewrites``, of those ``wanted`` by symbol and name.
+def _given_rewrites(path: str | None, symbols: Iterable[str], stems: Sequence[str]) -> dict[str, Rewrite]:
+    """Return symbol -> operator of ``data.rewrites``, of those ``symbols`` that models made.
 
     Lines say what is left out, and how many of the questions the others have rewritings of.
     """
-    path = config.data.rewrites
-    rewrites = Rewrites.load(path) if path else None
-    found = {symbol: rewrites.operator(name) if rewrites else None for symbol, name in wanted.items()}
-    if lacking := [f"{wanted[symbol]} ({symbol})" for symbol, rewrite in found.items() if rewrite is None]:
+    wanted = {symbol: name for name, symbol in MODEL_OPERATORS.items() if symbol in symbols}
+    rewrites = Rewrites(path) if path else None
+    given = {symbol: draw for symbol, name in wanted.items() if rewrites and (draw := rewrites.operator(name))}
+    if lacking := [f"{name} ({symbol})" for symbol, name in wanted.items() if symbol not in given]:
         source = f"data.rewrites: {path} has none of them" if path else "data.rewrites: not given"
         log.warning("left out: %s; %s", ", ".join(lacking), source)
     if rewrites:
         for symbol, name in wanted.items():
             log.info("%s: rewritings of %d of %d questions", symbol, rewrites.count(name, stems), len(stems))
-    if rewrites and (stand_ins := [name for name in wanted.values() if rewrites.is_stand_in(name)]):
-        log.warning("by a stand-in, not by a model of the paper's kind: %s", ", ".join(stand_ins))
-    return {symbol: rewrite for symbol, rewrite in found.items() if rewrite is not None}
+        if stand_ins := [name for name in wanted.values() if rewrites.is_stand_in(name)]:
+            log.warning("by a stand-in, not by a model of the paper's kind: %s", ", ".join(stand_ins))
+    return dict(given)
 
 
 def operators_of(
     config: ParaphraseConfig, bank: QuestionBank, problems: Sequence[Problem], model: QuestionEncoder, to: Accelerator
 ) -> list[list[Operator]]:
-    """The operators of each kind of text: ParaQD's positive and negative ones, or a baseline's alone.
+    """Return the operators of each kind of text: ParaQD's positive and negative ones, or a baseline's alone.
 
     Raises:
         ConfigError: Of a kind none is left.
     """
-    main, seed = to.is_main_process, config.run.seed
+    texts, stems, dtype = [problem.text for problem in problems], bank.column("stem"), precision(config.run.precision)
 
     def encode(texts: Sequence[str]) -> np.ndarray:
-        return model.encode(as_questions(texts), precision=precision(config.run.precision))
+        return model.encode(as_questions(texts), precision=dtype)
 
-    def phrases() -> Made:
-        by, read = phrases_by(config.parser or DEFAULT_MODEL), [asdict(config.model), model.processor.max_length]
-        make = partial(without_important_phrases, encode=encode, shows_progress=main)
-        return made_of_each(problems, make, model, ["f5", by, read, precision(config.run.precision)])
+    def made(make: Callable[..., Any], by: nn.Module, *decides: object) -> dict[str, list[str]]:
+        with to.main_process_first():  # the others read what it made
+            return made_of_each(problems, partial(make, shows_progress=to.is_main_process), by, decides)
 
-    def refills() -> Made:
+    if config.method == "ssmba":
         try:
             masked = load_masked_lm(str(config.masked_model), to.device)
         except (OSError, ValueError) as error:
             raise ConfigError(f"masked_model: {error}") from error
-        drawn: dict[str, Any] = {"share": config.share, "count": config.refills, "seed": seed}
-        make = partial(refilled, model=masked, shows_progress=main, **drawn)
-        return made_of_each(problems, make, masked.logits, ["ssmba", drawn, masked.reading])
-
-    def once(name: str, make: Callable[[], Made], lacking: str) -> LookUp:
-        file, provenance = Path(config.run.out) / f"{name}.json", Provenance(config, bank)
-        return LookUp(made_once(file, provenance, make, to, config.run.resume), lacking)
-
-    if config.method == "ssmba":
-        found = once("refills", refills, "the masked language model guessed all words")
-        return [[Operator("masked-words", "ssmba", "positive", found)]]
+        drawn: dict[str, Any] = {"share": config.share, "count": config.refills, "seed": config.run.seed}
+        refills = made(partial(refilled, model=masked, **drawn), masked.model, "ssmba", drawn, masked.reading)
+        lacking = "the masked language model guessed all words"
+        return [[Operator("ssmba", "positive", LookUp(refills, lacking))]]
     if config.method == "uda":
-        light = LightWords.fit([problem.text for problem in problems], config.share)
-        given = given_rewrites(config, {"f1": "back-translation"}, bank.column("stem"))
-        translated = [Operator("back-translation", "f1", "positive", rewrite) for rewrite in given.values()]
-        return [[Operator("light-words", "uda", "positive", light), *translated]]
+        light = LightWords(WordWeights.fit(texts), config.share)
+        translated = operators(["f1"], _given_rewrites(config.data.rewrites, ["f1"], stems))
+        return [[Operator("uda", "positive", light), *translated]]
 
-    models = {"f1": "back-translation", "f9": "lossy-paraphrase"}
-    asked = {symbol: name for symbol, name in models.items() if symbol in config.operators}
-    given = given_rewrites(config, asked, bank.column("stem"))
-    known = once("phrases", phrases, NO_PHRASES) if "f5" in config.operators else None
-    weights = WordWeights.fit([problem.text for problem in problems]) if "f_c" in config.operators else None
-    every = training_operators(known, given.get("f1"), given.get("f9")) + evaluation_operators(weights)
-    chosen = [operator for operator in every if operator.symbol in config.operators]
+    given = _given_rewrites(config.data.rewrites, config.operators, stems)
+    if "f5" in config.operators:
+        spacy_model = config.parser or DEFAULT_MODEL
+        by = [*(f"{name} {version(name)}" for name in ("spacy", "pytextrank")), spacy_model]
+        reading = [get_package_version(spacy_model), asdict(config.model), model.processor.max_length, dtype]
+        phrases = made(partial(without_important_phrases, encode=encode), model, "f5", by, reading)
+        given["f5"] = LookUp(phrases, NO_PHRASES)
+    if "f_c" in config.operators:
+        given["f_c"] = partial(replace_heavy_words, weights=WordWeights.fit(texts))
+    chosen = [operator for operator in operators(given=given) if operator.symbol in config.operators]
     kinds = [select(chosen, label) for label in ("positive", "negative")]
     if not all(kinds):
-        raise ConfigError(
-            f"operators: of {', '.join(config.operators)}, no {'negative' if kinds[0] else 'positive'} is left"
-        )
+        lacking = "negative" if kinds[0] else "positive"
+        raise ConfigError(f"operators: of {', '.join(config.operators)}, no {lacking} is left")
     return kinds
+
+
+#: Guesses of a gap that are told apart; all others together are hardly ever right.
+GUESSES = 50
+#: Texts whose gaps are filled at once: every token of each has a logit for every word.
+_FILLED = 16
+
+
+class Guesses(NamedTuple):
+    """Words that may stand in a gap, the most likely first, and their probabilities [k], which sum to 1."""
+
+    words: tuple[str, ...]
+    probability: np.ndarray
+
+
+class MaskedLM:
+    """Texts with gaps -> whole words that may stand in them.
+
+    Args:
+        model: Has all the weights.
+        logits: ``input_ids`` and ``attention_mask`` [b, t] -> logits [b, t, vocabulary].
+        length: Tokens of a text that are read.
+        spelt: Formulas are spelt out before tokenising (`tqnet.text.vocabulary`).
+
+    Attributes:
+        gap: What marks a gap.
+        reading: All that decides how a text is read, for JSON.
+    """
+
+    def __init__(
+        self,
+        tokenizer: PreTrainedTokenizerBase,
+        model: nn.Module,
+        logits: Callable[[Tensor, Tensor], Tensor],
+        length: int,
+        spelt: bool = False,
+    ):
+        self.tokenizer, self.model, self.logits, self.length, self.spelt = tokenizer, model, logits, length, spelt
+        self.gap = str(tokenizer.mask_token)
+        self.reading = [sorted(tokenizer.get_vocab().items()), length, spelt]
+        self._device = next(model.parameters()).device
+        self._words = _whole_words(tokenizer)
+        self._no_word = torch.tensor([not word for word in self._words], device=self._device)
+
+    @torch.inference_mode()
+    def __call__(self, texts: Sequence[str]) -> list[list[Guesses]]:
+        """Return for each text the guesses of its gaps, in order; gaps beyond ``length`` tokens have none."""
+        if self.spelt:  # formulas have no gaps; "$" before two of them would be taken for one
+            texts = [self.gap.join(map(spell, text.split(self.gap))) for text in texts]
+        packed = self.tokenizer(
+            list(texts), padding=True, truncation=True, max_length=self.length, return_tensors="pt"
+        ).to(self._device)
+        gaps = packed["input_ids"] == self.tokenizer.mask_token_id
+        logits = self.logits(packed["input_ids"], packed["attention_mask"])[gaps].float()
+        most = min(GUESSES, int((~self._no_word).sum()))
+        top = logits.masked_fill(self._no_word, float("-inf")).topk(most, dim=1)
+        guesses = (
+            Guesses(tuple(self._words[number] for number in row), probability)
+            for row, probability in zip(top.indices.tolist(), top.values.double().softmax(1).cpu().numpy(), strict=True)
+        )
+        return [[next(guesses) for _ in range(int(count))] for count in gaps.sum(1)]
+
+
+def load_masked_lm(name: str, device: torch.device) -> MaskedLM:
+    """Load a masked language model by its name on the hub or its folder; or by the folder of a run of pretrain/mlm.py.
+
+    Such a run keeps its head in its checkpoints, beside ``model/``, which is the encoder alone.
+
+    Raises:
+        FileNotFoundError: A folder that is not there, or has no model.
+        ValueError: The model has no head for masked tokens.
+        OSError: There is no such model, or it cannot be fetched.
+    """
+    path = Path(name)
+    if (path / "checkpoints").is_dir():
+        return _of_a_run(path, device)
+    check_folder(name)
+    if path.name == "model" and (path.parent / "checkpoints").is_dir():
+        raise ValueError(f"{name}: an encoder without its head; the folder of the run, {path.parent}, has both")
+    model, report = AutoModelForMaskedLM.from_pretrained(name, dtype=torch.float32, output_loading_info=True)
+    if report["missing_keys"]:
+        raise ValueError(f"{name}: has no head for masked tokens ({min(report['missing_keys'])} is missing)")
+    tokenizer = AutoTokenizer.from_pretrained(name)
+    if tokenizer.mask_token is None:
+        raise ValueError(f"{name}: its tokenizer has no mask token")
+    model.to(device).eval()
+
+    def logits(ids: Tensor, mask: Tensor) -> Tensor:
+        output: Tensor = model(input_ids=ids, attention_mask=mask).logits
+        return output
+
+    length = min(getattr(model.config, "max_position_embeddings", 512), tokenizer.model_max_length)
+    return MaskedLM(tokenizer, model, logits, length)
+
+
+def _of_a_run(run: Path, device: torch.device) -> MaskedLM:
+    encoder = load_model(run / "model")
+    states = sorted((run / "checkpoints").glob("step-*.pt"))
+    # A file of our own: it holds generators' states, which are no tensors.
+    trained = torch.load(states[-1], map_location="cpu", weights_only=False)["trained"] if states else {}
+    weights = {key.removeprefix("head."): value for key, value in trained.items() if key.startswith("head.")}
+    head = MaskedTokenHead(encoder.config.hidden_size, encoder.get_input_embeddings().num_embeddings)
+    if not isinstance(encoder, TQNetModel) or weights.keys() != head.state_dict().keys():
+        raise ValueError(f"{run}: no run of pretrain/mlm.py that has kept its head (in checkpoints/)")
+    head.load_state_dict(weights)
+    text, processor = encoder.text, encoder.processor
+    model = nn.ModuleList([text, head]).to(device).eval()
+
+    def logits(ids: Tensor, mask: Tensor) -> Tensor:
+        hidden = text(input_ids=ids, attention_mask=mask).last_hidden_state
+        output: Tensor = head(hidden, text.get_input_embeddings().weight)
+        return output
+
+    return MaskedLM(processor.tokenizer, model, logits, processor.max_length, processor.spell_formulas)
+
+
+def _whole_words(tokenizer: PreTrainedTokenizerBase) -> list[str]:
+    """Return token number -> the word that it is; empty for a piece, a mark or a special token."""
+    tokens = tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))
+    special = set(tokenizer.all_special_tokens)
+    begins = next((sign for sign in ("Ġ", "▁") if any(token.startswith(sign) for token in tokens)), "")
+    words = [token.removeprefix(begins) if token.startswith(begins) else "" for token in tokens]
+    return [
+        word if word.isascii() and word.isalnum() and token not in special else ""
+        for word, token in zip(words, tokens, strict=True)
+    ]
+
+
+def refilled(
+    problems: Sequence[Problem], model: MaskedLM, share: float, count: int, seed: int, shows_progress: bool = False
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield each text, and ``count`` with a share of its words drawn anew (SSMBA), as far as they differ from it."""
+    # Of like length together: little is padded. What a text draws does not depend on the texts around it.
+    texts = sorted((problem.text for problem in problems), key=len)
+    with tqdm(total=len(texts), unit=" questions", desc="refill", disable=not shows_progress) as progress:
+        for start in range(0, len(texts), _FILLED):
+            part = texts[start : start + _FILLED]
+            rounds = []
+            for number in range(count):
+                generators = [np.random.default_rng([seed, number, hash64(text)]) for text in part]
+                rounds.append(mask_and_refill(part, model, model.gap, share, generators))
+            for text, others in zip(part, zip(*rounds, strict=True), strict=True):
+                yield text, [other for other in others if other != text]
+            progress.update(len(part))

@@ -1,23 +1,131 @@
-"""A question as the operators of ParaQD see it: parsed once, what carries its information found once."""
+"""A question as the operators of ParaQD see it: parsed once, what carries its information found once.
+
+Named entities are people, places, organisations, weekdays, months; no numbers, no points of a figure. A small model
+takes many a first name for an organisation or a product, or for nothing. In a word problem, a proper noun of one word
+that does or owns something is somebody.
+"""
 
 from __future__ import annotations
 
 import logging
+import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import spacy
 from spacy.tokens import Doc
+from spacy.tokens import Span as Tokens
 from tqdm import tqdm
 
-from tqnet.paraphrase.names import Entity, find_entities
-from tqnet.paraphrase.spans import Covered, asked_question, sentences
+from tqnet.augment.variables import points_of_figures
+from tqnet.paraphrase.spans import Covered, asked_question, data, sentences
 from tqnet.paraphrase.units import Unit, find_units
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import Number, find_numbers
+
+#: Label -> names. The labels are spaCy's, with WEEKDAY and MONTH for dates that are but one of these, and SURNAME.
+NAMES: dict[str, tuple[str, ...]] = {label: tuple(names.split(", ")) for label, names in data("names").items()}
+
+_PLACES = frozenset(name for label in ("GPE", "LOC", "WEEKDAY", "MONTH", "EVENT") for name in NAMES[label])
+_ARTICLE = re.compile(r"(?:the|a|an)\s+", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"\s?['’]s?$")
+_LABEL = re.compile(r"[A-Z]{1,5}|[A-Z](?:['′]|\d)?")
+#: Short names in capitals that are no labels.
+_ACRONYMS = frozenset(("US", "UK", "UN", "EU", "USA", "UAE", "LA", "NY", "NYC", "DC", "IBM", "BMW", "TV", "NASA"))
+_VERBS = "find calculate determine compute evaluate solve express estimate simplify assume suppose"
+#: With a capital at the beginning of a sentence, they are taken for names.
+_DEMANDS = frozenset(_VERBS.split())
+#: What a first name may be taken for.
+_MISTAKEN = frozenset(("", "ORG", "GPE", "PRODUCT", "WORK_OF_ART", "FAC", "LOC", "NORP"))
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """``text[start:end]``, a name.
+
+    Attributes:
+        name: As it stands there, without an article or 's.
+        label: spaCy's, or WEEKDAY or MONTH: a key of NAMES.
+        count: How often the text names it.
+    """
+
+    start: int
+    end: int
+    name: str
+    label: str
+    count: int
+
+
+def find_entities(doc: Doc) -> list[Entity]:
+    """Return the names of a parsed text in order, each wherever it stands, whether spaCy saw it there or not."""
+    text = doc.text
+    formulas, points = Covered(formula_character_spans(text)), points_of_figures(text)
+    recognized, people = list(_recognized(doc)), _actors(doc)
+    known = {word for name, _ in recognized for word in name.split()}
+    labels: dict[str, str] = {}
+    for name, label in [*recognized, *((name, "PERSON") for name in people if name not in known)]:
+        if not (_is_point(name, points, text) or any(map(str.isdigit, name))):
+            labels.setdefault(name, "PERSON" if name in people and label in _MISTAKEN else label)
+    entities: list[Entity] = []
+    taken = bytearray(len(text))  # 1 where a longer name stands
+    for name in sorted(labels, key=len, reverse=True):
+        places = [
+            match.span()
+            for match in re.finditer(rf"(?<![\w-]){re.escape(name)}(?![\w-])", text)
+            if match.start() not in formulas and not any(taken[slice(*match.span())])
+        ]
+        for start, end in places:
+            taken[start:end] = b"\1" * (end - start)
+        entities += [Entity(start, end, name, labels[name], len(places)) for start, end in places]
+    return sorted(entities, key=lambda entity: entity.start)
+
+
+def _actors(doc: Doc) -> list[str]:
+    """Return the proper nouns of one word that are the subject of a verb, or own something."""
+    return [
+        token.text
+        for token in doc
+        if token.tag_ == "NNP"
+        and token.text.istitle()
+        and token.text.isascii()
+        and token.text not in _PLACES
+        and token.text.lower() not in _DEMANDS
+        and not any(child.dep_ in ("compound", "nmod") for child in token.children)
+        and ((token.dep_ == "nsubj" and token.head.pos_ == "VERB") or token.dep_ == "poss")
+    ]
+
+
+def _recognized(doc: Doc) -> Iterator[tuple[str, str]]:
+    """Yield spaCy's names without articles and 's, with their labels."""
+    for span in doc.ents:
+        article = _ARTICLE.match(span.text)
+        name = _POSSESSIVE.sub("", span.text[article.end() :] if article else span.text)
+        if name and (label := _label(name, span)):
+            yield name, label
+
+
+def _label(name: str, span: Tokens) -> str | None:
+    if span.label_ == "DATE":
+        return next((label for label in ("WEEKDAY", "MONTH") if name in NAMES[label]), None)
+    is_name = any(token.pos_ == "PROPN" or span.label_ in ("NORP", "LANGUAGE") for token in span)
+    if not is_name or not name[0].isupper() or name.lower() in _DEMANDS or not name.isascii() or "\n" in name:
+        return None
+    return span.label_ if span.label_ in NAMES else None
+
+
+def _is_point(name: str, points: str, text: str) -> bool:
+    """Return True for a point, a line or a figure: A, AB, triangle ABC, and for a thing's letter: X, shop B."""
+    if not _LABEL.fullmatch(name) or name in _ACRONYMS:
+        return False
+    successive = all(ord(b) - ord(a) == 1 for a, b in pairwise(name))
+    if len(name) <= 2 or successive or set(name) <= set(points):
+        return True
+    return any(re.search(rf"\b{part}\b", text) for part in (name[:2], name[1:3]))  # AB of ABC stands elsewhere
+
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +142,7 @@ class NotApplicable(Exception):  # noqa: N818 - nothing is wrong, there is but n
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A text and what the extractors see in it, each looked for when it is first asked for.
+    """A text and what the extractors see in it, each looked for when it is first needed.
 
     Attributes:
         parsed: spaCy's parse, without its tensors; None of a text longer than LONGEST, to which no operator applies.
@@ -45,11 +153,7 @@ class Problem:
 
     @property
     def doc(self) -> Doc:
-        """spaCy's parse.
-
-        Raises:
-            NotApplicable: The text is longer than LONGEST.
-        """
+        """spaCy's parse; NotApplicable if the text is longer than LONGEST."""
         if self.parsed is None:
             raise NotApplicable(TOO_LONG)
         return self.parsed
@@ -102,31 +206,28 @@ class Parser:
     """
 
     def __init__(self, model: str = DEFAULT_MODEL, size: int = 20_000):
-        self._nlp = spacy.load(model)
-        self._size = size
+        self._nlp, self._size = spacy.load(model), size
         self._kept: OrderedDict[str, Problem] = OrderedDict()
 
     def __call__(self, text: str) -> Problem:
-        """One text, parsed."""
+        """Parse one text."""
         return self.parse([text])[0]
 
     def parse(self, texts: Sequence[str], shows_progress: bool = False) -> list[Problem]:
-        """Problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
-        found = {text: self._kept[text] for text in texts if text in self._kept}
-        found |= self._parsed([text for text in dict.fromkeys(texts) if text not in found], shows_progress)
-        for text, problem in found.items():
+        """Return problems in the order of ``texts``; those that are not kept yet are parsed in batches."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._kept]
+        problems = {text: self._kept[text] for text in texts if text in self._kept}
+        problems |= {text: Problem(text, None) for text in missing if len(text) > LONGEST}
+        short = [text for text in missing if len(text) <= LONGEST]
+        if len(short) < len(missing):
+            log.warning("%d of %d texts are left out: %s", len(missing) - len(short), len(missing), TOO_LONG)
+        docs = self._nlp.pipe(short)
+        for doc in tqdm(docs, "parse", len(short), unit=" questions", disable=not shows_progress):
+            doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
+            problems[doc.text] = Problem(doc.text, doc)
+        for text, problem in problems.items():
             self._kept[text] = problem
             self._kept.move_to_end(text)
         while len(self._kept) > self._size:
             self._kept.popitem(last=False)
-        return [found[text] for text in texts]
-
-    def _parsed(self, texts: Sequence[str], shows_progress: bool) -> dict[str, Problem]:
-        problems = {text: Problem(text, None) for text in texts if len(text) > LONGEST}
-        if problems:
-            log.warning("%d of %d texts are left out: %s", len(problems), len(texts), TOO_LONG)
-        docs = self._nlp.pipe(text for text in texts if text not in problems)
-        for doc in tqdm(docs, "parse", len(texts) - len(problems), unit=" questions", disable=not shows_progress):
-            doc.tensor = np.zeros((0,), dtype="float32")  # twice as large as all the rest, and never read
-            problems[doc.text] = Problem(doc.text, doc)
-        return problems
+        return [problems[text] for text in texts]

@@ -1,4 +1,5 @@
-"""A file of rewritings that models made beforehand, as operators: f1, f9, f_b and f_e of ParaQD.
+"""Rewritings by models: ParaQD's back-translation (f1), lossy paraphrase (f9, f_e) and reconstruction (f_b), and the
+file that keeps them.
 
 One JSON object a line: ``{"text": ..., "operator": ..., "rewrites": [best first], "stand_in": ..., "made_by": ...}``.
 ``tqnet rewrite`` writes it; the first three fields are all that a file of other origin needs.
@@ -8,24 +9,27 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from spacy.matcher.levenshtein import levenshtein
 
-from tqnet.paraphrase.operators import Label, Rewrite
+from tqnet.paraphrase.negatives import without_phrases
+from tqnet.paraphrase.operators import Rewrite
 from tqnet.paraphrase.problem import NotApplicable, Problem
+from tqnet.paraphrase.spans import sentences
+from tqnet.paraphrase.tokens import corrupt, delete_words
 from tqnet.questions.question import BankError, Fault, FieldError
 
-#: Operators that are models, and what their results are taken for.
-MODEL_OPERATORS: dict[str, Label] = {
-    "back-translation": "positive",
-    "lossy-paraphrase": "negative",
-    "reconstruction": "positive",
-    "paraphrase": "negative",
-}
+if TYPE_CHECKING:
+    from tqnet.paraphrase.seq2seq import Seq2Seq
+
+#: Operators that are models -> their symbols.
+MODEL_OPERATORS = {"back-translation": "f1", "lossy-paraphrase": "f9", "reconstruction": "f_b", "paraphrase": "f_e"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +37,9 @@ class Rewritten:
     """A line of the file: a question and what an operator made of it.
 
     Attributes:
-        rewrites: The best first; none where nothing came out that could be kept.
-        stand_in: Whether the model stood in for one of the kind that the operator means.
-        made_by: Of models and settings, so that a run goes on only with what is its own; empty where nobody said.
+        rewrites: The best first; none if nothing came out that could be kept.
+        stand_in: The model stood in for one of the kind that the operator means.
+        made_by: Of models and settings, so that a run goes on only with what is its own; empty if unknown.
     """
 
     text: str
@@ -44,86 +48,58 @@ class Rewritten:
     stand_in: bool = False
     made_by: str = ""
 
-    def line(self) -> str:
-        """As it stands in the file."""
-        fields = {name: getattr(self, name) for name in ("text", "operator", "rewrites", "stand_in", "made_by")}
-        return json.dumps(fields, ensure_ascii=False) + "\n"
+
+@dataclass(frozen=True)
+class LookUp:
+    """An operator that draws one of the texts that were made of a question beforehand; ``lacking``: why it has none."""
+
+    made: Mapping[str, Sequence[str]]
+    lacking: str = "no rewriting of it was worth keeping"
+
+    def __call__(self, problem: Problem, rng: np.random.Generator) -> str:
+        texts = self.made.get(problem.text)
+        if not texts:
+            raise NotApplicable("the file does not have it" if texts is None else self.lacking)
+        return texts[int(rng.integers(len(texts)))]
 
 
 class Rewrites:
-    """What a file holds."""
+    """What a file holds.
 
-    def __init__(self, rows: Iterable[Rewritten]):
+    Raises:
+        BankError: A line is wrong; names file, line and field.
+        OSError: The file cannot be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]):
         self._made: dict[str, dict[str, tuple[str, ...]]] = {}
         self._stand_ins: set[str] = set()
-        for row in rows:
-            of = self._made.setdefault(row.operator, {})
-            of[row.text] = tuple(dict.fromkeys((*of.get(row.text, ()), *row.rewrites)))
+        faults: list[Fault] = []
+        for _, row in _rows(Path(path), faults):
+            made = self._made.setdefault(row.operator, {})
+            made[row.text] = tuple(dict.fromkeys((*made.get(row.text, ()), *row.rewrites)))
             if row.stand_in:
                 self._stand_ins.add(row.operator)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Rewrites:
-        """From a file that ``tqnet rewrite`` wrote.
-
-        Raises:
-            BankError: A line is wrong; names file, line and field.
-            OSError: It cannot be read.
-        """
-        faults: list[Fault] = []
-        rows = [row for _, row in read_rows(Path(path), faults)]
         if faults:
             raise BankError(faults)
-        return cls(rows)
 
-    def operator(self, name: str) -> Rewrite | None:
-        """A rewriting of a question by chance among those that one of MODEL_OPERATORS made; None where it made none.
-
-        It raises NotApplicable for a text that has none.
-
-        Raises:
-            ValueError: There is no such operator.
-        """
-        if name not in MODEL_OPERATORS:
-            raise ValueError(f"operator: {name!r} is none of {', '.join(MODEL_OPERATORS)}")
-        made = self._made.get(name)
-        return Stored(made) if made and any(made.values()) else None
+    def operator(self, name: str) -> LookUp | None:
+        """Return what draws a rewriting of a question by one of MODEL_OPERATORS; None if the file has none by it."""
+        made = self._made.get(name, {})
+        return LookUp(made) if any(made.values()) else None
 
     def is_stand_in(self, name: str) -> bool:
-        """Whether a stand-in made what the file has of an operator, or some of it."""
+        """Return True if a stand-in made some of what the file has of an operator."""
         return name in self._stand_ins
 
     def count(self, name: str, texts: Iterable[str]) -> int:
-        """Of how many of ``texts`` an operator has rewritings."""
+        """Count the ``texts`` of which an operator has rewritings."""
         made = self._made.get(name, {})
         return sum(bool(made.get(text)) for text in texts)
 
 
-@dataclass(frozen=True)
-class Stored:
-    """An operator whose results are known: text -> its rewritings."""
-
-    made: dict[str, tuple[str, ...]]
-
-    def __call__(self, problem: Problem, rng: np.random.Generator) -> str:
-        """One of them.
-
-        Raises:
-            NotApplicable: There is none.
-        """
-        rewrites = self.made.get(problem.text)
-        if not rewrites:
-            reason = "no rewriting of it was worth keeping" if rewrites is not None else "the file does not have it"
-            raise NotApplicable(reason)
-        return rewrites[rng.integers(len(rewrites))]
-
-
-def read_rows(path: Path, faults: list[Fault]) -> Iterator[tuple[int, Rewritten]]:
-    """Line number and row of each line of a file; what is wrong is added to ``faults``.
-
-    Raises:
-        OSError: It cannot be read.
-    """
+def _rows(path: Path, faults: list[Fault]) -> Iterator[tuple[int, Rewritten]]:
+    """Yield line number and row of each line; what is wrong is added to ``faults``."""
     with path.open("rb") as stream:
         for line, text in enumerate(stream, 1):
             if not text.strip():
@@ -144,7 +120,7 @@ def _read(text: bytes) -> Rewritten:
     operator, rewrites = record.get("operator"), record.get("rewrites")
     if not isinstance(operator, str) or operator not in MODEL_OPERATORS:
         raise FieldError("operator", f"expected one of {', '.join(MODEL_OPERATORS)}, got {operator!r:.80}")
-    if not isinstance(rewrites, list) or not all(isinstance(one, str) and one.strip() for one in rewrites):
+    if not isinstance(rewrites, list) or not all(isinstance(text, str) and text.strip() for text in rewrites):
         raise FieldError("rewrites", "expected a list of texts")
     if not isinstance(stand_in := record.get("stand_in", False), bool):
         raise FieldError("stand_in", f"expected true or false, got {stand_in!r:.80}")
@@ -181,65 +157,114 @@ class RewritesFile:
             self._take_up()
 
     def _take_up(self) -> None:
-        whole, tail = _last_line(self.path)
-        unfinished = not _is_json(tail)
         faults: list[Fault] = []
-        for line, row in read_rows(self.path, faults):
+        for line, row in _rows(self.path, faults):
             if row.operator != self.operator:
                 continue
             self.done.add(row.text)
             if row.made_by != self.made_by:
                 message = f"{self.operator} by other models or settings; the same ones go on, others need another file"
                 faults.append(Fault(str(self.path), line, "made_by", message))
+        lines, end, tail = self.path.read_bytes().rpartition(b"\n")
+        unfinished = not _is_json(tail)
         if unfinished:
-            faults = [fault for fault in faults if fault.line <= whole.count(b"\n")]
+            faults = [fault for fault in faults if fault.line <= (lines + end).count(b"\n")]
         if faults:
             raise BankError(faults)
         if unfinished:
-            os.truncate(self.path, len(whole))
+            os.truncate(self.path, len(lines + end))
         elif tail:
             with self.path.open("ab") as stream:
                 stream.write(b"\n")
 
-    def add(self, rewrites: Sequence[tuple[str, Sequence[str]]]) -> None:
-        """Texts, each with its rewritings, best first; those that are done are left out.
-
-        Raises:
-            OSError: The disk is full, say.
-        """
+    def add(self, rewrites: Iterable[tuple[str, Sequence[str]]]) -> None:
+        """Add texts, each with its rewritings, best first; those that are done are left out."""
         with self.path.open("a", encoding="utf-8") as stream:
-            for text, of in rewrites:
+            for text, candidates in rewrites:
                 if text not in self.done:
-                    stream.write(Rewritten(text, self.operator, tuple(of), self.stand_in, self.made_by).line())
+                    row = Rewritten(text, self.operator, tuple(candidates), self.stand_in, self.made_by)
+                    stream.write(json.dumps(asdict(row), ensure_ascii=False) + "\n")
                     self.done.add(text)
             stream.flush()
             os.fsync(stream.fileno())
 
 
-def _last_line(path: Path) -> tuple[bytes, bytes]:
-    """A file up to its last end of a line, and what stands behind it."""
-    whole, end, tail = path.read_bytes().rpartition(b"\n")
-    return whole + end, tail
-
-
 def _is_json(line: bytes) -> bool:
-    """Whether a last line without an end is whole all the same, as editors leave it; an empty one is."""
+    """Return True for a last line that is whole without an end, as editors leave it; an empty one is."""
     try:
         return not line.strip() or bool(json.loads(line))
     except (ValueError, RecursionError):
         return False
 
 
-# A model's rewritings of a question: those of its sentences put together, the farthest first.
+#: Texts -> the candidates of each, the farthest by edit distance first, never the text itself (ParaQD, A.1).
+Rewriting = Callable[[Sequence[str]], list[list[str]]]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How candidates are searched.
+
+    Attributes:
+        candidates: Of a text, by diverse beam search.
+        diversity: How strongly they keep away from each other (`tqnet.paraphrase.seq2seq`).
+        beams: Of the first translation.
+    """
+
+    candidates: int = 4
+    diversity: float = 0.5
+    beams: int = 5
+
+
+def back_translate(texts: Sequence[str], there: Seq2Seq, back: Seq2Seq, settings: Settings) -> list[list[str]]:
+    """Translate sentence by sentence into another language by beam search, and back by diverse beam search (f1, A.1).
+
+    NOTE: The paper keeps one candidate, that of the farthest sentences. It comes first here; behind it come those of
+    the second farthest sentences, and so on. A sentence that cannot be translated stays as it is.
+
+    Args:
+        there, back: A translation pair: English to German and German to English in the paper (FSMT, WMT'19).
+    """
+    spans = [sentences(text) for text in texts]
+    parts = [[text[slice(*span)] for span in places] for text, places in zip(texts, spans, strict=True)]
+    distinct = list(dict.fromkeys(part for row in parts for part in row))
+    translations = dict(zip(distinct, there.best(distinct, settings.beams), strict=True))
+    translated = [part for part in distinct if translations[part]]
+    foreign = [translations[part][0] for part in translated]
+    candidates = back.diverse(foreign, settings.candidates, settings.diversity)
+    found = {part: farthest_first(part, row) for part, row in zip(translated, candidates, strict=True)}
+    return [
+        farthest_first(text, joined(_gaps(text, places), [found.get(part) or [part] for part in row])) if row else []
+        for text, places, row in zip(texts, spans, parts, strict=True)
+    ]
+
+
+def say_otherwise(
+    texts: Sequence[str], model: Seq2Seq, shown: Callable[[str], str], settings: Settings
+) -> list[list[str]]:
+    """Have a model say whole texts in other words (f9: Pegasus on PAWS; f_e: T5 on Quora's questions) or restore them.
+
+    Args:
+        shown: A text -> what the model gets to see of it: behind the prefix that it was trained with, "paraphrase: ",
+            or damaged, for a model that restores; raises NotApplicable for a text that has no candidates.
+    """
+    visible = {}
+    for text in dict.fromkeys(texts):
+        try:
+            visible[text] = shown(text)
+        except NotApplicable:
+            continue
+    known = list(visible)
+    rows = model.diverse(list(visible.values()), settings.candidates, settings.diversity, likeness=known)
+    candidates = {text: farthest_first(text, row) for text, row in zip(known, rows, strict=True)}
+    return [candidates.get(text, []) for text in texts]
 
 
 def farthest_first(text: str, candidates: Iterable[str]) -> list[str]:
-    """Distinct candidates by Levenshtein distance from ``text``, the farthest first (ParaQD, A.1), never ``text``.
+    """Return distinct candidates by Levenshtein distance from ``text``, the farthest first, never ``text``.
 
     Texts that differ in their spaces alone are one; what has no letter and no digit is no text.
     """
-    from spacy.matcher.levenshtein import levenshtein
-
     distinct: dict[str, str] = {}
     for candidate in candidates:
         distinct.setdefault(" ".join(candidate.split()), candidate.strip())
@@ -249,14 +274,46 @@ def farthest_first(text: str, candidates: Iterable[str]) -> list[str]:
 
 
 def joined(gaps: Sequence[str], parts: Sequence[Sequence[str]]) -> list[str]:
-    """Rewritings of a text from those of its parts: the first of each, the second of each, and so on to the longest.
+    """Return rewritings of a text from those of its parts: the first of each, the second of each, and so on.
 
     Args:
         gaps: What stands before each part, and behind the last.
-        parts: Of each part its rewritings, one at least; the last stands in where there are no more.
+        parts: Of each part its rewritings, one at least; the last stands in if there are no more.
     """
-    count = max(map(len, parts), default=0)
     return [
-        "".join(gap + own[min(rank, len(own) - 1)] for gap, own in zip(gaps, parts, strict=False)) + gaps[-1]
-        for rank in range(count)
+        "".join(gap + part[min(rank, len(part) - 1)] for gap, part in zip(gaps, parts, strict=False)) + gaps[-1]
+        for rank in range(max(map(len, parts), default=0))
     ]
+
+
+def _gaps(text: str, spans: Sequence[tuple[int, int]]) -> list[str]:
+    """Return what stands before each span and behind the last."""
+    ends, starts = [0, *(end for _, end in spans)], [*(start for start, _ in spans), len(text)]
+    return [text[end:start] for end, start in zip(ends, starts, strict=True)]
+
+
+#: Of the words; half of what the model learnt to restore, if its result is to ask the same.
+_LIGHTLY = 0.08
+#: Of the words of a text without phrases.
+_HEAVILY = 0.3
+
+
+def _leave_out(problem: Problem, rng: np.random.Generator) -> str:
+    """Leave out one of the key phrases of a text; without any, some of its words."""
+    try:
+        texts = without_phrases(problem)
+    except NotApplicable:
+        return delete_words(problem, rng, _HEAVILY)
+    return texts[rng.integers(len(texts))]
+
+
+#: Operator -> what a model that restores is shown in order to do its work.
+#:
+#: NOTE: only reconstruction is ParaQD's own use of such a model (f_b); in the others it is a stand-in. The paper's
+#: models lose information by themselves; here it is lost before the model makes a sentence of the rest.
+DAMAGES: dict[str, Rewrite] = {
+    "back-translation": partial(corrupt, share=_LIGHTLY),
+    "lossy-paraphrase": _leave_out,
+    "reconstruction": corrupt,
+    "paraphrase": _leave_out,
+}

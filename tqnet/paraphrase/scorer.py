@@ -25,16 +25,11 @@ log = logging.getLogger(__name__)
 
 #: Pairs to explain at a time; the parser keeps more texts than that.
 _CHUNK = 1000
-_EXTRA = "pip install 'tqnet[paraphrase]'"
 
 
 @dataclass(frozen=True)
 class PairTexts:
-    """Distinct texts of pairs as questions, read as a bank's stems are: without HTML.
-
-    Attributes:
-        questions: Text -> the question it is read as.
-    """
+    """Distinct texts of pairs -> the questions that they are read as, without HTML like a bank's stems."""
 
     questions: Mapping[str, Question]
 
@@ -63,18 +58,13 @@ class PairTexts:
 
 @dataclass(frozen=True)
 class TextVectors:
-    """Unit vectors of distinct texts.
-
-    Attributes:
-        rows: Text -> its row.
-        unit: float32 ``[texts, width]``.
-    """
+    """Unit vectors of distinct texts, float32 ``[texts, width]``, and the row of each text."""
 
     rows: Mapping[str, int]
     unit: np.ndarray
 
     def of(self, texts: Iterable[str]) -> np.ndarray:
-        """Return float32 ``[n, width]``, in the order of ``texts``."""
+        """Return their vectors, float32 ``[n, width]``, in the order of ``texts``."""
         return self.unit[np.array([self.rows[text] for text in texts], dtype=np.int64)]
 
     def cosines(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
@@ -105,7 +95,8 @@ class ParaphraseScore:
 
         NOTE: beyond the paper, whose score is the cosine. An encoder hardly sees one digit among fifty words.
         """
-        return UNLIKE if any(one.asks_otherwise for one in self.differences or ()) else self.score
+        changed = any(difference.asks_otherwise for difference in self.differences or ())
+        return UNLIKE if changed else self.score
 
     @property
     def explanation(self) -> str:
@@ -118,7 +109,7 @@ class ParaphraseScore:
         fields: dict[str, Any] = {"original": self.original, "paraphrase": self.paraphrase, "score": self.score}
         if self.differences is None:
             return fields
-        differences = [one.to_dict() for one in self.differences]
+        differences = [difference.to_dict() for difference in self.differences]
         return fields | {"checked": self.checked, "differences": differences, "explanation": self.explanation}
 
 
@@ -150,16 +141,17 @@ class ParaphraseScorer:
         device: str | None = None,
         precision: str = "auto",
     ):
-        from tqnet.evaluation.sources import open_source
+        from tqnet.evaluation.sources import ENCODER, open_source
         from tqnet.libraries import precision as chosen_precision
 
-        self.model = open_source(_source(str(model))) if isinstance(model, str | Path) else model
+        if isinstance(model, str | Path):
+            # A name with a slash is a folder, which no hub is asked for.
+            is_name = not set("/:") & set(str(model)) and not Path(model).is_dir()
+            model = open_source(f"{ENCODER}{model}" if is_name else str(model))
+        self.model = model
         self.explainer = _explainer(language_model) if explain else None
-        self._encoding = {
-            "batch_size": batch_size,
-            "device": device,
-            "precision": chosen_precision(precision, device),
-        }
+        dtype = chosen_precision(precision, device)
+        self._encoding = {"batch_size": batch_size, "device": device, "precision": dtype}
 
     def score(
         self, pairs: Sequence[tuple[str, str] | ParaphrasePair], *, show_progress: bool = False
@@ -174,42 +166,34 @@ class ParaphraseScorer:
         scores = read.encode(self.model, show_progress=show_progress, **self._encoding).cosines(texts).tolist()
         if self.explainer is None:
             return [ParaphraseScore(*pair, score) for pair, score in zip(texts, scores, strict=True)]
+        plain = [(read.plain(original), read.plain(paraphrase)) for original, paraphrase in texts]
         explanations = []
         with tqdm(total=len(texts), unit=" pairs", disable=not show_progress, desc="explain") as progress:
             for start in range(0, len(texts), _CHUNK):
-                chunk = texts[start : start + _CHUNK]
-                explanations += self.explainer.explain([(read.plain(one), read.plain(other)) for one, other in chunk])
-                progress.update(len(chunk))
+                explanations += self.explainer.explain(plain[start : start + _CHUNK])
+                progress.update(min(_CHUNK, len(texts) - start))
         return [
             ParaphraseScore(*pair, score, explanation.differences, explanation.note)
             for pair, score, explanation in zip(texts, scores, explanations, strict=True)
         ]
 
 
-def _source(model: str) -> str:
-    """Return ``encoder:minilm`` for ``minilm``; a name with a slash is a folder, which no hub is asked for."""
-    from tqnet.evaluation.sources import ENCODER
-
-    is_name = "/" not in model and ":" not in model and not Path(model).is_dir()
-    return f"{ENCODER}{model}" if is_name else model
-
-
 def _explainer(language_model: str | Parser | None) -> Explainer | None:
     """Return None, and log a line, if a package that the check needs is missing."""
+    missing = "spaCy's model of English"
     try:
         from tqnet.paraphrase.check.compare import Explainer
+
+        return Explainer() if language_model is None else Explainer(language_model)
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("tqnet"):
             raise
-        log.warning("explanations left out: %s is missing: %s", error.name, _EXTRA)
-        return None
-    if language_model is not None:
-        return Explainer(language_model)
-    try:
-        return Explainer()
+        missing = error.name
     except OSError:  # spaCy is there, and its model is not
-        log.warning("explanations left out: spaCy's model of English is missing: %s", _EXTRA)
-        return None
+        if language_model is not None:
+            raise
+    log.warning("explanations left out: %s is missing: pip install 'tqnet[paraphrase]'", missing)
+    return None
 
 
 def _texts(pair: tuple[str, str] | ParaphrasePair, number: int) -> tuple[str, str]:
@@ -219,10 +203,10 @@ def _texts(pair: tuple[str, str] | ParaphrasePair, number: int) -> tuple[str, st
         name, pair = f"pair {pair.id}", (pair.original, pair.paraphrase)
     if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
         raise ValueError(f"{name}: expected an original and a paraphrase, got {pair!r:.80}")
-    for part, text in zip(("original", "paraphrase"), pair, strict=True):
+    original, paraphrase = pair
+    for part, text in (("original", original), ("paraphrase", paraphrase)):
         if not isinstance(text, str):
             raise ValueError(f"{name}: {part}: expected a text, got {type(text).__name__}")
         if not text.strip():
             raise ValueError(f"{name}: {part}: empty")
-    original, paraphrase = pair
     return original, paraphrase

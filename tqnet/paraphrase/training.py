@@ -1,4 +1,4 @@
-"""The texts that a question is trained with, drawn anew in every epoch."""
+"""What paraphrases are trained on, drawn anew in every epoch, and how the best state is chosen (ParaQD)."""
 
 from __future__ import annotations
 
@@ -28,6 +28,49 @@ from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
 from tqnet.questions.table import hash64
 from tqnet.training.data import Batch, Item, QuestionViews
 
+log = logging.getLogger(__name__)
+
+
+def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionBank:
+    """Return the questions of which texts can be made: those with a text, in no other language, and not among those by
+    which the best state is chosen.
+
+    They are drawn at random if the run is to see fewer than all. Of those that its steps have room for, a quarter
+    more: of some nothing can be made.
+
+    Raises:
+        ConfigError: There are none.
+    """
+    from tqnet.paraphrase.check.text import is_english
+
+    stems, languages = bank.column("stem"), bank.column("language")
+    rows = [row for row, stem in enumerate(stems) if stem.strip() and is_english(stem, languages[row])]
+    if left := len(bank) - len(rows):
+        log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
+    if config.data.valid_pairs:
+        judged = {_words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
+        english = len(rows)
+        rows = [row for row in rows if _words_of(stems[row]) not in judged]
+        if left := english - len(rows):
+            log.info("%d questions are left out: data.valid_pairs has them, by which the best state is chosen", left)
+    if not rows:
+        raise ConfigError(f"data.bank: {config.data.bank} has no training question in English")
+    run = config.run
+    seen = math.ceil(1.25 * run.max_steps * run.accumulate * run.batch_size) if run.max_steps else len(rows)
+    count = min(len(rows), seen, config.questions or len(rows))
+    drawn = np.random.default_rng(run.seed).permutation(len(rows))[:count]
+    return bank.select(np.array(rows)[np.sort(drawn)])
+
+
+def _words_of(text: str) -> tuple[str, ...]:
+    """Return what makes two texts one question, whatever their case, spaces and stops."""
+    return tuple(token for token in folded_tokens(text, fold_numbers=False) if any(map(str.isalnum, token)))
+
+
+def as_questions(texts: Sequence[str]) -> list[Question]:
+    """Return stems of a bank and what was made of them, which hold no HTML any more: "<" begins no tag."""
+    return [Question(id="-", stem=text) for text in texts]
+
 
 class Draws:
     """A question itself and one text of each kind, by an operator that is drawn among those that apply.
@@ -35,7 +78,7 @@ class Draws:
     What is drawn depends on (seed, epoch, row) alone, so that workers, processes and resumed runs agree.
 
     Args:
-        kinds: The operators of each kind: positive ones, and negative ones where there are any.
+        kinds: The operators of each kind: positive ones, and negative ones if there are any.
 
     Attributes:
         rows: Numbers of the problems that have a text of each kind, int64 [n]; all others are left out.
@@ -45,7 +88,13 @@ class Draws:
     def __init__(self, problems: Sequence[Problem], kinds: Sequence[Sequence[Operator]], seed: int):
         self.kinds, self.seed = kinds, seed
         self.reasons: Counter[str] = Counter()
-        rows = [row for row, problem in enumerate(problems) if self._applies(problem, row)]
+        rows = []
+        for row, problem in enumerate(problems):
+            try:
+                self._draw(problem, seed, row)
+                rows.append(row)
+            except NotApplicable as reason:
+                self.reasons[str(reason)] += 1
         self.rows = np.array(rows, dtype=int)
         self.problems = [problems[row] for row in rows]
 
@@ -53,41 +102,25 @@ class Draws:
         return len(self.problems)
 
     def __call__(self, epoch: int, row: int) -> tuple[str, ...]:
-        """Texts of the problem ``rows[row]``: itself, and one of each kind.
+        """Return texts of the problem ``rows[row]``: itself, and one of each kind.
 
-        Where by chance nothing came of any operator, those by which it was found to have texts.
+        If by chance nothing comes of any operator, they are those by which it was found to have texts.
         """
-        problem = self.problems[row]
         try:
-            return self._draw(problem, np.random.default_rng([self.seed, epoch, row]))
+            return self._draw(self.problems[row], self.seed, epoch, row)
         except NotApplicable:
-            return self._draw(problem, self._first(int(self.rows[row])))
+            return self._draw(self.problems[row], self.seed, int(self.rows[row]))
 
-    def _applies(self, problem: Problem, number: int) -> bool:
-        try:
-            self._draw(problem, self._first(number))
-        except NotApplicable as reason:
-            self.reasons[str(reason)] += 1
-            return False
-        return True
-
-    def _first(self, number: int) -> np.random.Generator:
-        return np.random.default_rng([self.seed, number])
-
-    def _draw(self, problem: Problem, rng: np.random.Generator) -> tuple[str, ...]:
+    def _draw(self, problem: Problem, *seeds: int) -> tuple[str, ...]:
+        rng = np.random.default_rng(seeds)
         return (problem.text, *(first_that_applies(problem, operators, rng)[0] for operators in self.kinds))
-
-
-# Questions with their drawn texts as a DataLoader hands them out.
 
 
 class ParaphraseViews(QuestionViews):
     """Each question's texts in rows one behind the other: itself, a positive, and a negative if there is one.
 
-    ``Batch.extras["content"]`` int64 [b] is equal where two questions are the same text.
-
-    Args:
-        bank: The questions that ``draws`` has texts of, in its order.
+    ``bank`` has the questions of ``draws`` in its order. ``Batch.extras["content"]`` int64 [b] is equal where two
+    questions are the same text.
     """
 
     def __init__(self, bank: QuestionBank, processor: TQNetProcessor, draws: Draws, seed: int, workers: int = 0):
@@ -99,23 +132,18 @@ class ParaphraseViews(QuestionViews):
         return item, self.draws(epoch, row)
 
     def collate(self, rows: list[tuple[Item, tuple[str, ...]]]) -> Batch:  # type: ignore[override]
-        """Rows of :meth:`__getitem__` as a :class:`Batch`; its inputs have as many rows as there are texts."""
-        texts = [text for _, of in rows for text in of]
+        """Return rows of :meth:`__getitem__` as a :class:`Batch`; its inputs have a row for each text."""
+        texts = [text for _, row in rows for text in row]
         inputs = self.processor.pack(self.processor.tokenize(texts), [[]] * len(texts))
-        content = torch.tensor([hash64(of[0]) - 2**63 for _, of in rows])
+        content = torch.tensor([hash64(row[0]) - 2**63 for _, row in rows])
         return Batch(torch.tensor([row for (_, row, _), _ in rows]), [dict(inputs)], {"content": content})
 
 
-# Labels that the start encoder gives to what a baseline takes for paraphrases (ParaQD, Appendix B).
-
-
 class PseudoLabels(nn.Module):
-    """lambda(Q, Q') = 1 if cos(ENC(Q), ENC(Q')) > threshold else 0, by the encoder as it was before training.
+    """lambda(Q, Q') = 1 if cos(ENC(Q), ENC(Q')) > threshold else 0, by the encoder as it was before training, for what
+    a baseline takes for paraphrases (ParaQD, Appendix B).
 
-    Belongs into a checkpoint: what a resumed run has counted, and the encoder.
-
-    Attributes:
-        counts: int64 [2], how many pairs were found negative and positive.
+    Belongs into a checkpoint: the encoder, and ``counts``, int64 [2], of pairs found negative and positive.
     """
 
     counts: Tensor
@@ -127,70 +155,19 @@ class PseudoLabels(nn.Module):
 
     @torch.no_grad()
     def forward(self, accelerator: Accelerator, **batch: Tensor) -> Tensor:
-        """A packed batch, each question followed by its paraphrase -> bool [b], of all processes' pairs."""
+        """Label a packed batch, each question followed by its paraphrase: bool [b], of all processes' pairs."""
         vectors = F.normalize(self.encoder(**batch).embedding.float(), dim=-1)
         question, paraphrase = vectors.unflatten(0, (-1, 2)).unbind(1)
-        found = accelerator.gather((question * paraphrase).sum(1) > self.threshold)
-        self.counts += torch.stack([(~found).sum(), found.sum()])
-        return found
+        valid = accelerator.gather((question * paraphrase).sum(1) > self.threshold)
+        self.counts += torch.stack([(~valid).sum(), valid.sum()])
+        return valid
 
     def summary(self) -> dict[str, float]:
-        """As in Table 9: how many pairs of each label there were, and their shares in percent."""
-        negative, positive = self.counts.tolist()
-        total = max(1, negative + positive)
-        return {
-            "threshold": self.threshold,
-            "positive": positive,
-            "negative": negative,
-            "positive_percent": round(100 * positive / total, 2),
-            "negative_percent": round(100 * negative / total, 2),
-        }
-
-
-# The questions that paraphrases are made of.
-
-
-log = logging.getLogger(__name__)
-
-
-def english_questions(bank: QuestionBank, config: ParaphraseConfig) -> QuestionBank:
-    """The questions of which texts can be made: those with a text, in no other language, and not among those by which
-    the best state is chosen.
-
-    They are drawn at random where the run is to see fewer than all. Of those that its steps have room for, a quarter
-    more: of some nothing can be made.
-
-    Raises:
-        ConfigError: There are none.
-    """
-    from tqnet.paraphrase.check.text import is_english
-
-    told = zip(bank.column("stem"), bank.column("language"), strict=True)
-    rows = [row for row, (stem, language) in enumerate(told) if stem.strip() and is_english(stem, language)]
-    if left := len(bank) - len(rows):
-        log.info("%d of %d questions are left out: without a text, or not in English", left, len(bank))
-    if config.data.valid_pairs:
-        judged = {words_of(pair.original) for pair in read_pairs(config.data.valid_pairs)}
-        stems = bank.column("stem")
-        own = [row for row in rows if words_of(stems[row]) not in judged]
-        if left := len(rows) - len(own):
-            log.info("%d questions are left out: data.valid_pairs has them, by which the best state is chosen", left)
-        rows = own
-    if not rows:
-        raise ConfigError(f"data.bank: {config.data.bank} has no training question in English")
-    run = config.run
-    seen = math.ceil(1.25 * run.max_steps * run.accumulate * run.batch_size) if run.max_steps else len(rows)
-    count = min(len(rows), seen, config.questions or len(rows))
-    drawn = np.random.default_rng(run.seed).permutation(len(rows))[:count]
-    return bank.select(np.array(rows)[np.sort(drawn)])
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """What makes two texts one question, whatever their case, spaces and stops."""
-    return tuple(token for token in folded_tokens(text, fold_numbers=False) if any(map(str.isalnum, token)))
-
-
-# The score by which a run's best state is chosen: how far valid and invalid paraphrases are apart.
+        """Return how many pairs of each label there were, and their shares in percent (Table 9)."""
+        counts = dict(zip(("negative", "positive"), self.counts.tolist(), strict=True))
+        total = max(1, sum(counts.values()))
+        shares = {f"{label}_percent": round(100 * count / total, 2) for label, count in counts.items()}
+        return {"threshold": self.threshold, **counts, **shares}
 
 
 class ValidationSeparation:
@@ -207,7 +184,7 @@ class ValidationSeparation:
 
     @classmethod
     def of(cls, model: QuestionEncoder, path: str | None, chosen: str) -> ValidationSeparation | None:
-        """On the labelled pairs of the file ``data.valid_pairs``; None, and a line that says so, without one.
+        """Return it for the labelled pairs of the file ``data.valid_pairs``; None, and log a line, without one.
 
         Raises:
             BankError: The file has faults.
@@ -228,13 +205,4 @@ class ValidationSeparation:
         vectors = self.texts.encode(self.model, device=self.model.device, precision=self.precision)
         scores = vectors.cosines(self.pairs)
         positive, negative = float(scores[self.valid].mean()), float(scores[~self.valid].mean())
-        return {
-            SEPARATION: positive - negative,
-            "valid/positive": positive,
-            "valid/negative": negative,
-        }
-
-
-def as_questions(texts: Sequence[str]) -> list[Question]:
-    """Stems of a bank and what was made of them, which hold no HTML any more: "<" begins no tag."""
-    return [Question(id="-", stem=text) for text in texts]
+        return {SEPARATION: positive - negative, "valid/positive": positive, "valid/negative": negative}

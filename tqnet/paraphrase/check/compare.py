@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tqnet.paraphrase.check.difference import Change, Difference, Part
+from tqnet.paraphrase.check import Change, Difference, Part
 from tqnet.paraphrase.check.entities import entity_differences, other_subject
 from tqnet.paraphrase.check.numbers import exchanged_numbers, number_differences, other_kinds
 from tqnet.paraphrase.check.other_languages import chinese_differences, digit_differences, is_chinese
@@ -16,13 +16,19 @@ from tqnet.paraphrase.check.structure import (
     added_conditions,
     deleted_conditions,
     formula_differences,
-    lone_comparisons,
     missing_nouns,
     question_differences,
 )
 from tqnet.paraphrase.check.text import alike_sentences, is_english, tidied
 from tqnet.paraphrase.check.units import replaced_units, unit_differences, value_of
-from tqnet.paraphrase.check.wording import exchanged_words, lost_qualifiers, other_relations, other_senses, other_target
+from tqnet.paraphrase.check.wording import (
+    exchanged_words,
+    lone_comparisons,
+    lost_qualifiers,
+    other_relations,
+    other_senses,
+    other_target,
+)
 from tqnet.paraphrase.problem import DEFAULT_MODEL, LONGEST, Parser, Problem
 from tqnet.paraphrase.units import find_units
 from tqnet.text.numbers import find_numbers
@@ -68,17 +74,16 @@ class Explainer:
         """Return the explanation of each (original, paraphrase)."""
         pairs = [(tidied(original), tidied(paraphrase)) for original, paraphrase in pairs]
         notes = [_note(pair) for pair in pairs]
-        compared = [pair for pair, note in zip(pairs, notes, strict=True) if not note and pair[0] != pair[1]]
+        compared = (pair for pair, note in zip(pairs, notes, strict=True) if not note and pair[0] != pair[1])
         texts = list(dict.fromkeys(text for pair in compared for text in pair))
         problems = dict(zip(texts, self._parser.parse(texts), strict=True))
-        explanations = []
-        for pair, note in zip(pairs, notes, strict=True):
+
+        def differences(original: str, paraphrase: str, note: str) -> list[Difference]:
             if note:
-                differences = (chinese_differences if note == _CHINESE else digit_differences)(*pair)
-            else:
-                differences = compare(*(problems[text] for text in pair)) if pair[0] != pair[1] else []
-            explanations.append(Explanation(tuple(differences), note))
-        return explanations
+                return (chinese_differences if note == _CHINESE else digit_differences)(original, paraphrase)
+            return compare(problems[original], problems[paraphrase]) if original != paraphrase else []
+
+        return [Explanation(tuple(differences(*pair, note)), note) for pair, note in zip(pairs, notes, strict=True)]
 
 
 def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -92,7 +97,7 @@ def compare(original: Problem, paraphrase: Problem) -> list[Difference]:
     words = [] if exchanged else exchanged_words(original, paraphrase, alike)
     deleted = deleted_conditions(original, paraphrase)
     subject = other_subject(original, paraphrase)
-    renamed = [one.before for one in entities if one.change is Change.RENAMED]
+    renamed = [entity.before for entity in entities if entity.change is Change.RENAMED]
     return [
         *number_differences(original, paraphrase),
         *exchanged,
@@ -136,7 +141,7 @@ def losses(explainer: Explainer, pairs: Sequence[tuple[str, str]], in_order: boo
             clause moves, and its number with it. If words were merely restored, a moved number is another number.
     """
     return [
-        next((one.part for one in explanation.differences if not one.is_harmless), None)
+        next((difference.part for difference in explanation.differences if not difference.is_harmless), None)
         or (_out_of_order(*pair) if in_order else None)
         for pair, explanation in zip(pairs, explainer.explain(pairs), strict=True)
     ]
@@ -146,8 +151,8 @@ def _out_of_order(original: str, rewriting: str) -> Part | None:
     before, after = find_numbers(original), find_numbers(rewriting)
     if list(map(value_of, before)) != list(map(value_of, after)):
         return Part.NUMBER
-    units, others = find_units(original, before), find_units(rewriting, after)
-    return Part.UNIT if [unit.name for unit in units] != [unit.name for unit in others] else None
+    units, others = ([unit.name for unit in find_units(*row)] for row in ((original, before), (rewriting, after)))
+    return Part.UNIT if units != others else None
 
 
 def _not_named(differences: Sequence[Difference], others: Sequence[Difference]) -> list[Difference]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from spacy.tokens import Token
 
-from tqnet.paraphrase.check.difference import Change, Difference, Part
+from tqnet.paraphrase.check import Change, Difference, Part
 from tqnet.paraphrase.check.numbers import counted_things
 from tqnet.paraphrase.check.text import AlikeSentences, lemma, lemmas, may_be_called, may_be_the_same, question_of
 from tqnet.paraphrase.problem import Problem

@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 
 from spacy.tokens import Token
 
-from tqnet.paraphrase.check.difference import Change, Difference, Part
+from tqnet.paraphrase.check import Change, Difference, Part
 from tqnet.paraphrase.check.readings import DEFINITE_BEFORE, ImplicitNumbers
 from tqnet.paraphrase.check.text import lemma, lemmas, may_be_the_same, within
-from tqnet.paraphrase.check.units import Measured, by_value, value_of
+from tqnet.paraphrase.check.units import by_value, value_of
 from tqnet.paraphrase.problem import Problem
 from tqnet.text.numbers import Kind, Number
+
+#: Value -> the numbers of a text that have it.
+_ByValue = Mapping[Fraction, Sequence[Number]]
 
 #: Words by which one number stands for several things.
 _REFERS = re.compile(
@@ -43,14 +46,14 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
     """
     before, after = by_value(original), by_value(paraphrase)
     here, there = ImplicitNumbers(original), ImplicitNumbers(paraphrase)
-    things, others = Things(original), Things(paraphrase)
+    things, others = _Things(original), _Things(paraphrase)
     refers = len(_REFERS.findall(paraphrase.text)) > len(_REFERS.findall(original.text))
     lost = [
         number
         for value, numbers in before.items()
         if not (refers and value in after)
         for number in numbers[len(after.get(value, ())) :]
-        if number is numbers[0] or not things.goes_back(number)
+        if number is numbers[0] or not _goes_back(original, number)
     ]
     lost = _not_said(lost, here, there)
     new = _not_said([numbers[0] for value, numbers in after.items() if value not in before], there, here)
@@ -62,28 +65,27 @@ def number_differences(original: Problem, paraphrase: Problem) -> list[Differenc
     gone: dict[Fraction, Number] = {}
     for number in (number for number in lost if number not in pairs):
         gone.setdefault(value_of(number), number)
-    counts = {value: (len(before[value]), len(after.get(value, ()))) for value in gone}
+    mentions = {value: (len(before[value]), len(after[value])) for value in gone if value in after}
     taken = set(pairs.values())
     return [
         *(
-            Difference(Part.NUMBER, Change.CHANGED, written(original, number), written(paraphrase, other))
+            Difference(Part.NUMBER, Change.CHANGED, _written(original, number), _written(paraphrase, other))
             for number, other in pairs.items()
         ),
         *(
-            Difference(Part.NUMBER, Change.LOST, written(original, number), mentions=mentions if mentions[1] else None)
-            for number, mentions in zip(gone.values(), counts.values(), strict=True)
+            Difference(Part.NUMBER, Change.LOST, _written(original, number), mentions=mentions.get(value))
+            for value, number in gone.items()
         ),
-        *(Difference(Part.NUMBER, Change.NEW, after=written(paraphrase, one)) for one in new if one not in taken),
+        *(
+            Difference(Part.NUMBER, Change.NEW, after=_written(paraphrase, other))
+            for other in new
+            if other not in taken
+        ),
         *_coefficients(here, there),
     ]
 
 
-def _of_new_things(
-    others: Things,
-    before: Mapping[Fraction, Sequence[Number]],
-    after: Mapping[Fraction, Sequence[Number]],
-    original: Problem,
-) -> list[Number]:
+def _of_new_things(others: _Things, before: _ByValue, after: _ByValue, original: Problem) -> list[Number]:
     """Return numbers that stand more often than before, and count what the original does not know."""
     known = lemmas(original.doc) | {unit.name for unit in original.units}
     more = (numbers for value, numbers in after.items() if 0 < len(before.get(value, ())) < len(numbers))
@@ -93,12 +95,12 @@ def _of_new_things(
         for number, thing in things
         if thing
         and thing not in known
-        and not others.goes_back(number)
+        and not _goes_back(others.problem, number)
         and not any(may_be_the_same(thing, noun) for noun in known)
     ]
 
 
-def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others: Things) -> dict[Number, Number]:
+def _pairs(lost: Sequence[Number], things: _Things, new: Sequence[Number], others: _Things) -> dict[Number, Number]:
     """Pair lost numbers with the new ones that took their places: of the same thing, or the only ones left."""
     waiting: dict[str, deque[Number]] = defaultdict(deque)
     for number in new:
@@ -115,22 +117,16 @@ def _pairs(lost: Sequence[Number], things: Things, new: Sequence[Number], others
 
 def _not_said(numbers: Sequence[Number], implicit: ImplicitNumbers, other: ImplicitNumbers) -> list[Number]:
     """Return the numbers that the other text has neither as an article nor in other words."""
-    if not numbers:
-        return []
-    singular = {match[1].lower() for match in _ARTICLE.finditer(other.problem.text)}
-    return [
-        number
-        for number in numbers
-        if not _may_be_an_article(implicit.problem, number, singular) and not other.has(number, implicit)
-    ]
+    singular = {match[1].lower() for match in _ARTICLE.finditer(other.problem.text)} if numbers else set()
 
+    def may_be_an_article(number: Number) -> bool:
+        """Return True for "one", or a 1 for which the other text has "a", "each" or "per" before the word."""
+        if number.value != 1 or number.sign:
+            return False
+        word = _WORD_BEHIND.match(implicit.problem.text, number.end)
+        return number.spelled or (word is not None and word[1].lower() in singular)
 
-def _may_be_an_article(problem: Problem, number: Number, singular: set[str]) -> bool:
-    """Return True for "one", or a 1 for which the other text has "a", "each" or "per" before the ``singular`` word."""
-    if number.value != 1 or number.sign:
-        return False
-    word = _WORD_BEHIND.match(problem.text, number.end)
-    return number.spelled or (word is not None and word[1].lower() in singular)
+    return [number for number in numbers if not may_be_an_article(number) and not other.has(number, implicit)]
 
 
 def _without_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list[Number]:
@@ -140,18 +136,11 @@ def _without_labels(numbers: Sequence[Number], others: Sequence[Number]) -> list
     return [number for number in numbers if number.kind is not Kind.ORDINAL or number.value > _LABELS]
 
 
-def _is_a_sum(
-    number: Number,
-    things: Things,
-    before: Mapping[Fraction, Sequence[Number]],
-    after: Mapping[Fraction, Sequence[Number]],
-    others: Things,
-) -> bool:
+def _is_a_sum(number: Number, things: _Things, before: _ByValue, after: _ByValue, others: _Things) -> bool:
     """Return True for the 8 balls of "5 red and 3 blue balls", and for what makes 100% with the number beside it."""
     if number.sign == "%":
-        return any(
-            all(one.sign == "%" for one in pair) and sum(map(value_of, pair)) == 1 for pair in things.neighbours(number)
-        )
+        neighbours = (pair for pair in pairwise(things.problem.numbers) if number in pair)
+        return any(pair[0].sign == pair[1].sign and sum(map(value_of, pair)) == 1 for pair in neighbours)
     thing = things.of(number)
     same = {
         value
@@ -168,28 +157,22 @@ def _coefficients(here: ImplicitNumbers, there: ImplicitNumbers) -> list[Differe
     return [Difference(Part.NUMBER, Change.CHANGED, old, new) for old, new in zip(gone, fresh, strict=False)]
 
 
-class Things:
+class _Things:
     """What the numbers of a text measure or count."""
 
     def __init__(self, problem: Problem):
         self.problem = problem
-        self._units: dict[Number, str] = {}
-        for unit in problem.units:
-            if unit.number is not None:
-                self._units.setdefault(unit.number, unit.name)
+        self._units = {unit.number: unit.name for unit in reversed(problem.units)}  # the first of each number
 
     def of(self, number: Number) -> str | None:
         """Return a unit, or else the lemma of a noun."""
         noun = counted_noun(self.problem, number) if number not in self._units else None
         return lemma(noun) if noun is not None else self._units.get(number)
 
-    def neighbours(self, number: Number) -> Iterator[tuple[Number, Number]]:
-        """Yield a number with the one before it and the one behind it."""
-        return (pair for pair in pairwise(self.problem.numbers) if number in pair)
 
-    def goes_back(self, number: Number) -> bool:
-        """Return True for "the 20 apples" and "all three"."""
-        return DEFINITE_BEFORE.search(self.problem.text, max(0, number.start - 8), number.outer[0]) is not None
+def _goes_back(problem: Problem, number: Number) -> bool:
+    """Return True for "the 20 apples" and "all three"."""
+    return DEFINITE_BEFORE.search(problem.text, max(0, number.start - 8), number.outer[0]) is not None
 
 
 def counted_noun(problem: Problem, number: Number) -> Token | None:
@@ -215,9 +198,9 @@ def counted_things(problem: Problem) -> dict[Fraction, dict[str, Token]]:
     return things
 
 
-def written(measured: Measured, number: Number) -> str:
+def _written(problem: Problem, number: Number) -> str:
     """Return a number with its sign as its text writes it."""
-    return measured.text[slice(*number.outer)].strip()
+    return problem.text[slice(*number.outer)].strip()
 
 
 #: Between an amount and what it is sold or mixed at: "30 kg of rice at $1.20".
@@ -235,16 +218,13 @@ _THEN = re.compile(
 _TURNS = re.compile(r"\b(?:after|before|first|having|to\s+(?:the|his|her|their|my|its))\b(?!\s+that\b)", re.IGNORECASE)
 _TERM = r"(?:(?:the|its|their|his|her)\s+)?(?:[a-z]+\s+of\s+)?([a-z]+)(?:['’]s(?:\s+[a-z]+)?)?"
 _RATIO_VALUE = r"(\d{1,9}(?:\.\d{1,9})?)\s?(?::|\b(?:is\s+)?to\b)\s?(\d{1,9}(?:\.\d{1,9})?)(?![\d:]|\s?:)"
-_RATIOS = (
-    re.compile(
-        rf"\b(?:ratio|proportion)\s+of\s+{_TERM}\s+(?:to|and)\s+{_TERM}\b[^\d.?!]{{0,60}}?\b{_RATIO_VALUE}",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b([a-z]+)\s+(?:to|and)\s+(?:the\s+)?([a-z]+)\b[^\d.?!]{{0,60}}?\b(?:ratio|proportion)(?:\s+of)?\s+{_RATIO_VALUE}",
-        re.IGNORECASE,
-    ),
-)
+_RATIOS = [
+    re.compile(rf"\b{terms}[^\d.?!]{{0,60}}?\b{ratio}{_RATIO_VALUE}", re.IGNORECASE)
+    for terms, ratio in (
+        (rf"(?:ratio|proportion)\s+of\s+{_TERM}\s+(?:to|and)\s+{_TERM}\b", ""),
+        (r"([a-z]+)\s+(?:to|and)\s+(?:the\s+)?([a-z]+)\b", r"(?:ratio|proportion)(?:\s+of)?\s+"),
+    )
+]
 
 
 def exchanged_numbers(original: Problem, paraphrase: Problem) -> list[Difference]:
@@ -269,7 +249,7 @@ def _within_sentences(original: Problem, paraphrase: Problem) -> list[Difference
     if Counter(value_of(number) for number, _ in moved) != Counter(value_of(other) for _, other in moved):
         return []
     return [
-        Difference(Part.NUMBER, Change.EXCHANGED, written(original, number), written(paraphrase, other))
+        Difference(Part.NUMBER, Change.EXCHANGED, _written(original, number), _written(paraphrase, other))
         for number, other in moved
     ]
 
@@ -279,12 +259,9 @@ def _by_words(problem: Problem) -> dict[tuple[str, ...], list[Number]]:
     sentences: dict[tuple[str, ...], list[list[Number]]] = defaultdict(list)
     for start, end in problem.sentences:
         numbers = within((start, end), problem.numbers, lambda number: number.start)
-        pieces, at = [], start
-        for number in numbers:
-            pieces.append(problem.text[at : number.outer[0]])
-            at = number.outer[1]
-        words = " 0 ".join([*pieces, problem.text[at:end]]).casefold().split()
-        sentences[tuple(words)].append(numbers)
+        places = [start, *(place for number in numbers for place in number.outer), end]
+        pieces = (problem.text[first:last] for first, last in zip(places[::2], places[1::2], strict=True))
+        sentences[tuple(" 0 ".join(pieces).casefold().split())].append(numbers)
     return {words: numbers[0] for words, numbers in sentences.items() if len(numbers) == 1}
 
 
@@ -347,20 +324,19 @@ def _turned_ratios(original: str, paraphrase: str) -> list[Difference]:
 def _ratios(text: str) -> dict[tuple[str, ...], tuple[Fraction, str]]:
     """Return both terms, sorted -> the share of the first and the ratio as text."""
     ratios: dict[tuple[str, ...], tuple[Fraction, str]] = {}
-    for pattern in _RATIOS:
-        for first, second, one, other in pattern.findall(text):
-            values = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
-            terms = tuple(sorted(values))
-            if len(terms) == 2 and any(values.values()):
-                share = values[terms[0]] / sum(values.values())
-                ratios[terms] = share, ", ".join(f"{values[term]} {term}" for term in terms)
+    for first, second, one, other in (groups for pattern in _RATIOS for groups in pattern.findall(text)):
+        values = {first.lower(): Fraction(one), second.lower(): Fraction(other)}
+        terms = tuple(sorted(values))
+        if len(terms) == 2 and any(values.values()):
+            share = values[terms[0]] / sum(values.values())
+            ratios[terms] = share, ", ".join(f"{values[term]} {term}" for term in terms)
     return ratios
 
 
 def other_kinds(original: Problem, paraphrase: Problem) -> list[Difference]:
     """Return numbers that count in one text and measure in the other: "12 days" for "12 men", if both know both."""
     before, after = _kinds(original), _kinds(paraphrase)
-    known, others = ({unit.name for unit in one.units} | lemmas(one.doc) for one in (original, paraphrase))
+    known, others = ({unit.name for unit in text.units} | lemmas(text.doc) for text in (original, paraphrase))
     differences = []
     for value in (value for value in before if value in after):
         (was, measured), (became, measures) = before[value], after[value]

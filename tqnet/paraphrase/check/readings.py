@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Protocol, Self
+from typing import Any
 
-from tqnet.paraphrase.check.difference import LATEX_FRACTION, latex_fraction
-from tqnet.paraphrase.check.text import data, nouns
+from tqnet.paraphrase.check import LATEX_FRACTION, latex_fraction
+from tqnet.paraphrase.check.text import nouns
 from tqnet.paraphrase.check.units import Amounts, value_of
 from tqnet.paraphrase.problem import Problem
-from tqnet.paraphrase.spans import Covered
+from tqnet.paraphrase.spans import Covered, data
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import CARDINALS, LONGEST, Kind, Number, find_numbers
 
@@ -27,21 +27,15 @@ _DIGITS = re.compile(r"\d+(?:\.\d+)?")
 DEFINITE_BEFORE = re.compile(r"\b(?:the|these|those|this|that|all|his|her|its|their|same|both)\s+$", re.IGNORECASE)
 
 
-class _Reading(Protocol):
-    """What one text says of its numbers in some other form, to be compared with the same of another text."""
-
-    def __init__(self, problem: Problem): ...
-    def has(self, number: Number, others: Self) -> bool:
-        """Return True if this text says what a number of another text says."""
-        ...
-
-
 class ImplicitNumbers:
-    """The values that a text has besides its numbers."""
+    """The values that a text has besides its numbers.
+
+    Each of its readings is what the text says of its numbers in some other form; ``has`` tells if that is what a number
+    of another text says.
+    """
 
     def __init__(self, problem: Problem):
-        self.problem = problem
-        self.amounts = Amounts(problem)
+        self.problem, self.amounts = problem, Amounts(problem)
 
     def has(self, number: Number, others: ImplicitNumbers) -> bool:
         """Return True if this text has a number of another one in other words or units."""
@@ -64,26 +58,24 @@ class ImplicitNumbers:
         return {Fraction(match[0]): match[0] for match in digits}
 
     @cached_property
-    def _readings(self) -> tuple[_Reading, ...]:
+    def _readings(self) -> tuple[Any, ...]:
         return tuple(reading(self.problem) for reading in _READINGS)
 
     def _says(self, number: Number, others: ImplicitNumbers) -> bool:
         """Return True if this text says a value more often than the other one does besides its numbers."""
-        value = value_of(number) if number.sign == "%" else abs(number.value)
         if number.sign not in ("", "%"):
             return False
+        value = value_of(number) if number.sign else abs(number.value)
         return self._values[value] > others._values[value] or value in self.coefficients
 
     @cached_property
     def _values(self) -> Counter[Fraction]:
         text = self.problem.text
         numbers = Covered(number.outer for number in self.problem.numbers)
-        values = Counter(
-            {
-                value: sum(word.start() not in numbers or word[0].endswith("other") for word in words.finditer(text))
-                for value, words in _words().items()
-            }
-        )
+        values: Counter[Fraction] = Counter()
+        for value, words in _words().items():
+            places = words.finditer(text)
+            values[value] = sum(word.start() not in numbers or word[0].endswith("other") for word in places)
         digits = [digits for span in formula_character_spans(text) for digits in _DIGITS.findall(text, *span)]
         values.update(Fraction(number) for number in digits if len(number) <= LONGEST)
         values.update(value for (start, _), value in _parts(text) if start not in numbers)
@@ -103,10 +95,9 @@ def _words() -> dict[Fraction, re.Pattern[str]]:
 
 _HOURS = CARDINALS[1:13]
 #: Before "past" or "to", parts of an hour.
-_PARTS_OF_HOUR = {"half": Fraction(1, 2), "quarter": Fraction(1, 4), "twenty-five": Fraction(5, 12)} | {
-    "five": Fraction(1, 12),
-    "ten": Fraction(1, 6),
-    "twenty": Fraction(1, 3),
+_PARTS_OF_HOUR = {
+    part: Fraction(minutes, 60)
+    for part, minutes in (("half", 30), ("quarter", 15), ("twenty-five", 25), ("five", 5), ("ten", 10), ("twenty", 20))
 }
 _PAST = re.compile(
     rf"\b(?:a\s+)?(?P<part>{'|'.join(_PARTS_OF_HOUR)})(?:\s+minutes)?\s+(?P<side>past|after|to|before)\s+"
@@ -128,11 +119,9 @@ class _Clock:
         self._spoken = {at: hour % 12 for span, hour in spoken for at in range(*span)}
         hours = [number for number in problem.numbers if number.kind is Kind.CLOCK or _may_be_an_hour(number)]
         #: All hours of twelve, those told without am or pm, and those of clocks.
-        self._hours = {*self._spoken.values(), *(number.value % 12 for number in hours)}
-        self._open = {
-            *self._spoken.values(),
-            *(number.value % 12 for number in hours if not self._tells_half(number)),
-        }
+        spoken_hours = set(self._spoken.values())
+        self._hours = spoken_hours | {number.value % 12 for number in hours}
+        self._open = spoken_hours | {number.value % 12 for number in hours if not self._tells_half(number)}
         self._clocks = {number.value % 12 for number in hours if number.kind is Kind.CLOCK}
 
     def has(self, number: Number, others: _Clock) -> bool:
@@ -234,7 +223,9 @@ class _Percents:
     def __init__(self, problem: Problem):
         #: Number -> whether it is more or less than a base, the share that results, and the base.
         self._by_number: dict[Number, tuple[bool, Fraction, str]] = {}
-        for number in (one for one in problem.numbers if one.sign == "%" or one.kind is Kind.FRACTION):
+        for number in problem.numbers:
+            if number.sign != "%" and number.kind is not Kind.FRACTION:
+                continue
             value, end = value_of(number), number.outer[1]
             if share := _OF.match(problem.text, end):
                 self._by_number[number] = False, value, share["base"].lower()
@@ -325,17 +316,23 @@ def _stands_in(whom: str, words: str) -> bool:
 _SIDES_BEHIND = re.compile(r"[\s-]+(?:(?:equal|whole|square)\s+)?([a-z]+?)s?\b", re.IGNORECASE)
 
 
+_FIGURES: dict[str, dict[str, int]] = data("numbers")["figures"]
+
+
+def _words_of(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", text.lower()))
+
+
 class _Figures:
     """Parts that figures have by their names: the six faces of a cube or a die, the four sides of a square."""
 
     def __init__(self, problem: Problem):
-        self._text = problem.text
-        words = set(re.findall(r"[a-z]+", problem.text.lower()))
-        self._names = {name for name in data("numbers")["figures"] if {name, f"{name}s"} & words}
+        self._text, words = problem.text, _words_of(problem.text)
+        self._names = {name for name in _FIGURES if {name, f"{name}s"} & words}
 
     def has(self, number: Number, others: _Figures) -> bool:
         part = _SIDES_BEHIND.match(others._text, number.end)
-        known = (data("numbers")["figures"][name] for name in self._names & others._names)
+        known = (_FIGURES[name] for name in self._names & others._names)
         return part is not None and any(parts.get(part[1].lower()) == number.value for parts in known)
 
 
@@ -357,7 +354,7 @@ class _Rows:
         self._inside = Covered(rows)
         #: Of rows of three and more, and of two letters.
         self._lengths = {len(row) for row in rows.values() if len(row) > 2 or len(max(row, key=len)) == 1}
-        words = set(re.findall(r"[a-z]+", problem.text.lower()))
+        words = _words_of(problem.text)
         days = sum(not words.isdisjoint((day, f"{day}s")) for day in data("numbers")["days"])
         self._days = 2 if "weekend" in words else days
         self._of_days = {unit.number for unit in problem.units if unit.name == "day"}
@@ -372,4 +369,4 @@ class _Rows:
         return number.start not in others._inside and number.value in self._lengths | others._lengths
 
 
-_READINGS: tuple[type[_Reading], ...] = (_Clock, _Shares, _Ranges, _Percents, _Multiples, _Figures, _Rows)
+_READINGS = (_Clock, _Shares, _Ranges, _Percents, _Multiples, _Figures, _Rows)

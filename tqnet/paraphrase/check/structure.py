@@ -8,15 +8,14 @@ from difflib import SequenceMatcher
 
 from spacy.tokens import Token
 
-from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.text import data, lemma, lemmas, plain, within, words_of
+from tqnet.paraphrase.check import Change, Difference, Part
+from tqnet.paraphrase.check.text import lemma, lemmas, plain, within, words_of
 from tqnet.paraphrase.check.units import value_of
 from tqnet.paraphrase.problem import Problem
 from tqnet.paraphrase.spans import Covered
 from tqnet.paraphrase.units import spellings
 from tqnet.text.formulas import Span, segments, unspaced_money
 from tqnet.text.normal import normal_formula
-from tqnet.text.numbers import CARDINALS
 
 #: A sentence of at least so many content words is missing if fewer than this share of them are left.
 _WORDS, _SHARE = 2, 1 / 3
@@ -47,13 +46,13 @@ def question_differences(original: Problem, paraphrase: Problem, renamed: Sequen
     Args:
         renamed: Names that entities of the original no longer have.
     """
-    differences = []
     statements = [span for span in original.sentences if span != original.question]
     kept = _contents(paraphrase) | {("word", name.lower()) for name in renamed}
-    for span in statements:
-        contents = _contents(original, span)
-        if len(contents) >= _WORDS and len(contents & kept) < _SHARE * len(contents):
-            differences.append(Difference(Part.SENTENCE, Change.LOST, original.text[slice(*span)]))
+    differences = [
+        Difference(Part.SENTENCE, Change.LOST, original.text[slice(*span)])
+        for span in statements
+        if len(contents := _contents(original, span)) >= _WORDS and len(contents & kept) < _SHARE * len(contents)
+    ]
     if original.question is None:
         return differences
     question = original.text[slice(*original.question)]
@@ -198,21 +197,19 @@ def added_conditions(original: Problem, paraphrase: Problem) -> list[Difference]
     aligned = SequenceMatcher(None, list(map(plain, before)), list(map(plain, after)), autojunk=False)
     if sum(block.size for block in aligned.get_matching_blocks()) < _KEPT * len(before):
         return []
-    changes = [change for change in aligned.get_opcodes() if change[0] in ("insert", "replace")]
     known = lemmas(original.doc) | {token.lower_ for token in original.doc}
     amounts = Covered([*(number.outer for number in paraphrase.numbers), *((u.start, u.end) for u in paraphrase.units)])
     added = []
-    for _, first, behind, start, end in changes:
+    for kind, first, behind, start, end in aligned.get_opcodes():
+        if kind not in ("insert", "replace"):
+            continue
         row, replaced = after[start:end], before[first:behind]
-        contents = sum(_is_new(token, known) and token.idx not in amounts for token in row)
+        new = (token for token in row if token.is_alpha and not token.is_stop and token.idx not in amounts)
+        contents = sum(not {lemma(token), token.lower_} & known for token in new)
         contents -= sum(not token.is_stop for token in replaced)
         if contents >= _ADDED_CONTENTS or (contents > 0 and len(row) - len(replaced) >= _ADDED):
             added.append(Difference(Part.CONDITION, Change.NEW, after=" ".join(token.text for token in row)))
     return added
-
-
-def _is_new(token: Token, known: set[str]) -> bool:
-    return token.is_alpha and not token.is_stop and not {lemma(token), token.lower_} & known
 
 
 _PREPOSITIONS = "of|in|on|at|to|from|by|for|with|into|per"
@@ -232,33 +229,11 @@ _NAMES = re.compile(
 
 def missing_nouns(original: str, paraphrase: str) -> list[Difference]:
     """Return the first words without their noun which the original has not so: "leaving a .", "the sum of and 5"."""
-    known = {_spaced(match) for match in _GAPS.finditer(original)}
+    known = {" ".join(match[0].lower().split()) for match in _GAPS.finditer(original)}
     has_names = _NAMES.search(original) or _NAMES.search(paraphrase)
-    gaps = (_spaced(match) for match in _GAPS.finditer(paraphrase) if not (match["a"] and has_names))
-    gap = next((gap for gap in gaps if gap not in known), None)
+    gaps = (match[0].lower().split() for match in _GAPS.finditer(paraphrase) if not (match["a"] and has_names))
+    gap = next((gap for gap in map(" ".join, gaps) if gap not in known), None)
     return [Difference(Part.WORD, Change.LOST, before=f"the noun of '{gap}'")] if gap else []
-
-
-def _spaced(match: re.Match[str]) -> str:
-    return " ".join(match[0].lower().split())
-
-
-def lone_comparisons(original: str, paraphrase: str) -> list[Difference]:
-    """Return the first comparison of one text, if the other compares nothing: "costs $20 more than the ball"."""
-    relations = data("relations")
-    more = "|".join(word for word in relations["dimensions"].replace("|", " ").split() if word.isascii())
-    number = rf"\d[\d.,]{{0,12}}|\b(?:{'|'.join(CARDINALS[1:])}|half|twice|dozen)"
-    than = rf"(?:{more})\b[^.?!]{{0,40}}\bthan\b"
-    comparison = re.compile(
-        rf"\bhow\s+(?:many|much)\s+{than}|(?:{number})\s+(?:[a-z]+\s+){{0,2}}?{than}", re.IGNORECASE
-    )
-    compares = re.compile(rf"(?:\b(?:{more}|{relations['compares']})\b|\s[-+]\s|%)", re.IGNORECASE)
-    before, after = comparison.search(original), comparison.search(paraphrase)
-    if before and not compares.search(paraphrase):
-        return [Difference(Part.WORD, Change.LOST, before[0])]
-    if after and not compares.search(original):
-        return [Difference(Part.WORD, Change.NEW, after=after[0])]
-    return []
 
 
 def formula_differences(original: Problem, paraphrase: Problem) -> list[Difference]:

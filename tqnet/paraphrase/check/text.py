@@ -8,14 +8,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.resources import files
 from typing import Any
 
-import yaml
 from spacy.lang.en.stop_words import STOP_WORDS
 from spacy.tokens import Token
 
 from tqnet.paraphrase.problem import Problem
+from tqnet.paraphrase.spans import data
 from tqnet.text.formulas import Span, formula_character_spans
 from tqnet.text.numbers import CARDINALS
 from tqnet.text.replacements import WORDINGS
@@ -24,13 +23,6 @@ from tqnet.text.replacements import WORDINGS
 #: problems 4 have fewer, all of them formulas; nearly every text in another European language has.
 _WORDS, _SHARE = 8, 0.15
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-
-
-@cache
-def data(name: str) -> dict[str, Any]:
-    """Return the word lists of ``data/NAME.yaml``."""
-    content: dict[str, Any] = yaml.safe_load((files(__package__) / "data" / f"{name}.yaml").read_text("utf-8"))
-    return content
 
 
 def with_macros(pattern: str, macros: dict[str, str]) -> str:
@@ -53,13 +45,6 @@ def is_english(text: str, language: str | None = None) -> bool:
     return len(words) < _WORDS or sum(word in STOP_WORDS for word in words) >= _SHARE * len(words)
 
 
-#: A sentence right behind another one, as translators leave them: "sold for $5.How much".
-_NO_SPACE = re.compile(r"(?<=[\da-z%)$])[.?!](?=[A-Z][a-z]|\$\d)|(?<=[a-z]{2})[.?!](?=\d+%)")
-_SPACED_POWER = re.compile(r"(?<!\s)\s*\^\s*")
-_RUPEES_BEHIND = re.compile(
-    r"(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?+(?!\s*\d)", re.IGNORECASE
-)
-_GLUED = re.compile(r"(Rs\. [\d.,/ ]*\d)(?=(?!th|st|nd|rd)[a-z]{2})")
 _DOLLAR_SIGNS = re.compile(r"\$\d|(?<=\d) ?\$(?!\d)")
 _DOLLARS_BEHIND = re.compile(r"(?<![\d,.$])(\d+(?:,\d{3})*(?:\.\d+)?) ?\$(?!\d)")
 #: So many words between two dollar signs are no formula.
@@ -68,15 +53,22 @@ _PROSE = 3
 _DECIMAL_COMMA = re.compile(
     r"(?<=\s)0,(?=\d+\s+(?:[kcm]?m|[km]?g|[cm]?l|miles?|(?:kilo|centi)?met(?:re|er)s?|(?:kilo)?grams?|lit(?:re|er)s?|hours?)\b)"
 )
-_FRACTION_SIGN = re.compile(r"(\d)?([\u00bc-\u00be\u2150-\u215e])")
+_FRACTION_SIGN = re.compile(r"[\u00bc-\u00be\u2150-\u215e]")
+_TIDIED = (
+    # A sentence right behind another one, as translators leave them: "sold for $5.How much".
+    (re.compile(r"(?<=[\da-z%)$])[.?!](?=[A-Z][a-z]|\$\d)|(?<=[a-z]{2})[.?!](?=\d+%)"), r"\g<0> "),
+    (re.compile(r"(?<!\s)\s*\^\s*"), "^"),
+    # "5 Rs" as "Rs. 5", apart from the word behind.
+    (
+        re.compile(r"(?i)(?<![\d,.:/])((?:\d+\s)?\d+/\d+|\d+(?:,\d{2,3})*(?:\.\d+)?)\s*Rs\b\.?+(?!\s*\d)"),
+        r"Rs. \1",
+    ),
+    (re.compile(r"(Rs\. [\d.,/ ]*\d)(?=(?!th|st|nd|rd)[a-z]{2})"), r"\1 "),
+)
 
 #: Numbers of which a careless program has made words: "two00", "one/three", "fourteencm", "$twenty".
 _DIGITS = {word: str(value if value < 20 else 10 * (value - 18)) for value, word in enumerate(CARDINALS)}
-_DIGITS |= {
-    f"{tens}-{ones}": str(10 * ten + value)
-    for ten, tens in enumerate(CARDINALS[20:], 2)
-    for value, ones in enumerate(CARDINALS[1:10], 1)
-}
+_DIGITS |= {f"{tens}-{ones}": _DIGITS[tens][0] + _DIGITS[ones] for tens in CARDINALS[20:] for ones in CARDINALS[1:10]}
 _WORD = rf"(?:{'|'.join(sorted(_DIGITS, key=len, reverse=True))})"
 _HALF_IN_WORDS = re.compile(
     rf"(?<![\w-])(?:\d++{_WORD}|{_WORD}(?=\d))(?:\d++|{_WORD})*(?!\w)"
@@ -99,17 +91,13 @@ def tidied(text: str) -> str:
     if text.count("$") == len(_MONEY.findall(text)):
         text = _MONEY_IN_WORDS.sub("dollars ", text)
     text = _HALF_IN_WORDS.sub(_in_digits, text)
-    text = _SPACED_POWER.sub("^", _NO_SPACE.sub(lambda match: f"{match[0]} ", text))
-    text = _GLUED.sub(r"\1 ", _RUPEES_BEHIND.sub(r"Rs. \1", text))
+    for pattern, replacement in _TIDIED:
+        text = pattern.sub(replacement, text)
     is_money = len(_DOLLAR_SIGNS.findall(text)) == text.count("$") and "\\" not in text
     if is_money and all(len(_LETTERS.findall(between)) >= _PROSE for between in text.split("$")[1:-1]):
         text = _DOLLARS_BEHIND.sub(r"$\1", text)
-    return _FRACTION_SIGN.sub(
-        lambda match: (
-            (f"{match[1]} " if match[1] else "") + unicodedata.normalize("NFKC", match[2]).replace("\u2044", "/")
-        ),
-        text,
-    )
+    text = re.sub(rf"(?<=\d)(?={_FRACTION_SIGN.pattern})", " ", text)
+    return _FRACTION_SIGN.sub(lambda sign: unicodedata.normalize("NFKC", sign[0]).replace("\u2044", "/"), text)
 
 
 def _in_digits(match: re.Match[str]) -> str:
@@ -207,9 +195,8 @@ class AlikeSentences:
     @property
     def lone_pairs(self) -> list[tuple[str, str]]:
         """The words that differ, with the same words on both sides."""
-        moved = set(self.moved)
-        lone = (place for place in self.moved if not {place - 1, place + 1} & moved)
-        return [(self.before[place], self.after[place]) for place in lone]
+        are_neighbours = len(self.moved) == 2 and self.moved[1] - self.moved[0] == 1
+        return [] if are_neighbours else self.pairs
 
     @property
     def stayed(self) -> set[str]:

@@ -11,9 +11,10 @@ from functools import cache
 from itertools import pairwise
 from typing import Protocol
 
-from tqnet.paraphrase.check.difference import Change, Difference, Part
-from tqnet.paraphrase.check.text import AlikeSentences, data, may_be_called, with_macros
+from tqnet.paraphrase.check import Change, Difference, Part
+from tqnet.paraphrase.check.text import AlikeSentences, may_be_called, with_macros
 from tqnet.paraphrase.problem import Problem
+from tqnet.paraphrase.spans import data
 from tqnet.paraphrase.units import Form, Unit, in_words, size, spellings
 from tqnet.text.numbers import CARDINALS, Kind, Number
 
@@ -70,13 +71,9 @@ class Amounts:
         sizes = others._by_part.get(part, ())
         return any(self._sizes[size] >= (others._sizes[size] if as_often else 1) for size in sizes)
 
-    def measures(self, number: Number) -> bool:
-        """Return True if a number of this text has a unit."""
-        return number in self._by_part
 
-
-def same_size(value: Fraction | float, name: str) -> Size:
-    """Return an amount in its base unit, to compare it with one in another unit."""
+def _size_of(value: Fraction | float, name: str) -> Size:
+    """Return an amount in its base unit."""
     dimension, factor = size(name)
     return dimension, float(f"{float(value) * factor:.{_EXACT}g}")
 
@@ -109,7 +106,7 @@ def _simple(measured: Measured) -> Iterator[_Amount]:
         half = starts.get(more.end()) if more else None
         if half is not None and half.spelled and half.kind is Kind.FRACTION and half.value < 1:
             value, numbers, end = value + half.value, [*numbers, half], half.end
-        yield _Amount(start, end, tuple(numbers), (unit,), same_size(value, unit.name))
+        yield _Amount(start, end, tuple(numbers), (unit,), _size_of(value, unit.name))
 
 
 def _periods(measured: Measured) -> Iterator[_Amount]:
@@ -120,7 +117,7 @@ def _periods(measured: Measured) -> Iterator[_Amount]:
         if number is not None or not match[2]:
             length, unit = _PERIODS[match[1].lower()]
             value, numbers = (number.value, (number,)) if number else (Fraction(1), ())
-            yield _Amount(match.start(), match.end(), numbers, (), same_size(length * value, unit))
+            yield _Amount(match.start(), match.end(), numbers, (), _size_of(length * value, unit))
 
 
 def _part_before(text: str, unit: Unit, ends: dict[int, Number]) -> Number | None:
@@ -163,10 +160,9 @@ def unit_differences(original: Problem, paraphrase: Problem) -> list[Difference]
     ]
     gone = _missing(original, here, paraphrase, there)
     fresh = _missing(paraphrase, there, original, here)
-    for old, new in changed:
-        for units, unit in ((gone, old), (fresh, new)):
-            for name in _name(unit).split(" per "):
-                units.pop(name, None)
+    for units, unit in (pair for row in changed for pair in zip((gone, fresh), row, strict=True)):
+        for name in _names(unit):
+            units.pop(name, None)
     for name, (unit, *_) in list(gone.items()):
         other = next((other for other in fresh if fresh[other][0].dimension == unit.dimension), None)
         if other is not None:
@@ -206,9 +202,9 @@ def _missing(problem: Problem, amounts: Amounts, other: Problem, others: Amounts
     places: dict[str, list[Unit]] = defaultdict(list)
     for unit in problem.units:
         if _measures(problem, unit):
-            for name in _name(unit).split(" per "):
+            for name in _names(unit):
                 places[name].append(unit)
-    names = {name for unit in other.units if _measures(other, unit) for name in _name(unit).split(" per ")}
+    names = {name for unit in other.units if _measures(other, unit) for name in _names(unit)}
     missing = {
         name: [unit for unit in units if not others.has(unit, amounts)]
         for name, units in places.items()
@@ -247,7 +243,7 @@ def _by_number(problem: Problem) -> dict[object, dict[str, Unit]]:
     units: dict[object, dict[str, Unit]] = defaultdict(dict)
     for unit in problem.units:
         if unit.number is not None:
-            units[value_of(unit.number)].setdefault(_name(unit).partition(" per ")[0], unit)
+            units[value_of(unit.number)].setdefault(_names(unit)[0], unit)
     return units
 
 
@@ -257,9 +253,9 @@ def _rates(problem: Problem) -> dict[object, dict[str, Unit]]:
     for unit, following in pairwise([*problem.units, None]):
         if unit is None or unit.number is None:
             continue
-        value, per = value_of(unit.number), _name(unit).partition(" per ")[2]
-        if per:
-            units[value].setdefault(per, unit)
+        value, names = value_of(unit.number), _names(unit)
+        if len(names) > 1:
+            units[value].setdefault(names[1], unit)
         elif following is not None and following.number is None:
             end = max(unit.end, unit.number.outer[1])
             if _RATE.fullmatch(problem.text, end, following.start):
@@ -296,14 +292,14 @@ def _spelling(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<![^\W\d_])(?:{'|'.join(words)})\b{mark}{sign}", re.IGNORECASE)
 
 
-def _name(unit: Unit) -> str:
-    """Return a unit's name; "5 pounds" are a weight or money."""
-    return unit.name.removesuffix(" sterling")
+def _names(unit: Unit) -> list[str]:
+    """Return a unit's name, of a speed both names; "5 pounds" are a weight or money."""
+    return unit.name.removesuffix(" sterling").split(" per ")
 
 
 def _part(text: str, name: str, unit: Unit) -> str:
     """Return a simple unit as written; as part of a speed, by its name."""
-    return written(text, unit) if name == _name(unit) else name
+    return written(text, unit) if _names(unit) == [name] else name
 
 
 def written(text: str, unit: Unit) -> str:

@@ -7,14 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 
 from spacy.lang.en.stop_words import STOP_WORDS
 
-from tqnet.paraphrase.check.difference import Change, Difference, Part
+from tqnet.paraphrase.check import Change, Difference, Part
 from tqnet.paraphrase.check.text import (
     AlikeSentences,
-    data,
     lemma,
     lemmas,
     may_be_the_same,
@@ -25,44 +23,37 @@ from tqnet.paraphrase.check.text import (
 )
 from tqnet.paraphrase.check.units import Measured, value_of
 from tqnet.paraphrase.problem import Problem
+from tqnet.paraphrase.spans import data
 from tqnet.paraphrase.units import spellings
 from tqnet.text.numbers import CARDINALS, Kind
 from tqnet.text.replacements import OTHERS, Phrases
 
+_RELATIONS, _WORDING = data("relations"), data("wording")
+#: Comparative -> its dimension, and on which side of that it is.
+_SIDES = {
+    word: (dimension, side)
+    for dimension, line in enumerate(_RELATIONS["dimensions"].splitlines())
+    for side, words in enumerate(line.split("|"))
+    for word in words.split()
+}
+_MACROS = _RELATIONS["macros"] | {
+    "more": "|".join(word for word in _SIDES if word.isascii()),
+    "更": "|".join(word for word in _SIDES if not word.isascii()),
+    "cardinal": "|".join(CARDINALS[1:]),
+}
+
+
+def _relation(pattern: str) -> re.Pattern[str]:
+    return re.compile(with_macros(pattern, _MACROS), re.IGNORECASE)
+
+
+#: Pairs of patterns that contradict each other.
+_SENSES = [list(map(_relation, senses)) for senses in _RELATIONS["senses"]]
+#: What something is more than.
+_THAN = list(map(_relation, _RELATIONS["than"]))
+_COMPARISON, _COMPARES = _relation(_RELATIONS["comparison"]), _relation(_RELATIONS["compares"])
 #: Characters before and behind a number that say something of it.
 _BEFORE, _BEHIND = 60, 48
-
-
-@dataclass(frozen=True)
-class _Relations:
-    """The patterns of ``relations.yaml``.
-
-    Attributes:
-        senses: Pairs of patterns that contradict each other.
-        than: Patterns of what something is more than.
-        sides: Comparative -> its dimension, and on which side of that it is.
-    """
-
-    senses: list[list[re.Pattern[str]]]
-    than: list[re.Pattern[str]]
-    sides: dict[str, tuple[int, int]]
-
-    @classmethod
-    @cache
-    def load(cls) -> _Relations:
-        lists = data("relations")
-        sides = {
-            word: (dimension, side)
-            for dimension, line in enumerate(lists["dimensions"].splitlines())
-            for side, words in enumerate(line.split("|"))
-            for word in words.split()
-        }
-        macros = lists["macros"] | {
-            "more": "|".join(word for word in sides if word.isascii()),
-            "更": "|".join(word for word in sides if not word.isascii()),
-        }
-        senses = [[re.compile(with_macros(one, macros), re.IGNORECASE) for one in pair] for pair in lists["senses"]]
-        return cls(senses, [re.compile(with_macros(than, macros), re.IGNORECASE) for than in lists["than"]], sides)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +91,7 @@ def _places(measured: Measured) -> dict[Fraction, list[_Place]]:
 
 
 def _contradictions(before: Sequence[_Place], after: Sequence[_Place]) -> Iterator[tuple[str, str]]:
-    for senses in _Relations.load().senses:
+    for senses in _SENSES:
         old, new = ([_quote(sense, places) for sense in senses] for places in (before, after))
         for sense in (0, 1):
             if old[sense] and not old[1 - sense] and new[1 - sense] and not new[sense]:
@@ -114,7 +105,7 @@ def _quote(sense: re.Pattern[str], places: Sequence[_Place]) -> str:
 def _other_sides(
     before: Sequence[_Place], after: Sequence[_Place], texts: tuple[str, str]
 ) -> Iterator[tuple[str, str]]:
-    for than in _Relations.load().than:
+    for than in _THAN:
         old, new = (
             [(place, match) for place in places if (match := than.search(place.around))] for places in (before, after)
         )
@@ -127,8 +118,7 @@ def _is_turned(match: re.Match[str], other: re.Match[str], texts: tuple[str, str
     whom, instead = match["whom"].lower(), other["whom"].lower()
     if {whom, instead} & nouns("pronouns"):
         return False
-    sides = _Relations.load().sides
-    (dimension, side), (other_dimension, other_side) = (sides[one["how"].lower()] for one in (match, other))
+    (dimension, side), (other_dimension, other_side) = (_SIDES[one["how"].lower()] for one in (match, other))
     if dimension != other_dimension:
         return False  # "3 minutes earlier" and "3 minutes faster"
     if whom == instead:
@@ -138,26 +128,34 @@ def _is_turned(match: re.Match[str], other: re.Match[str], texts: tuple[str, str
     return stays and all(name in text for name in (whom, instead) for text in texts)
 
 
+def lone_comparisons(original: str, paraphrase: str) -> list[Difference]:
+    """Return the first comparison of one text, if the other compares nothing: "costs $20 more than the ball"."""
+    before, after = _COMPARISON.search(original), _COMPARISON.search(paraphrase)
+    if before and not _COMPARES.search(paraphrase):
+        return [Difference(Part.WORD, Change.LOST, before[0])]
+    if after and not _COMPARES.search(original):
+        return [Difference(Part.WORD, Change.NEW, after=after[0])]
+    return []
+
+
+_TABLES = (OTHERS, Phrases(_WORDING["senses"]))
+
+
 def other_senses(original: str, paraphrase: str) -> list[Difference]:
     """Return the phrases of which each text has another sense, and neither has both: "upstream" and "downstream".
 
     Comparisons are left out: "Ann is older than Ben" and "Ben is younger than Ann" exchange their words too.
     """
     differences = []
-    for table in (OTHERS, _further_senses()):
+    for table in _TABLES:
         before, after = _senses(table, original), _senses(table, paraphrase)
         for line in before.keys() & after.keys():
             old, new = before[line], after[line]
-            is_ambiguous = table.reasons[line] in data("wording")["ambiguous"]
+            is_ambiguous = table.reasons[line] in _WORDING["ambiguous"]
             if not is_ambiguous and len(old) == len(new) == 1 and old.keys() != new.keys():
                 (before_words,), (after_words,) = old.values(), new.values()
                 differences.append(Difference(Part.WORD, Change.CHANGED, before_words, after_words))
     return list(dict.fromkeys(differences))
-
-
-@cache
-def _further_senses() -> Phrases:
-    return Phrases(data("wording")["senses"])
 
 
 def _senses(table: Phrases, text: str) -> dict[int, dict[int, str]]:
@@ -168,26 +166,34 @@ def _senses(table: Phrases, text: str) -> dict[int, dict[int, str]]:
     return lines
 
 
+def _whole_words(words: str) -> re.Pattern[str]:
+    words = with_macros(words, _WORDING["macros"] | {"several": rf"(?:\d+|{'|'.join(CARDINALS[2:])})"})
+    # Chinese has no marks between words.
+    return re.compile(rf"\b(?:{words})\b" if words.isascii() else words, re.IGNORECASE)
+
+
+_QUALIFIERS = [
+    (_whole_words(word), _whole_words(f"{word}|{others}")) for word, others in _WORDING["qualifiers"].items()
+]
+
+
 def lost_qualifiers(original: str, paraphrase: str) -> list[Difference]:
     """Return the qualifiers that the paraphrase has in no words: "consecutive", "isosceles", half of the "rest"."""
     lost = []
-    for word, others in _qualifiers():
+    for word, others in _QUALIFIERS:
         match = word.search(original)
         if match and not others.search(paraphrase):
             lost.append(Difference(Part.WORD, Change.LOST, next(filter(None, match.groups()), match[0])))
     return lost
 
 
-@cache
-def _qualifiers() -> list[tuple[re.Pattern[str], re.Pattern[str]]]:
-    lists = data("wording")
-    macros = lists["macros"] | {"several": rf"(?:\d+|{'|'.join(CARDINALS[2:])})"}
-
-    def pattern(words: str) -> re.Pattern[str]:
-        words = with_macros(words, macros)  # Chinese has no marks between words
-        return re.compile(rf"\b(?:{words})\b" if words.isascii() else words, re.IGNORECASE)
-
-    return [(pattern(word), pattern(f"{word}|{others}")) for word, others in lists["qualifiers"].items()]
+_OPPOSITES = [[sense.split() for sense in line.split("|")] for line in _WORDING["opposites"].splitlines()]
+#: Word -> the lines of the tables it is on, each with its sense there.
+_SENSE_OF: dict[str, dict[int, int]] = defaultdict(dict)
+for _line, _words in enumerate([*OTHERS.lines, *_OPPOSITES]):
+    for _sense, _phrases in enumerate(_words):
+        for _phrase in _phrases:
+            _SENSE_OF[_phrase][_line] = _sense
 
 
 def exchanged_words(original: Problem, paraphrase: Problem, alike: Sequence[AlikeSentences]) -> list[Difference]:
@@ -211,34 +217,17 @@ def _are_exchanged(old: str, new: str, in_both: set[str], stayed: set[str]) -> b
     if units[0] and units[1] and units[0].name == units[1].name:
         return False
     pair = {old.lower(), new.lower()}
-    return pair <= in_both and bool(pair & stayed) and all(one.isalpha() and one not in STOP_WORDS for one in pair)
+    return pair <= in_both and bool(pair & stayed) and all(word.isalpha() and word not in STOP_WORDS for word in pair)
 
 
 def _are_opposites(old: str, new: str) -> bool:
     """Return True if two words are on one line of a table, and in other senses of it."""
-    senses, others = _opposites().get(old.lower(), {}), _opposites().get(new.lower(), {})
+    senses, others = _SENSE_OF.get(old.lower(), {}), _SENSE_OF.get(new.lower(), {})
     lines = senses.keys() & others.keys()
     return bool(lines) and all(senses[line] != others[line] for line in lines)
 
 
-@cache
-def _opposites() -> dict[str, dict[int, int]]:
-    """Return word -> the lines of the tables it is on, each with its sense there."""
-    common = [[sense.split() for sense in line.split("|")] for line in data("wording")["opposites"].splitlines()]
-    words: dict[str, dict[int, int]] = defaultdict(dict)
-    for line, senses in enumerate([*OTHERS.lines, *common]):
-        for sense, phrases in enumerate(senses):
-            for phrase in phrases:
-                words[phrase][line] = sense
-    return dict(words)
-
-
-#: Words that deny something, or may.
-_NEGATIVE = re.compile(
-    r"n['’]t\b|\b(?:not|never|no|none|neither|nor|without|un[a-z]+|fail\w*|miss\w*|except\w*|other|others|rest|left|remain\w*|lack\w*|avoid\w*|but|most|least|"
-    r"still|yet|must|needs?|ha(?:ve|s)\s+to)\b",
-    re.IGNORECASE,
-)
+_NEGATIVE = re.compile(_WORDING["negative"], re.IGNORECASE)
 #: Words that deny the word behind: not the "no" of "no more than".
 _DENIES = frozenset(("not", "n't", "n’t", "never", "neither", "nor", "without"))
 #: Verbs that say nothing without what is drawn.

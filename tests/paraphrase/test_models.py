@@ -1,8 +1,9 @@
-"""Tiny translation pairs, paraphrasers and rewriters: loading, batches, diversity, order, and what is refused."""
+"""Tiny translation pairs, paraphrasers, rewriters and masked language models: what they give, and what is refused."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -10,18 +11,22 @@ from pathlib import Path
 import pytest
 import torch
 from torch.nn import functional as F
-from transformers import BertConfig, BertModel, FSMTConfig, FSMTForConditionalGeneration, GPT2Config, GPT2Model
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    BertModel,
+    FSMTConfig,
+    FSMTForConditionalGeneration,
+    GPT2Config,
+    GPT2Model,
+)
 
 from tests import tiny_seq2seq
 from tqnet.libraries import quiet
-from tqnet.paraphrase.seq2seq import (
-    HammingDiversity,
-    Rewriter,
-    Seq2Seq,
-    new_rewriter,
-    next_token_logits,
-    rewriter_from_encoder,
-)
+from tqnet.paraphrase.precompute import load_masked_lm
+from tqnet.paraphrase.rewriter import Rewriter, new_rewriter, next_token_logits, rewriter_from_encoder
+from tqnet.paraphrase.seq2seq import HammingDiversity, Placed, Seq2Seq, restore
+from tqnet.text.vocabulary import learn_wordpiece
 
 TEXTS = ["tom ran home .", "ann ate 5 red apples in the run . why did she ?", "he ran", "why", "tom ate"]
 
@@ -160,3 +165,90 @@ def test_a_rewriter_starts_from_its_encoder() -> None:
         rewriter_from_encoder(encoder, tokenizer, 4)
     with pytest.raises(ValueError, match="a gpt2; the rewriter is made of a BERT"):
         rewriter_from_encoder(GPT2Model(GPT2Config(vocab_size=9, n_embd=8, n_layer=1, n_head=1)), tokenizer, 1)
+
+
+def placed(text: str) -> list[Placed]:
+    """Words, numbers and marks in small letters, with their places."""
+    return [(match[0].lower(), match.span()) for match in re.finditer(r"[A-Za-z]+|\d+|[^\w\s]", text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "made", "written"),
+    [
+        ("Tom paid $1,200.", "tom paid $ 1 , 200 .", "Tom paid $1,200."),
+        ("Tom paid $1,200.", "he paid $ 1 , 200 .", "He paid $1,200."),
+        ("He read a 120-page book at 3 km/h.", "at 3 km / h he read a 120 - page book", None),
+        ("How old is Ann? She is 5.", "ann is 5 . how old is she ?", "Ann is 5. How old is she?"),
+        ("The cat saw Tom.", "then the cat saw tom .", "Then the cat saw Tom."),
+        ("Ann left. Then Tom left.", "ann left then tom left .", "Ann left then Tom left."),
+        ("the boy has 5 pens .", "the boys have 5 pens .", "the boys have 5 pens ."),
+        ("Ann ran.", "ann jump ##ed .", "Ann jumped."),
+        ("Ann ran (far).", "ann ran ( very far ) .", "Ann ran (very far)."),
+        ("", "why ?", "why?"),
+        ("Why?", "", ""),
+    ],
+)
+def test_a_text_is_written_like_the_one_it_was_made_from(text: str, made: str, written: str | None) -> None:
+    expected = "At 3 km/h he read a 120-page book" if written is None else written
+    assert restore(text, placed(text), made.split()) == expected
+
+
+def test_a_text_that_was_not_changed() -> None:
+    text = "In May, Tom's 2.5 km run (uphill) took 25% longer.  Why did it?\nSay $x_1$!"
+    tokens = placed(text)
+    assert restore(text, tokens, [token for token, _ in tokens]) == text
+
+
+CPU = torch.device("cpu")
+PENS = ["Ann has 3 red pens and Bob has 4 blue pens.", "How many pens do Ann and Bob have?"] * 3
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A masked language model of transformers with random weights."""
+    folder = tmp_path_factory.mktemp("masked")
+    tokenizer = learn_wordpiece(PENS, 200)
+    torch.manual_seed(0)
+    shape = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=24,
+    )
+    BertForMaskedLM(shape).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_guesses_of_each_gap(masked: Path) -> None:
+    model = load_masked_lm(str(masked), CPU)
+    assert model.gap == "[MASK]"
+    found = model(["Ann has [MASK] red [MASK].", "No gap.", "[MASK]?"])
+    assert [len(of) for of in found] == [2, 0, 1]
+    for words, probability in (guesses for of in found for guesses in of):
+        assert len(words) == len(set(words)) == len(probability)
+        assert all(word.isalnum() for word in words)
+        assert probability.sum() == pytest.approx(1)
+        assert (probability[:-1] >= probability[1:]).all()
+    alone = model(["[MASK]?"])[0][0]
+    assert alone.words == found[2][0].words
+    assert alone.probability == pytest.approx(found[2][0].probability, abs=1e-5)
+
+
+def test_a_long_text_is_cut(masked: Path) -> None:
+    (found,) = load_masked_lm(str(masked), CPU)(["Ann has " * 20 + "[MASK]"])
+    assert found == []
+
+
+def test_a_model_without_a_head_is_refused(masked: Path, tmp_path: Path) -> None:
+    BertModel(BertConfig.from_pretrained(masked)).save_pretrained(tmp_path / "encoder")
+    with pytest.raises(ValueError, match=r"encoder: has no head for masked tokens \(cls\.predictions"):
+        load_masked_lm(str(tmp_path / "encoder"), CPU)
+    with pytest.raises(FileNotFoundError, match="missing: no such folder"):
+        load_masked_lm(str(tmp_path / "missing"), CPU)
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "run" / "model").mkdir()
+    with pytest.raises(ValueError, match=r"an encoder without its head; the folder of the run, .*run, has both"):
+        load_masked_lm(str(tmp_path / "run" / "model"), CPU)

@@ -1,17 +1,21 @@
-"""What each operator makes of a question, where it does not apply, and that nothing makes one fall."""
+"""What each operator and baseline makes of a question, where it does not apply, and that nothing makes one fall."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 
 import numpy as np
 import pytest
 
-from tqnet.paraphrase.negatives import NO_PHRASES, delete_important_phrases, without_phrases
-from tqnet.paraphrase.operators import Operator, draw_triplet, evaluation_operators, select, training_operators
+from tqnet.paraphrase import TRAINING
+from tqnet.paraphrase.negatives import NO_PHRASES, without_important_phrases, without_phrases
+from tqnet.paraphrase.operators import Operator, first_that_applies, operators, select
 from tqnet.paraphrase.problem import NotApplicable, Parser, Problem
-from tqnet.paraphrase.test_operators import WordWeights, corrupt
+from tqnet.paraphrase.tokens import LightWords, WordWeights, corrupt, mask_and_refill, replace_heavy_words
 from tqnet.paraphrase.units import find_units
 from tqnet.text.numbers import find_numbers
 
@@ -27,16 +31,17 @@ def encode(texts: Sequence[str]) -> np.ndarray:
 
 
 def shorten(problem: Problem, rng: np.random.Generator) -> str:
-    (text,) = delete_important_phrases([problem], encode)
-    if text is None:
+    ((_, texts),) = without_important_phrases([problem], encode)
+    if not texts:
         raise NotApplicable(NO_PHRASES)
-    return text
+    return texts[0]
 
 
-OPERATORS = {
-    operator.symbol: operator
-    for operator in (*training_operators(shorten), *evaluation_operators(weights=WordWeights.fit(CORPUS)))
-}
+def heavy(*texts: str) -> partial[str]:
+    return partial(replace_heavy_words, weights=WordWeights.fit(texts))
+
+
+OPERATORS = {operator.symbol: operator for operator in operators(given={"f5": shorten, "f_c": heavy(*CORPUS)})}
 
 
 def results(operator: Operator, parse: Parser, text: str, seeds: int = 60) -> set[str]:
@@ -125,31 +130,22 @@ def test_names_are_never_renamed_throughout(parse: Parser) -> None:
     text = "Natalia met Tom. Natalia gave Tom a pen. What has Tom?"
     for new in results(OPERATORS["f7"], parse, text):
         assert new != text
-        others = {word.strip(".?") for word in new.split() if word[0].isupper()} - {
-            "Natalia",
-            "Tom",
-            "What",
-            "Met",
-            "Gave",
-            "Has",
-        }
-        assert len(others) == len([name for name in others if new.count(name) == 1])  # each stands once
+        capitals = {word.strip(".?") for word in new.split() if word[0].isupper()}
+        assert all(new.count(name) == 1 for name in capitals - {"Natalia", "Tom", "What", "Met", "Gave", "Has"})
 
 
-def test_the_most_important_phrase(parse: Parser) -> None:
+def test_the_most_important_phrase(parse: Parser, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever texts are encoded with it."""
     problems = [parse(text) for text in (ALEX, "Run!", "Tom ate 5 apples.")]
-    calls = []
-
-    def counted(texts: Sequence[str]) -> np.ndarray:
-        calls.append(list(texts))
-        return encode(texts)
-
-    chosen = delete_important_phrases(problems, counted)
-    assert len(calls) == 1
-    assert chosen[1] is None
-    assert chosen[2] == min(without_phrases(problems[2]), key=lambda text: cosine(text, problems[2].text))
+    chosen = dict(without_important_phrases(problems, encode))
+    assert chosen["Run!"] == []
     assert ALEX.replace("New York ", "") in without_phrases(problems[0])
-    assert OPERATORS["f5"](problems[2], np.random.default_rng(0)) == chosen[2]
+    for problem in (problems[0], problems[2]):
+        assert chosen[problem.text] == [
+            min(without_phrases(problem), key=lambda text, original=problem.text: cosine(text, original))
+        ]
+    monkeypatch.setattr("tqnet.paraphrase.negatives._ENCODED", 1)
+    assert dict(without_important_phrases(problems, encode)) == chosen
 
 
 def cosine(first: str, second: str) -> float:
@@ -158,9 +154,7 @@ def cosine(first: str, second: str) -> float:
 
 
 def test_heavy_words_are_replaced_by_any(parse: Parser) -> None:
-    weights = WordWeights.fit(["the cat sat", "the dog sat", "the bird flew"])
-    assert weights.of(["the", "cat"]).argmax() == 1
-    (operator,) = (one for one in evaluation_operators(weights=weights) if one.symbol == "f_c")
+    (operator,) = operators(["f_c"], {"f_c": heavy("the cat sat", "the dog sat", "the bird flew")})
     for new in results(operator, parse, "The cat sat on $x^2$"):
         before, after = ["The", "cat", "sat", "on"], new.removesuffix(" $x^2$").split()
         assert len(before) == len(after)
@@ -176,9 +170,6 @@ def test_a_corrupted_text_keeps_what_cannot_be_guessed(parse: Parser) -> None:
         assert new != ALEX
         assert all(kept in new for kept in ("100 km", "20 kmph", "hours"))
         assert new.endswith("in total?")
-    restored = evaluation_operators(reconstruct=str.upper)
-    assert [operator.symbol for operator in restored] == ["f_a", "f_b", "f_d"]
-    assert "100 KM" in restored[1](parse(ALEX), np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -262,37 +253,89 @@ def test_positives_keep_every_number_and_unit(parse: Parser, text: str) -> None:
 
 
 def test_operators_that_lack_something_are_left_out() -> None:
-    assert [one.symbol for one in training_operators()] == ["f2", "f3", "f4", "f6", "f7", "f8", "f10"]
-    everything = training_operators(shorten, translate=rewritten("one"), lose=rewritten("two"))
-    assert [one.symbol for one in everything] == [f"f{number}" for number in range(1, 11)]
-    assert [one.symbol for one in select(everything, "positive")] == ["f1", "f2", "f3", "f4"]
-    assert [one.symbol for one in evaluation_operators(WordWeights.fit(CORPUS), str, rewritten("x"))] == [
-        *("f_a", "f_b", "f_c", "f_d", "f_e"),
-    ]
+    rules = operators(TRAINING)
+    assert [operator.symbol for operator in rules] == ["f2", "f3", "f4", "f6", "f7", "f8", "f10"]
+    assert [operator.symbol for operator in select(rules, "positive")] == ["f2", "f3", "f4"]
+    assert [operator.symbol for operator in operators(["f_b", "f_a", "f1"], {"f1": shorten})] == ["f_a", "f1"]
 
 
-def rewritten(text: str) -> Callable[[object, np.random.Generator], str]:
-    return lambda problem, rng: text
+@pytest.mark.parametrize(("text", "reason"), [("Tom ran.", "nothing would change"), ("?", "nothing would be left")])
+def test_what_changes_nothing_does_not_apply(parse: Parser, text: str, reason: str) -> None:
+    operator = Operator("f1", "positive", lambda problem, rng: text)
+    with pytest.raises(NotApplicable, match=reason):
+        operator(parse("Tom ran."), np.random.default_rng(0))
 
 
-def test_what_changes_nothing_does_not_apply(parse: Parser) -> None:
-    same, nothing = (
-        Operator("model", "f1", "positive", rewrite) for rewrite in (lambda problem, rng: problem.text, rewritten("?"))
-    )
-    with pytest.raises(NotApplicable, match="nothing would change"):
-        same(parse("Tom ran."), np.random.default_rng(0))
-    with pytest.raises(NotApplicable, match="nothing would be left"):
-        nothing(parse("Tom ran."), np.random.default_rng(0))
+def test_operators_are_drawn(parse: Parser) -> None:
+    negatives = select(operators(TRAINING), "negative")
+    drawn = [first_that_applies(parse(ALEX), negatives, np.random.default_rng(seed)) for seed in range(60)]
+    assert {symbol for _, symbol in drawn} == {"f6", "f7", "f8", "f10"}
+    assert all(text != ALEX for text, _ in drawn)
+    reasons = r"f10: there are no units; f6: it is one sentence of 1 tokens; f7: .*; f8: "
+    with pytest.raises(NotApplicable, match=reasons):
+        first_that_applies(parse("Why"), negatives, np.random.default_rng(0))
 
 
-def test_triplets(parse: Parser) -> None:
-    operators = training_operators()
-    positives, negatives = select(operators, "positive"), select(operators, "negative")
-    drawn = [draw_triplet(parse(ALEX), positives, negatives, np.random.default_rng(seed)) for seed in range(60)]
-    assert {triplet.positive_by for triplet in drawn} == {"f2", "f3", "f4"}
-    assert {triplet.negative_by for triplet in drawn} == {"f6", "f7", "f8", "f10"}
-    assert all(triplet.anchor == ALEX != triplet.negative for triplet in drawn)
-    with pytest.raises(
-        NotApplicable, match=r"f10: there are no units; f6: it is one sentence of 1 tokens; f7: .*; f8: "
-    ):
-        draw_triplet(parse("Why"), positives, negatives, np.random.default_rng(0))
+BAKER = [
+    "The baker sold 12 loaves to the school. How many loaves did the baker sell?",
+    "The train left at noon. How far is the next station?",
+    "How many of the 30 marbles in the bag are green?",
+    "The farmer has 7 goats and 5 sheep. How many animals does the farmer have?",
+]
+
+
+def words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+@pytest.fixture
+def light() -> LightWords:
+    return LightWords(WordWeights.fit(BAKER), 0.3)
+
+
+def test_light_words_go_and_heavy_ones_stay(light: LightWords, parse: Parser) -> None:
+    kept: Counter[str] = Counter()
+    shares = []
+    for seed in range(200):
+        before, after = words(BAKER[0]), words(light(parse(BAKER[0]), np.random.default_rng(seed)))
+        kept.update(old for old, new in zip(before, after, strict=True) if old == new)
+        shares.append(np.mean([old != new for old, new in zip(before, after, strict=True)]))
+    times = Counter(words(BAKER[0]))
+    assert kept["12"] == 200
+    assert kept["loaves"] / times["loaves"] > kept["many"] / times["many"] + 50
+    assert 0.15 < np.mean(shares) < 0.35
+
+
+def test_what_replaces_a_word_is_of_the_corpus_and_says_little(light: LightWords, parse: Parser) -> None:
+    texts = [light(parse(BAKER[1]), np.random.default_rng(seed)) for seed in (*range(200), *range(200))]
+    assert texts[:200] == texts[200:]
+    drawn = Counter(word for text in texts[:200] for word in words(text))
+    assert drawn.keys() <= {word for text in BAKER for word in words(text)}
+    assert drawn["the"] == 2 * 200  # of the text's words it weighs most, of the corpus's too: it neither goes nor comes
+    with pytest.raises(NotApplicable, match="no words"):
+        light(parse("$x^2$ = 5?"), np.random.default_rng(0))
+
+
+def test_gaps_are_filled_with_what_is_guessed() -> None:
+    seen: list[str] = []
+
+    def fill(texts: Sequence[str]) -> list[list[tuple[Sequence[str], np.ndarray]]]:
+        seen.extend(texts)
+        return [[(("alpha", "beta"), np.array([0.0, 1.0]))] * text.count("[MASK]") for text in texts]
+
+    texts = ["Ann has 3 pens and $x+1$ pencils left over in her bag.", "?", "Why?"]
+    made = mask_and_refill(texts, fill, "[MASK]", 0.4, [np.random.default_rng(at) for at in range(3)])
+    assert seen[0].count("[MASK]") == 4  # of 11 words
+    assert made[0].lower() == seen[0].replace("[MASK]", "beta").lower()
+    assert "$x+1$" in made[0]
+    assert made[1:] == ["?", "Beta?"]
+    again = mask_and_refill(texts[::-1], fill, "[MASK]", 0.4, [np.random.default_rng(at) for at in (2, 1, 0)])
+    assert again[::-1] == made
+
+
+def test_gaps_beyond_what_the_model_reads_keep_their_words() -> None:
+    def fill(texts: Sequence[str]) -> list[list[tuple[Sequence[str], np.ndarray]]]:
+        return [[(("new",), np.ones(1))] for _ in texts]
+
+    (made,) = mask_and_refill(["one two three"], fill, "[MASK]", 0.99, [np.random.default_rng(0)])
+    assert made == "new two three"
