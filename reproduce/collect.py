@@ -49,11 +49,7 @@ def documents() -> dict[Path, str]:
     """Return the text of every page, by file."""
     readme = ROOT / "README.md"
     pages = {ROOT / "docs" / "results" / f"{name}.md": page(name) for name in PAGES}
-    return {
-        **pages,
-        ROOT / "docs" / "results.md": summary(),
-        readme: with_stages(readme.read_text(encoding="utf-8")),
-    }
+    return {**pages, ROOT / "docs" / "results.md": summary(), readme: with_stages(readme.read_text(encoding="utf-8"))}
 
 
 def page(name: str, results: Path = RESULTS) -> str:

@@ -17,10 +17,7 @@ from tqnet.solver.problems import Alphabet
 TEXT = "Tom has 3 pens, Ann has 3 too and buys 5 more. How many has she?"
 
 
-@pytest.mark.parametrize(
-    ("equation", "equations"),
-    [("+ n2 n3", 1.0), ("+ n1 n3", 1.0), ("+ n3 n2", 0.0)],
-)
+@pytest.mark.parametrize(("equation", "equations"), [("+ n2 n3", 1.0), ("+ n1 n3", 1.0), ("+ n3 n2", 0.0)])
 def test_mentions_of_one_value_are_one_number(equation: str, equations: float, monkeypatch: pytest.MonkeyPatch) -> None:
     shape = ModelConfig(text="scratch", visual=None, fusion="none", vocabulary_min_count=0, max_length=60)
     shape.scratch_hidden, shape.scratch_layers = 32, 1

@@ -193,8 +193,7 @@ def paired_difference(
         raise ValueError("the two results are about different queries")
     delta = second.precision - first.precision
     return PairedDifference(
-        difference=_mean(delta),
-        interval=bootstrap_interval(delta, first.groups, repeats=repeats, seed=seed),
+        difference=_mean(delta), interval=bootstrap_interval(delta, first.groups, repeats=repeats, seed=seed)
     )
 
 

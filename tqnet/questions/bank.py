@@ -47,10 +47,7 @@ class QuestionBank:
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike[str],
-        on_error: Literal["stop", "skip"] = "stop",
-        verify_images: bool = False,
+        cls, path: str | os.PathLike[str], on_error: Literal["stop", "skip"] = "stop", verify_images: bool = False
     ) -> QuestionBank:
         """Load the bank at ``path``: a .jsonl or .parquet file, or a folder with ``questions.jsonl``/``.parquet``.
 
