@@ -139,7 +139,7 @@ def test_faults_of_pairs(tmp_path: Path) -> None:
         "4: similar: expected 0, 1 or a score, got '1'",
         "5: similar: expected 0, 1 or a score, got nan",
         "6: b: the same question as a",
-        "7: record: expected a JSON object with a, b and similar",
+        "7: record: expected an object, got a list",
         "9: similar: contradicts line 8, which has the same pair",
     ]
 
@@ -149,7 +149,7 @@ def test_faulty_pairs_may_be_left_out(tmp_path: Path) -> None:
     rows = [_pair("0", "7", 1), _pair("0", "1", 1), _pair("2", "3", 0), _pair("1", "2", "yes")]
     file = _pairs(tmp_path, *rows, _pair("1", "0", 0), _pair("0", "1", 0), _pair("3", "2", 1), _pair("2", "3", 0))
     bank = _bank(None, None, None, None)
-    with pytest.warns(UserWarning, match=r"5 faulty pairs left out, 2 read; the first fault: .*:1: b: no question '7'"):
+    with pytest.warns(UserWarning, match=r"5 of 7 pairs left out, 5 faults; the first: .*:1: b: no question '7'"):
         similarity = Similarity.from_pairs(file, bank, on_error="skip")
     _check_agreement(similarity, {(0, 1), (1, 0)})
     with pytest.raises(BankError) as caught:
