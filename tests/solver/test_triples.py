@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from tqnet.solver.triples import Triples
+from tqnet.solver.data import Triples
 from tqnet.text.equations import OPERATORS, ends, parse_equation, pattern
 
 EQUATIONS = [
