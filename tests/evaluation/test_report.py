@@ -27,11 +27,12 @@ from tqnet.evaluation.plots import (
 )
 from tqnet.evaluation.probe import evaluate_probe
 from tqnet.evaluation.ranking import TfidfRanker
-from tqnet.evaluation.report import _shown, draw_case, write_report
+from tqnet.evaluation.report import draw_case, write_report
 from tqnet.evaluation.similar import evaluate_similar
-from tqnet.evaluation.table import StageResult, Table, render, stage_table, to_dict
+from tqnet.evaluation.stages import provenance
+from tqnet.evaluation.table import StageResult, render, stage_table, to_dict
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.questions.markup import figure_html, formula_html, text_html
+from tqnet.questions.markup import formula_html, text_html
 
 ATTACK = "<script>alert('x')</script>"
 
@@ -155,11 +156,6 @@ def test_text_is_cut_between_formulas() -> None:
     assert text_html("a & b") == "a &amp; b"
 
 
-def test_unreadable_figure_is_a_note(tmp_path: Path) -> None:
-    (tmp_path / "bad.png").write_bytes(b"not a picture")
-    assert "not readable" in figure_html(str(tmp_path / "bad.png"), 100)
-
-
 def test_tables(results) -> None:
     lines = stage_table(results).text().splitlines()
     assert len(lines) == 4
@@ -225,16 +221,6 @@ def test_importing_the_report_loads_no_heavy_library() -> None:
     assert done.stdout.strip() == "set()"
 
 
-def test_the_best_number_stands_out_beside_dashes() -> None:
-    def best(rows: tuple[tuple[str, ...], ...], columns: tuple[int, ...]) -> list[list[bool]]:
-        shown = _shown(Table("t", ("stage", "F1", "P")[: len(rows[0])], rows), best=columns)
-        return [[cell["best"] for cell in row["cells"]] for row in shown["rows"]]
-
-    rows = (("a", "–", "0.5"), ("b", "0.900", "0.5"), ("c", "0.100", "–"))
-    assert best(rows, (1, 2)) == [[False, False, True], [False, True, True], [False, False, False]]
-    assert best((("a", "–"), ("b", "–")), (1,)) == [[False, False]] * 2
-
-
 def test_drawn_splits_and_notes_are_said_below_the_table(vectors, bank, hierarchy) -> None:
     unsplit = QuestionBank.from_questions(replace(question, split=None) for question in bank)
     drawn = {"model": StageResult(probe=evaluate_probe(vectors, unsplit, hierarchy, seed=3))}
@@ -252,3 +238,21 @@ def test_vectors_of_tfidf(bank) -> None:
     assert ranker.vectors(384).shape[1] <= 95
     deviations = ranker.vectors(40).std(axis=0)
     assert deviations.max() < 4 * deviations.min()  # a probe standardises; without the rotation it is 10 and more
+
+
+def test_what_each_training_saw_and_took(tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    records = [{"step": 0, "valid/p@5": 0.3}]  # before the first step
+    records += [
+        {"step": step, "questions": 100 * step, "questions_per_second": pace, "padding": padding}
+        for step, pace, padding in [(10, 10.0, 1.0), (20, 1.0, 1.1), (30, 10.0, 1.2)]
+    ]
+    (tmp_path / "whole").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    for record in records:
+        record.pop("padding", None)
+    (tmp_path / "figures").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    (tmp_path / "nothing").write_text(json.dumps(records[0]), encoding="utf-8")
+    logs = {name: tmp_path / name for name in ("whole", "figures", "nothing")}
+    assert provenance("tqnet", tiny_bank, logs)["training"] == (
+        "whole: 3,000 questions, 5 min of steps, 1.10 tokens computed for each real one; "
+        "figures: 3,000 questions, 5 min of steps; nothing: no step logged"
+    )
