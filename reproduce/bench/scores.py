@@ -139,11 +139,11 @@ def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int)
     groups = _groups([(fold, terms.groups) for fold, terms in rows[0]])
     draws = []
     for row in rows:
-        sums = (
+        above, below = (
             np.concatenate(_by_fold([(fold, getattr(terms, term)) for fold, terms in row], np.sum))
             for term in ("above", "below")
         )
-        draws.append(resampled_ratio(*sums, groups))
+        draws.append(resampled_ratio(above, below, groups))
     means = [np.mean([terms.f1 for _, terms in row]) for row in rows]
     return float(means[1] - means[0]), percentiles(draws[1] - draws[0])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -28,8 +28,8 @@ PARAPHRASE_COLUMNS = {
     "µs": "separation",
 }
 
-#: Heading -> a row's spread in that column.
-Columns = Mapping[str, Callable[[RowResult], Spread | None]]
+#: Heading -> the spread of each row.
+Columns = Mapping[str, Sequence[Spread | None]]
 
 
 def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False) -> str:
@@ -64,28 +64,28 @@ def _suite_table(
     """A row for each row of the suite, the paper's number first if it has any."""
     in_paper = paper_header(suite, results, file)
     rows = []
-    for result in results:
+    for result, *row in zip(results, *columns.values(), strict=True):
         paper = result.row.paper_paraphrases.get(file) if file else result.row.paper
         cells = [NOTHING if paper is None else f"{paper:.{digits}f}"] if in_paper else []
-        rows.append((result.row.name, *cells, *(spread_cell(spread(result)) for spread in columns.values())))
+        rows.append((result.row.name, *cells, *map(spread_cell, row)))
     title = f"{suite.title}: {file}" if file else suite.title
     return Table(title, ("row", *in_paper, *columns), tuple(rows), tuple(notes))
 
 
 def _measured_table(title: str, results: Sequence[RowResult], columns: Columns, *notes: str) -> Table:
     """A row for each row of the suite that has any of the scores."""
-    rows = [(result.row.name, [spread(result) for spread in columns.values()]) for result in results]
-    shown = tuple((name, *map(spread_cell, row)) for name, row in rows if any(row))
+    rows = zip(results, *columns.values(), strict=True)
+    shown = tuple((result.row.name, *map(spread_cell, row)) for result, *row in rows if any(row))
     return Table(title, ("row", *columns), shown, notes)
 
 
 def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     """P@5, R@n where the suite asks for it, and probe F1 by level, with their spread over seeds."""
-    columns: dict[str, Callable[[RowResult], Spread | None]] = {"P@5": lambda row: spreads.precision(row.scores)}
+    columns = {"P@5": [spreads.precision(result.scores) for result in results]}
     if suite.recall:
-        columns[f"R@{suite.recall}"] = lambda row: spreads.recall(row.scores)
+        columns[f"R@{suite.recall}"] = [spreads.recall(result.scores) for result in results]
     for level in levels(results):
-        columns[f"F1 L{level}"] = lambda row, level=level: spreads.concepts(row.scores, level)
+        columns[f"F1 L{level}"] = [spreads.concepts(result.scores, level) for result in results]
     return _suite_table(suite, results, columns, suite_notes(suite, results), digits=4)
 
 
@@ -105,38 +105,33 @@ def structure_table(results: Sequence[RowResult]) -> Table:
 
 def concept_table(results: Sequence[RowResult]) -> Table:
     """Accuracy and macro F1 of the probe by level (QuesCo, Table 2)."""
-    columns: Columns = {
-        f"{heading} L{level}": lambda row, level=level, score=score: spreads.concepts(row.scores, level, score)
+    columns = {
+        f"{score.replace('_f1', ' F1')} L{level}": [spreads.concepts(result.scores, level, score) for result in results]
         for level in levels(results)
-        for heading, score in (("accuracy", "accuracy"), ("macro F1", "macro_f1"))
+        for score in ("accuracy", "macro_f1")
     }
     return _measured_table("Knowledge points by the same probe", results, columns)
 
 
 def difficulty_table(results: Sequence[RowResult]) -> Table:
     """MAE, RMSE, PCC and DOA with their spread over seeds (QuesCo, Table 2)."""
-    columns: Columns = {
-        score: lambda row, score=score: spreads.difficulty(row.scores, score.lower())
-        for score in ("MAE", "RMSE", "PCC", "DOA")
-    }
+    scores = ("MAE", "RMSE", "PCC", "DOA")
+    columns = {score: [spreads.difficulty(result.scores, score.lower()) for result in results] for score in scores}
     note = "Training difficulties range from 0 to 1."
     return _measured_table("Difficulty by a linear regression", results, columns, note)
 
 
 def agreement_table(results: Sequence[RowResult]) -> Table:
     """Correlation of similarities with rank, and the mean cosine by rank (QuesCo, Figure 5)."""
-    ranks = {rank for row in results for scores in row.scores if scores.agreement for rank in scores.agreement.ranks}
-
-    def correlation(name: str) -> Callable[[RowResult], Spread | None]:
-        return lambda row: Spread.of(getattr(scores.agreement, name) for scores in row.scores if scores.agreement)
-
-    def mean_cosine(rank: str) -> Callable[[RowResult], Spread | None]:
-        return lambda row: Spread.of(
-            s.agreement.ranks[rank] for s in row.scores if s.agreement and rank in s.agreement.ranks
-        )
-
-    columns = {name.title(): correlation(name) for name in ("spearman", "pearson")}
-    columns |= {rank_name(int(rank)): mean_cosine(rank) for rank in sorted(ranks, key=int)}
+    measured = [[scores.agreement for scores in result.scores if scores.agreement] for result in results]
+    ranks = sorted({rank for seeds in measured for agreement in seeds for rank in agreement.ranks}, key=int)
+    columns = {
+        "Spearman": [Spread.of(agreement.spearman for agreement in seeds) for seeds in measured],
+        "Pearson": [Spread.of(agreement.pearson for agreement in seeds) for seeds in measured],
+    }
+    for rank in ranks:
+        cosines = ([agreement.ranks[rank] for agreement in seeds if rank in agreement.ranks] for seeds in measured)
+        columns[rank_name(int(rank))] = list(map(Spread.of, cosines))
     note = (
         "Correlation of the cosine with minus the rank of a pair: 0 for similar questions, otherwise their "
         "KH-distance. The other columns are the mean cosine of each rank."
@@ -146,8 +141,8 @@ def agreement_table(results: Sequence[RowResult]) -> Table:
 
 def paraphrase_table(suite: Suite, results: Sequence[RowResult], file: str) -> Table:
     """The scores of a file's labelled paraphrases, with their spread over seeds."""
-    columns: Columns = {
-        heading: lambda row, metric=metric: spreads.paraphrase_spread(row.paraphrases(file), metric)
+    columns = {
+        heading: [spreads.paraphrase_spread(result.paraphrases(file), metric) for result in results]
         for heading, metric in PARAPHRASE_COLUMNS.items()
     }
     pairs = paraphrase_sets(results)[file].metrics
@@ -179,8 +174,8 @@ def solved_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     parts = {heading: (measure, "") for measure, heading in MEASURES.items()}
     parts |= {"answers without near-duplicates": ("answers", "clean")}
     parts |= {f"answers, {language}": ("answers", language) for language in languages(results)}
-    columns: Columns = {
-        heading: lambda row, part=part: spreads.solved_spread(row.solved, *part) for heading, part in parts.items()
+    columns = {
+        heading: [spreads.solved_spread(result.solved, *part) for result in results] for heading, part in parts.items()
     }
     notes = suite_notes(suite, results)
     if first := next((terms for result in results for terms in result.solved), None):
@@ -236,9 +231,9 @@ def cost_table(results: Sequence[RowResult]) -> Table:
             "; ".join(sorted({cost.machine for costs in done for cost in costs})),
         ]
         rows.append(tuple(cells if len(machines) > 1 else cells[:-1]))
-    header = ("row", "questions seen", "questions/s, last stage", "minutes of steps", "by the clock", "parameters, M")
-    header += ("peak memory, MiB", "machine") if len(machines) > 1 else ("peak memory, MiB",)
-    return Table("What the rows took", header, tuple(rows))
+    header = ["row", "questions seen", "questions/s, last stage", "minutes of steps", "by the clock", "parameters, M"]
+    header += ["peak memory, MiB", *(["machine"] if len(machines) > 1 else [])]
+    return Table("What the rows took", tuple(header), tuple(rows))
 
 
 def spread_cell(spread: Spread | None, digits: int = 3) -> str:

@@ -141,8 +141,9 @@ class Tasks:
         result = StageResult(notes=notes, without=self.left_out)
         if self.similarity is not None:
             searched = self.bank, self.similarity, self.split
-            options = {"k": self.k, "depth": max(100, self.k), "seed": self.seed}
-            similar = evaluate_similar(ranker, *searched, **options, pictured=self.pictured)
+            similar = evaluate_similar(
+                ranker, *searched, k=self.k, depth=max(100, self.k), pictured=self.pictured, seed=self.seed
+            )
             recall = rank_recall(ranker, *searched, self.recall) if self.recall else None
             result = replace(result, similar=similar, recall=recall)
         if vectors is None:

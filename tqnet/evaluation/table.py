@@ -12,7 +12,7 @@ from unicodedata import east_asian_width
 from tqnet.evaluation.agreement import AgreementResult
 from tqnet.evaluation.difficulty import DifficultyResult
 from tqnet.evaluation.probe import ProbeResult
-from tqnet.evaluation.similar import STRUCTURES, RecallResult, SimilarResult, paired_difference
+from tqnet.evaluation.similar import STRUCTURES, RankingScores, RecallResult, SimilarResult, paired_difference
 from tqnet.files import atomic
 from tqnet.questions.leakage import MEASURED, Contamination
 
@@ -103,7 +103,7 @@ def structure_table(results: Results) -> Table:
     k, _ = _k_and_depth(results)
     scored = {name: similar.structures for name, similar in measured(results, "similar").items()}
     shown = [name for name in STRUCTURES if any(name in cells and len(cells[name]) for cells in scored.values())]
-    first = next(iter(scored.values()), {})
+    first: dict[str, RankingScores] = next(iter(scored.values()), {})
     rows = tuple(
         (name, *(_number(cells[cell].summary()["precision"]) if cell in cells else NOTHING for cell in shown))
         for name, cells in scored.items()
