@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from tqnet.text.numbers import Kind, find_numbers
-from tqnet.text.numbers.tokens import with_number_tokens
+from tqnet.text.numbers import Kind, find_numbers, with_number_tokens
 
 
 def seen(text: str) -> list[tuple[str, str]]:
