@@ -164,11 +164,6 @@ def test_only_train_is_compared_with() -> None:
     assert [d.id for d in found.doubles] == ["test"]
 
 
-def test_texts_without_a_token() -> None:
-    assert _kind(_train(stem=" "), _test("?")) is None
-    assert np.array_equal(_find(_train(stem=" "), _test("?")).clean, [0, 1])
-
-
 ROPE = "A rope of 12 m is cut into pieces of 3 m each, and every piece is sold for 4 euros. What do all pieces bring?"
 STEMS = [
     ROPE,

@@ -152,11 +152,6 @@ def test_faulty_pairs_may_be_left_out(tmp_path: Path) -> None:
         Similarity.from_pairs(_pairs(tmp_path, rows[0]), bank, on_error="skip")
 
 
-def test_one_large_group_costs_no_square() -> None:
-    similarity = Similarity.from_groups(_bank(*["g"] * 20_000))
-    assert len(similarity.neighbours(5)) == 19_999
-
-
 @pytest.mark.parametrize("several", [False, True])
 def test_questions_of_one_concept_are_similar(several: bool) -> None:
     a1, a2, b1 = ("a", "a1"), ("a", "a2"), ("b", "b1")

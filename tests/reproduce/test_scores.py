@@ -312,12 +312,3 @@ def test_compared_rows() -> None:
     assert [cells[:3] for cells in table.rows] == [("a", "b", "-0.0500")]
     (difference,) = differences(suite, rows)
     assert difference.to_dict()["P@5"]["difference"] == pytest.approx(-0.2, abs=0.1)
-
-
-def test_a_row_outside_the_comparisons_is_compared_with_the_first() -> None:
-    rows = [baseline(name, row(0.5, 0)) for name in ("a", "b", "mine")]
-    suite = Suite("A table", "bank", compare=[["b", "a"]])
-    assert [(each.row, each.over) for each in differences(suite, rows)] == [("b", "a"), ("mine", "a")]
-    assert [(each.row, each.over) for each in differences(suite, rows[1:])] == [("mine", "b")]
-    suite.compare.append(["mine", "b"])
-    assert not differences(suite, [rows[0], rows[2]])  # its partner is missing
