@@ -12,8 +12,9 @@ import json
 from pathlib import Path
 
 from tqnet.config import REQUIRED, Count, Precision, Seed, parse_config, save_config, section, settings
-from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
+from tqnet.evaluation.probe import evaluate_probe
 from tqnet.evaluation.stages import Tasks
+from tqnet.evaluation.table import StageResult, render, to_dict
 from tqnet.files import atomic
 from tqnet.hub.folder import write_probe_card
 from tqnet.libraries import precision, quiet

@@ -26,10 +26,9 @@ from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.build import set_dropout
 from tqnet.questions import QuestionBank
-from tqnet.solver.data import ValidationAnswers, WordProblems, learn_alphabet, solvable
+from tqnet.solver.data import Triples, ValidationAnswers, WordProblems, learn_alphabet, solvable
 from tqnet.solver.decoder import TreeBatch
 from tqnet.solver.model import BEAMS, MOST_TOKENS, WordProblemSolver, is_solver, load_solver
-from tqnet.solver.triples import Triples
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.data import Batch
@@ -54,9 +53,9 @@ class SolverConfig(RecipeConfig):
     contrast_at: Literal["goal", "subtree"] = "goal"
     """Embeddings to contrast: the goal of a node, or the subtree below it."""
     positives: Literal["subtree", "either", "same"] = "subtree"
-    """Choice of positives (`tqnet.solver.triples.Triples`)."""
+    """Choice of positives (`tqnet.solver.data.Triples`)."""
     negatives: Literal["hard", "random"] = "hard"
-    """Choice of negatives (`tqnet.solver.triples.Triples`)."""
+    """Choice of negatives (`tqnet.solver.data.Triples`)."""
     multilingual: bool = False
     """Take positives from another language of the bank, and negatives from the same."""
     pairs: Count = 4

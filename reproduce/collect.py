@@ -35,25 +35,18 @@ _NOTICE = "<!-- written by `python -m reproduce.collect` from reproduce/results 
 _SECTION = re.compile(r"^\{\{([\w-]+)\}\}$", re.MULTILINE)
 _INLINE = re.compile(r"\{([\w/-]+(?: \| [^|{}]+)+)\}")
 
+#: More decimals than a measurement has.
+_LONG_NUMBER = re.compile(r"\d+\.\d{7,}")
+
 #: The table of costs is summed up in a line.
 _COSTS = "What the rows took"
 
 
-def main() -> None:
-    for file, text in documents().items():
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-
 def documents() -> dict[Path, str]:
     """Return the text of every page, by file."""
-    readme = ROOT / "README.md"
-    pages = {ROOT / "docs" / "results" / f"{name}.md": page(name) for name in PAGES}
-    return {
-        **pages,
-        ROOT / "docs" / "results.md": summary(),
-        readme: with_stages(readme.read_text(encoding="utf-8")),
-    }
+    readme, docs = ROOT / "README.md", ROOT / "docs"
+    pages = {docs / "results" / f"{name}.md": page(name) for name in PAGES}
+    return {**pages, docs / "results.md": summary(), readme: with_stages(readme.read_text(encoding="utf-8"))}
 
 
 def page(name: str, results: Path = RESULTS) -> str:
@@ -111,7 +104,8 @@ def section_text(document: dict[str, Any]) -> str:
     facts = [f"- {name}: `{fact}`" for name, fact in document["made_by"].items()]
     parts = ["\n".join(facts)]
     for each in document["tables"]:
-        table = Table(each["title"], tuple(each["header"]), tuple(map(tuple, each["rows"])), tuple(each["notes"]))
+        rows = tuple(tuple(_LONG_NUMBER.sub(_rounded, cell) for cell in row) for row in each["rows"])
+        table = Table(each["title"], tuple(each["header"]), rows, tuple(each["notes"]))
         if table.title == _COSTS:
             seen = table.header.index("questions seen")
             budgets = "; ".join(f"{cells[0]}: {cells[seen]}" for cells in table.rows)
@@ -119,6 +113,10 @@ def section_text(document: dict[str, Any]) -> str:
         else:
             parts.append(f"**{table.title}**\n\n{table.markdown()}" if table.title else table.markdown())
     return "\n\n".join(parts)
+
+
+def _rounded(number: re.Match[str]) -> str:
+    return f"{float(f'{float(number[0]):.4g}'):.12g}"
 
 
 def stage_table(results: Path = RESULTS) -> str:
@@ -154,4 +152,5 @@ def load(file: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    for file, text in documents().items():
+        file.write_text(text, encoding="utf-8")

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 from accelerate.commands.launch import launch_command_parser
 
-from reproduce import architecture
 from reproduce.bench.__main__ import make_parser as make_bench_parser
 from tests.faults.table import CALLS, RECIPES
 from tqnet.cli import commands, main, make_parser, with_verb
@@ -23,13 +22,6 @@ from tqnet.questions import Question, QuestionBank
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = (ROOT / "README.md", ROOT / "reproduce" / "README.md", *sorted(DOCS.rglob("*.md")))
-
-
-def test_the_picture_of_the_architecture_is_drawn() -> None:
-    svg = architecture.as_svg(architecture.draw())
-    assert svg.startswith(b"<?xml")
-    assert svg == architecture.as_svg(architecture.draw())  # to the bit, so that it changes only with its code
-    assert architecture.PICTURE.is_file()
 
 
 def blocks() -> list[str]:

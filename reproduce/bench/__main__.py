@@ -114,7 +114,7 @@ def _write(args: argparse.Namespace, suite: Suite, results: list[RowResult], fac
 
     from reproduce.bench.results import differences
     from reproduce.bench.tables import render
-    from tqnet.evaluation.results import write_results
+    from tqnet.evaluation.table import write_results
 
     out = Path(args.out) / suite.name
     document = {

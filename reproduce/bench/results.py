@@ -42,14 +42,14 @@ class Finished:
         key: Digest of all that the rest depends on, and the name of its file.
         costs: What its trainings took, in order; a training that rows share counts in each.
         notes: Caveats that a reader of the scores has to know.
-        measure_seconds: From the trained model to the scores; None in files of versions that did not time it.
+        measure_seconds: From the trained model to the scores.
     """
 
     key: str
     scores: RowScores
     costs: list[Cost]
     notes: tuple[str, ...] = ()
-    measure_seconds: float | None = None
+    measure_seconds: float = 0.0
 
     def save(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class Finished:
             if saved["key"] != key:
                 raise ValueError(f"its key is {saved['key']}")
             scores, costs = RowScores.from_dict(saved["scores"]), [Cost(**cost) for cost in saved["costs"]]
-            return cls(key, scores, costs, tuple(saved["notes"]), saved.get("measure_seconds"))
+            return cls(key, scores, costs, tuple(saved["notes"]), saved["measure_seconds"])
         except (ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{file}: no scores that this version can read ({error})") from error
 
@@ -113,27 +113,26 @@ class RowResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
+        scores = self.scores
         return {
             "stages": list(self.row.stages),
             "kept": [finished.key for finished in self.finished],
             "paper": self.row.paper,
-            "p@5": [spread.mean for s in self.scores if (spread := precision([s]))],
-            "recall": [spread.mean for s in self.scores if (spread := recall([s]))],
+            "p@5": [spread.mean for s in scores if (spread := precision([s]))],
+            "recall": [spread.mean for s in scores if (spread := recall([s]))],
             "structures": [
                 {cell: spread.mean for cell in s.similar if cell != "overall" and (spread := precision([s], cell))}
-                for s in self.scores
+                for s in scores
             ],
-            "f1": [{f"L{level.level}": level.f1 for level in s.probe} for s in self.scores],
+            "f1": [{f"L{level.level}": level.f1 for level in s.probe} for s in scores],
             "concepts": [
                 {f"L{level.level}": {"accuracy": level.accuracy, "macro_f1": level.macro_f1} for level in s.probe}
-                for s in self.scores
+                for s in scores
             ],
-            "difficulty": [asdict(s.difficulty.scores) for s in self.scores if s.difficulty],
-            "agreement": [asdict(s.agreement) for s in self.scores if s.agreement],
+            "difficulty": [asdict(s.difficulty.scores) for s in scores if s.difficulty],
+            "agreement": [asdict(s.agreement) for s in scores if s.agreement],
             "paraphrases": [
-                {file: terms.metrics.values for file, terms in s.paraphrases.items()}
-                for s in self.scores
-                if s.paraphrases
+                {f: terms.metrics.values for f, terms in s.paraphrases.items()} for s in scores if s.paraphrases
             ],
             "solved": [
                 {measure: float(np.mean(terms.right(measure))) for measure in MEASURES}
@@ -237,28 +236,10 @@ def _apart(row: float | None, over: float | None) -> float | None:
     return None if row is None or over is None else row - over
 
 
-def clock(costs: Collection[Cost], measured: Collection[float | None]) -> str:
-    """Say how long it all took, each stage counted once.
-
-    What earlier versions have not timed is estimated: trainings at the ratio of clock to steps of those that were
-    timed, measurements as long as the others.
-    """
-    steps = [cost.step_seconds for cost in costs]
+def clock(costs: Collection[Cost], measured: Collection[float]) -> str:
+    """Say how long it all took, each stage counted once."""
+    steps, training = (sum(getattr(cost, name) for cost in costs) for name in ("step_seconds", "wall_seconds"))
     return (
-        f"{sum(steps) / 60:,.0f} min of steps, each stage counted once; by the clock, "
-        f"training {_minutes([cost.wall_seconds for cost in costs], steps)}, "
-        f"measuring {_minutes(measured, [1.0] * len(measured))}"
+        f"{steps / 60:,.0f} min of steps, each stage counted once; by the clock, "
+        f"training {training / 60:,.0f} min, measuring {sum(measured) / 60:,.0f} min"
     )
-
-
-def _minutes(seconds: Collection[float | None], size: Sequence[float]) -> str:
-    timed = [(value, weight) for value, weight in zip(seconds, size, strict=True) if value is not None]
-    if seconds and not timed:
-        return "was not timed"
-    taken = sum(value for value, _ in timed)
-    missing = ""
-    if len(timed) < len(seconds):
-        estimate = taken * sum(size) / sum(weight for _, weight in timed)
-        untimed = f"{len(seconds) - len(timed)} of {len(seconds)} were not timed"
-        missing = f" ({untimed}; all at that rate {estimate / 60:,.0f})"
-    return f"{taken / 60:,.0f} min{missing}"

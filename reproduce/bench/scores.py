@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from tqnet.evaluation.metrics import FloatArray, Interval, bootstrap_interval, p
 
 #: How much one row is above another, and the 95 % interval of that.
 Gain = tuple[float, Interval]
+
+Terms = TypeVar("Terms")
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,9 @@ class Spread:
     seeds: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Spread | None:
+    def of(cls, values: Iterable[float]) -> Spread | None:
         """Return None where there are no values."""
+        values = list(values)
         if not values:
             return None
         return cls(float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0, len(values))
@@ -33,42 +36,37 @@ class Spread:
 
 def precision(row: Sequence[RowScores], cell: str = "overall") -> Spread | None:
     """P@5 of a row."""
-    return Spread.of([float(np.mean(scores.similar[cell].precision)) for scores in row if cell in scores.similar])
+    return Spread.of(float(np.mean(scores.similar[cell].precision)) for scores in row if cell in scores.similar)
 
 
 def recall(row: Sequence[RowScores]) -> Spread | None:
     """R@n of a row."""
-    return Spread.of([float(np.mean(scores.recall.recall)) for scores in row if scores.recall])
+    return Spread.of(float(np.mean(scores.recall.recall)) for scores in row if scores.recall)
 
 
-def f1(row: Sequence[RowScores], level: int) -> Spread | None:
-    """Probe F1 of a row."""
-    return Spread.of([terms.f1 for terms in _probes(row, level)])
-
-
-def concepts(row: Sequence[RowScores], level: int, score: str) -> Spread | None:
-    """``accuracy`` or ``macro_f1`` of a row at a level."""
-    return Spread.of([value for terms in _probes(row, level) if (value := getattr(terms, score)) is not None])
+def concepts(row: Sequence[RowScores], level: int, score: str = "f1") -> Spread | None:
+    """``f1``, ``accuracy`` or ``macro_f1`` of a row's probe at a level."""
+    return Spread.of(getattr(terms, score) for terms in _probes(row, level))
 
 
 def difficulty(row: Sequence[RowScores], score: str) -> Spread | None:
     """``mae``, ``rmse``, ``pcc`` or ``doa`` of a row."""
-    return Spread.of([getattr(scores.difficulty.scores, score) for scores in row if scores.difficulty])
+    return Spread.of(getattr(scores.difficulty.scores, score) for scores in row if scores.difficulty)
 
 
 def paraphrase_spread(row: Sequence[ParaphraseTerms], metric: str) -> Spread | None:
     """One of `tqnet.paraphrase.evaluation.METRICS` over the seeds of a row."""
-    return Spread.of([terms.metrics.values[metric] for terms in row])
+    return Spread.of(terms.metrics.values[metric] for terms in row)
 
 
 def solved_spread(row: Sequence[SolvedTerms], measure: str, part: str = "") -> Spread | None:
     """The share of a part's problems that is solved."""
-    return Spread.of([float(np.mean(right)) for terms in row if (right := terms.right(measure, part))])
+    return Spread.of(float(np.mean(right)) for terms in row if (right := terms.right(measure, part)))
 
 
 def index_spread(row: Sequence[SolvedTerms]) -> Spread | None:
     """The Calinski-Harabasz index of a row."""
-    return Spread.of([terms.index for terms in row if terms.index is not None])
+    return Spread.of(terms.index for terms in row if terms.index is not None)
 
 
 def _probes(row: Sequence[RowScores], level: int) -> list[ProbeTerms]:
@@ -106,7 +104,12 @@ def solved_gain(first: Sequence[RowScores], second: Sequence[RowScores], measure
     def problems(row: Sequence[RowScores]) -> list[_Queries]:
         terms = [(s.fold, t, t.rows(part)) for s in row if (t := s.solved)]
         return [
-            (fold, [t.problems[at] for at in rows], t.groups_of(rows), list(map(float, t.right(measure, part))))
+            (
+                fold,
+                [t.problems[at] for at in rows],
+                [t.groups[at] for at in rows],
+                [*map(float, t.right(measure, part))],
+            )
             for fold, t, rows in terms
             if rows
         ]
@@ -134,14 +137,13 @@ def f1_gain(first: Sequence[RowScores], second: Sequence[RowScores], level: int)
     if not all(rows) or questions[0] != questions[1]:
         return None
     groups = _groups([(fold, terms.groups) for fold, terms in rows[0]])
-    draws = [
-        resampled_ratio(
-            np.concatenate(_by_fold([(fold, terms.above) for fold, terms in row], np.sum)),
-            np.concatenate(_by_fold([(fold, terms.below) for fold, terms in row], np.sum)),
-            groups,
+    draws = []
+    for row in rows:
+        above, below = (
+            np.concatenate(_by_fold([(fold, getattr(terms, term)) for fold, terms in row], np.sum))
+            for term in ("above", "below")
         )
-        for row in rows
-    ]
+        draws.append(resampled_ratio(above, below, groups))
     means = [np.mean([terms.f1 for _, terms in row]) for row in rows]
     return float(means[1] - means[0]), percentiles(draws[1] - draws[0])
 
@@ -152,9 +154,7 @@ def difficulty_gain(first: Sequence[RowScores], second: Sequence[RowScores], sco
     if not all(truths) or truths[0] != truths[1]:
         return None
     rows = [[s.difficulty for s in row if s.difficulty] for row in (first, second)]
-    means = [np.mean([getattr(terms.scores, score) for terms in row]) for row in rows]
-    draws = [np.mean([terms.draws(score) for terms in row], axis=0) for row in rows]
-    return float(means[1] - means[0]), percentiles(draws[1] - draws[0])
+    return _mean_gain(rows, lambda terms: getattr(terms.scores, score), lambda terms: terms.draws[score])
 
 
 def paraphrase_gain(first: Sequence[ParaphraseTerms], second: Sequence[ParaphraseTerms], metric: str) -> Gain | None:
@@ -162,9 +162,17 @@ def paraphrase_gain(first: Sequence[ParaphraseTerms], second: Sequence[Paraphras
     pairs = [{(tuple(terms.labels), tuple(terms.groups)) for terms in row} for row in (first, second)]
     if pairs[0] != pairs[1] or len(pairs[0]) != 1:
         return None
-    means = [np.mean([terms.metrics.values[metric] for terms in row]) for row in (first, second)]
-    draws = [np.mean([terms.metrics.draws[metric] for terms in row], axis=0) for row in (first, second)]
-    return float(means[1] - means[0]), percentiles(draws[1] - draws[0])
+    rows = [first, second]
+    return _mean_gain(rows, lambda terms: terms.metrics.values[metric], lambda terms: terms.metrics.draws[metric])
+
+
+def _mean_gain(
+    rows: Sequence[Sequence[Terms]], value: Callable[[Terms], float], draws: Callable[[Terms], FloatArray]
+) -> Gain:
+    """The difference of the means over seeds, and of their draws."""
+    means = [np.mean([value(terms) for terms in row]) for row in rows]
+    low, high = (np.mean([draws(terms) for terms in row], axis=0) for row in rows)
+    return float(means[1] - means[0]), percentiles(high - low)
 
 
 def _by_fold(values: Sequence[tuple[int | None, Sequence[float]]], reduce: Callable[..., Any]) -> list[FloatArray]:

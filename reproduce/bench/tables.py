@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from reproduce.bench import scores as spreads
 from reproduce.bench.results import RowResult, differences, languages, levels, paraphrase_sets, structures
-from reproduce.bench.scores import (
-    Gain,
-    Spread,
-    concepts,
-    difficulty,
-    f1,
-    index_spread,
-    paraphrase_spread,
-    precision,
-    recall,
-    solved_spread,
-)
-from reproduce.bench.suite import Row, Suite
-from reproduce.bench.trainings import Cost
+from reproduce.bench.scores import Gain, Spread
+from reproduce.bench.suite import Suite
 from tqnet.evaluation.agreement import rank_name
-from tqnet.evaluation.table import NOTHING, Table
+from tqnet.evaluation.table import NOTHING, Table, render_tables
 from tqnet.solver.evaluation import MEASURES, measures_note
 from tqnet.solver.representations import LEAST_MEMBERS
 
@@ -39,13 +28,14 @@ PARAPHRASE_COLUMNS = {
     "µs": "separation",
 }
 
+#: Heading -> the spread of each row.
+Columns = Mapping[str, Sequence[Spread | None]]
+
 
 def render(suite: Suite, results: Sequence[RowResult], *, markdown: bool = False) -> str:
-    """All tables of a suite, as text or as Markdown."""
-    tables = [table for table in (*_tables(suite, results), cost_table(results)) if table.rows]
-    if markdown:
-        return "\n\n".join(f"### {table.title}\n\n{table.markdown()}" for table in tables) + "\n"
-    return "\n\n".join(f"{table.title}\n\n{table.text()}" for table in tables) + "\n"
+    """Return all tables of a suite that have rows, as text or as Markdown."""
+    tables = (*_tables(suite, results), cost_table(results))
+    return render_tables([table for table in tables if table.rows], markdown=markdown)
 
 
 def _tables(suite: Suite, results: Sequence[RowResult]) -> Iterable[Table]:
@@ -68,95 +58,93 @@ def _tables(suite: Suite, results: Sequence[RowResult]) -> Iterable[Table]:
     ]
 
 
+def _suite_table(
+    suite: Suite, results: Sequence[RowResult], columns: Columns, notes: Sequence[str], digits: int = 3, file: str = ""
+) -> Table:
+    """A row for each row of the suite, the paper's number first if it has any."""
+    in_paper = paper_header(suite, results, file)
+    rows = []
+    for result, *row in zip(results, *columns.values(), strict=True):
+        paper = result.row.paper_paraphrases.get(file) if file else result.row.paper
+        cells = [NOTHING if paper is None else f"{paper:.{digits}f}"] if in_paper else []
+        rows.append((result.row.name, *cells, *map(spread_cell, row)))
+    title = f"{suite.title}: {file}" if file else suite.title
+    return Table(title, ("row", *in_paper, *columns), tuple(rows), tuple(notes))
+
+
+def _measured_table(title: str, results: Sequence[RowResult], columns: Columns, *notes: str) -> Table:
+    """A row for each row of the suite that has any of the scores."""
+    rows = zip(results, *columns.values(), strict=True)
+    shown = tuple((result.row.name, *map(spread_cell, row)) for result, *row in rows if any(row))
+    return Table(title, ("row", *columns), shown, notes)
+
+
 def score_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     """P@5, R@n where the suite asks for it, and probe F1 by level, with their spread over seeds."""
-    in_paper = paper_header(suite, results)
-    rows = tuple(
-        (
-            result.row.name,
-            *([_paper_cell(result.row.paper, 4)] if in_paper else []),
-            spread_cell(precision(result.scores)),
-            *([spread_cell(recall(result.scores))] if suite.recall else []),
-            *(spread_cell(f1(result.scores, level)) for level in levels(results)),
-        )
-        for result in results
-    )
-    measures = ("P@5", *([f"R@{suite.recall}"] if suite.recall else []), *(f"F1 L{level}" for level in levels(results)))
-    return Table(suite.title, ("row", *in_paper, *measures), rows, suite_notes(suite, results))
+    columns = {"P@5": [spreads.precision(result.scores) for result in results]}
+    if suite.recall:
+        columns[f"R@{suite.recall}"] = [spreads.recall(result.scores) for result in results]
+    for level in levels(results):
+        columns[f"F1 L{level}"] = [spreads.concepts(result.scores, level) for result in results]
+    return _suite_table(suite, results, columns, suite_notes(suite, results), digits=4)
 
 
 def structure_table(results: Sequence[RowResult]) -> Table:
     """P@5 by whether query and corpus have figures (TQ-Net, Table 6)."""
     cells = structures(results)
-    rows = tuple(
-        (
-            result.row.name,
-            *(spread_cell(precision(result.scores, cell)) + _in_paper(result.row, cell) for cell in cells),
-        )
-        for result in results
-        if result.scores
-    )
+    rows = []
+    for result in results:
+        papers = (result.row.paper_structures.get(cell) for cell in cells)
+        in_paper = ("" if paper is None else f" ({paper:.4f})" for paper in papers)
+        here = (spread_cell(spreads.precision(result.scores, cell)) for cell in cells)
+        if result.scores:
+            rows.append((result.row.name, *map("".join, zip(here, in_paper, strict=True))))
     header = ("row", *(f"{cell} ({queries:,})" for cell, queries in cells.items()))
-    return Table("P@5 by pair structure (queries; the paper's in brackets)", header, rows)
-
-
-def _in_paper(row: Row, cell: str) -> str:
-    return f" ({row.paper_structures[cell]:.4f})" if cell in row.paper_structures else ""
+    return Table("P@5 by pair structure (queries; the paper's in brackets)", header, tuple(rows))
 
 
 def concept_table(results: Sequence[RowResult]) -> Table:
-    """Accuracy and macro F1 of the probe by level (QuesCo, Table 2); without rows of versions that lack them."""
-    known = levels(results)
-    rows = []
-    for result in results:
-        spreads = [concepts(result.scores, level, score) for level in known for score in ("accuracy", "macro_f1")]
-        if any(spreads):
-            rows.append((result.row.name, *map(spread_cell, spreads)))
-    header = ("row", *(f"{score} L{level}" for level in known for score in ("accuracy", "macro F1")))
-    return Table("Knowledge points by the same probe", header, tuple(rows))
+    """Accuracy and macro F1 of the probe by level (QuesCo, Table 2)."""
+    columns = {
+        f"{score.replace('_f1', ' F1')} L{level}": [spreads.concepts(result.scores, level, score) for result in results]
+        for level in levels(results)
+        for score in ("accuracy", "macro_f1")
+    }
+    return _measured_table("Knowledge points by the same probe", results, columns)
 
 
 def difficulty_table(results: Sequence[RowResult]) -> Table:
     """MAE, RMSE, PCC and DOA with their spread over seeds (QuesCo, Table 2)."""
-    measures = ("MAE", "RMSE", "PCC", "DOA")
-    rows = tuple(
-        (result.row.name, *(spread_cell(difficulty(result.scores, score.lower())) for score in measures))
-        for result in results
-        if any(scores.difficulty for scores in result.scores)
-    )
-    notes = ("Training difficulties range from 0 to 1.",)
-    return Table("Difficulty by a linear regression", ("row", *measures), rows, notes)
+    scores = ("MAE", "RMSE", "PCC", "DOA")
+    columns = {score: [spreads.difficulty(result.scores, score.lower()) for result in results] for score in scores}
+    note = "Training difficulties range from 0 to 1."
+    return _measured_table("Difficulty by a linear regression", results, columns, note)
 
 
 def agreement_table(results: Sequence[RowResult]) -> Table:
     """Correlation of similarities with rank, and the mean cosine by rank (QuesCo, Figure 5)."""
-    measured = {r.row.name: scores for r in results if (scores := [s.agreement for s in r.scores if s.agreement])}
-    ranks = sorted({rank for seeds in measured.values() for scores in seeds for rank in scores.ranks}, key=int)
-    rows = tuple(
-        (
-            name,
-            spread_cell(Spread.of([scores.spearman for scores in seeds])),
-            spread_cell(Spread.of([scores.pearson for scores in seeds])),
-            *(spread_cell(Spread.of([s.ranks[rank] for s in seeds if rank in s.ranks])) for rank in ranks),
-        )
-        for name, seeds in measured.items()
-    )
-    named = (rank_name(int(rank)) for rank in ranks)
-    notes = (
+    measured = [[scores.agreement for scores in result.scores if scores.agreement] for result in results]
+    ranks = sorted({rank for seeds in measured for agreement in seeds for rank in agreement.ranks}, key=int)
+    columns = {
+        "Spearman": [Spread.of(agreement.spearman for agreement in seeds) for seeds in measured],
+        "Pearson": [Spread.of(agreement.pearson for agreement in seeds) for seeds in measured],
+    }
+    for rank in ranks:
+        cosines = ([agreement.ranks[rank] for agreement in seeds if rank in agreement.ranks] for seeds in measured)
+        columns[rank_name(int(rank))] = list(map(Spread.of, cosines))
+    note = (
         "Correlation of the cosine with minus the rank of a pair: 0 for similar questions, otherwise their "
-        "KH-distance. The other columns are the mean cosine of each rank.",
+        "KH-distance. The other columns are the mean cosine of each rank."
     )
-    return Table("Similarity and the knowledge hierarchy", ("row", "Spearman", "Pearson", *named), rows, notes)
+    return _measured_table("Similarity and the knowledge hierarchy", results, columns, note)
 
 
 def paraphrase_table(suite: Suite, results: Sequence[RowResult], file: str) -> Table:
     """The scores of a file's labelled paraphrases, with their spread over seeds."""
-    in_paper = paper_header(suite, results, file)
-    rows = []
-    for result in results:
-        spreads = (paraphrase_spread(result.paraphrases(file), metric) for metric in PARAPHRASE_COLUMNS.values())
-        paper = [_paper_cell(result.row.paper_paraphrases.get(file))] if in_paper else []
-        rows.append((result.row.name, *paper, *map(spread_cell, spreads)))
+    columns = {
+        heading: [spreads.paraphrase_spread(result.paraphrases(file), metric) for result in results]
+        for heading, metric in PARAPHRASE_COLUMNS.items()
+    }
     pairs = paraphrase_sets(results)[file].metrics
     about = (
         f"{file}: {len(pairs.valid):,} pairs of {len(np.unique(pairs.groups)):,} questions, {pairs.valid.sum():,} "
@@ -166,7 +154,7 @@ def paraphrase_table(suite: Suite, results: Sequence[RowResult], file: str) -> T
     )
     first = file == next(iter(paraphrase_sets(results)))  # whose table carries the notes of the whole suite
     notes = (*suite_notes(suite, results), about) if first else (about,)
-    return Table(f"{suite.title}: {file}", ("row", *in_paper, *PARAPHRASE_COLUMNS), tuple(rows), notes)
+    return _suite_table(suite, results, columns, notes, file=file)
 
 
 def pseudo_label_table(results: Sequence[RowResult]) -> Table:
@@ -176,57 +164,49 @@ def pseudo_label_table(results: Sequence[RowResult]) -> Table:
         labelled = [cost.pseudo_labels for costs in result.costs for cost in costs if cost.pseudo_labels]
         if labelled:
             pairs = sum(labels["positive"] + labels["negative"] for labels in labelled)
-            shares = (
-                Spread.of([labels[f"{kind}_percent"] for labels in labelled]) for kind in ("positive", "negative")
-            )
+            shares = (Spread.of(labels[f"{kind}_percent"] for labels in labelled) for kind in ("positive", "negative"))
             rows.append((result.row.name, f"{pairs:,.0f}", *(spread_cell(share, 2) for share in shares)))
     return Table("Pseudo-labels", ("row", "pairs", "positive, %", "negative, %"), tuple(rows))
 
 
 def solved_table(suite: Suite, results: Sequence[RowResult]) -> Table:
     """Shares of right answers and equations with their spread over seeds, and the separation of prototypes."""
-    in_paper, parts = paper_header(suite, results), languages(results)
-    rows = []
-    for result in results:
-        terms = result.solved
-        spreads = [solved_spread(terms, measure) for measure in MEASURES]
-        spreads += [solved_spread(terms, "answers", part) for part in ("clean", *parts)]
-        paper = [_paper_cell(result.row.paper)] if in_paper else []
-        rows.append((result.row.name, *paper, *map(spread_cell, spreads), spread_cell(index_spread(terms), 1)))
-    columns = (*MEASURES.values(), "answers without near-duplicates", *(f"answers, {part}" for part in parts))
+    parts = {heading: (measure, "") for measure, heading in MEASURES.items()}
+    parts |= {"answers without near-duplicates": ("answers", "clean")}
+    parts |= {f"answers, {language}": ("answers", language) for language in languages(results)}
+    columns = {
+        heading: [spreads.solved_spread(result.solved, *part) for result in results] for heading, part in parts.items()
+    }
     notes = suite_notes(suite, results)
     if first := next((terms for result in results for terms in result.solved), None):
         index = "Calinski-Harabasz: between-prototype over within-prototype variance of the decoder's first goals, of "
         members = f"prototypes with at least {LEAST_MEMBERS} test problems."
         notes += (f"{measures_note(len(first.problems), sum(first.doubles))} {index}{members}",)
-    return Table(suite.title, ("row", *in_paper, *columns, "Calinski-Harabasz"), tuple(rows), notes)
+    table = _suite_table(suite, results, columns, notes)
+    indices = (spread_cell(spreads.index_spread(result.solved), 1) for result in results)
+    rows = tuple((*row, index) for row, index in zip(table.rows, indices, strict=True))
+    return Table(table.title, (*table.header, "Calinski-Harabasz"), rows, table.notes)
 
 
-def difference_table(suite: Suite, results: Sequence[RowResult], paraphrases: str | None = None) -> Table:
+def difference_table(suite: Suite, results: Sequence[RowResult], paraphrases: str = "") -> Table:
     """Gains of rows over others on the same questions or labelled paraphrases, beside those of the paper."""
-    compared = [each for each in differences(suite, results) if each.paraphrases == paraphrases]
+    compared = [each for each in differences(suite, results) if (each.paraphrases or "") == paraphrases]
     in_paper = paper_header(suite, results, paraphrases)
-    rows = tuple(
-        (
-            each.row,
-            each.over,
-            *([NOTHING if each.paper is None else f"{each.paper:+.4f}"] if in_paper else []),
-            *(gain_cell(gain) for gain in each.gains.values()),
-        )
-        for each in compared
-    )
+    rows = []
+    for each in compared:
+        paper = [NOTHING if each.paper is None else f"{each.paper:+.4f}"] if in_paper else []
+        rows.append((each.row, each.over, *paper, *map(gain_cell, each.gains.values())))
     header = ("row", "over", *in_paper, *(compared[0].gains if compared else ()))
+    title, drawn = "Differences between rows", "by group: of P@5 over queries, of F1 over questions"
     if paraphrases:
         title, drawn = f"Differences between rows: {paraphrases}", "by original, both rows on the same draws"
-    else:
-        title, drawn = "Differences between rows", "by group: of P@5 over queries, of F1 over questions"
     if suite.solved:
         drawn = "over problems, both rows on the same draws"
     seeds = "the spread above" if _repeats(results) > 1 and not _folded(results) else "not measured here"
     note = (
         f"Intervals are 95 %, bootstrapped {drawn}. They hold for these trainings; the effect of the seed is {seeds}."
     )
-    return Table(title, header, rows, (note,))
+    return Table(title, header, tuple(rows), (note,))
 
 
 def cost_table(results: Sequence[RowResult]) -> Table:
@@ -236,37 +216,24 @@ def cost_table(results: Sequence[RowResult]) -> Table:
     for result in results:
         if not (done := [costs for costs in result.costs if costs]):
             continue
-        steps = Spread.of([sum(cost.step_seconds for cost in costs) for costs in done])
-        walls = Spread.of([wall for costs in done if (wall := _wall(costs)) is not None])
-        rows.append(
-            (
-                result.row.name,
-                f"{sum(cost.questions for cost in done[0]):,}",
-                spread_cell(Spread.of([costs[-1].pace for costs in done]), 1),
-                NOTHING if steps is None else f"{steps.mean / 60:.1f}",
-                NOTHING if walls is None else f"{walls.mean / 60:.1f}",
-                f"{done[0][-1].parameters / 1e6:.1f}",
-                f"{max(cost.peak_memory_mib for costs in done for cost in costs):,.0f}",
-                *(["; ".join(sorted({cost.machine for costs in done for cost in costs}))] if len(machines) > 1 else []),
-            )
+        steps, walls = (
+            np.mean([sum(getattr(cost, name) for cost in costs) for costs in done]) / 60
+            for name in ("step_seconds", "wall_seconds")
         )
-    header = (
-        "row",
-        "questions seen",
-        "questions/s, last stage",
-        "minutes of steps",
-        "by the clock",
-        "parameters, M",
-        "peak memory, MiB",
-        *(["machine"] if len(machines) > 1 else []),
-    )
-    return Table("What the rows took", header, tuple(rows))
-
-
-def _wall(costs: Sequence[Cost]) -> float | None:
-    """Seconds of a row's trainings by the clock; None where one was not timed."""
-    walls = [cost.wall_seconds for cost in costs]
-    return None if None in walls else sum(wall for wall in walls if wall is not None)
+        cells = [
+            result.row.name,
+            f"{sum(cost.questions for cost in done[0]):,}",
+            spread_cell(Spread.of(costs[-1].pace for costs in done), 1),
+            f"{steps:.1f}",
+            f"{walls:.1f}",
+            f"{done[0][-1].parameters / 1e6:.1f}",
+            f"{max(cost.peak_memory_mib for costs in done for cost in costs):,.0f}",
+            "; ".join(sorted({cost.machine for costs in done for cost in costs})),
+        ]
+        rows.append(tuple(cells if len(machines) > 1 else cells[:-1]))
+    header = ["row", "questions seen", "questions/s, last stage", "minutes of steps", "by the clock", "parameters, M"]
+    header += ["peak memory, MiB", *(["machine"] if len(machines) > 1 else [])]
+    return Table("What the rows took", tuple(header), tuple(rows))
 
 
 def spread_cell(spread: Spread | None, digits: int = 3) -> str:
@@ -285,14 +252,10 @@ def gain_cell(gain: Gain | None) -> str:
     return f"{difference:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
 
 
-def _paper_cell(number: float | None, digits: int = 3) -> str:
-    return NOTHING if number is None else f"{number:.{digits}f}"
-
-
-def paper_header(suite: Suite, results: Sequence[RowResult], paraphrases: str | None = None) -> list[str]:
+def paper_header(suite: Suite, results: Sequence[RowResult], paraphrases: str = "") -> list[str]:
     """The heading of the paper's column; empty where it has no number for any row."""
     rows = [result.row for result in results]
-    numbers = [row.paper if paraphrases is None else row.paper_paraphrases.get(paraphrases) for row in rows]
+    numbers = [row.paper_paraphrases.get(paraphrases) if paraphrases else row.paper for row in rows]
     return [] if all(number is None for number in numbers) else [f"paper's {suite.paper_metric}"]
 
 

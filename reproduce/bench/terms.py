@@ -59,15 +59,14 @@ class ProbeTerms:
 
     Attributes:
         level: Of the hierarchy, 1 is the coarsest.
-        accuracy, macro_f1: None in files of versions that did not keep them.
     """
 
     level: int
     above: list[int]
     below: list[int]
     groups: list[int]
-    accuracy: float | None = None
-    macro_f1: float | None = None
+    accuracy: float
+    macro_f1: float
 
     @classmethod
     def of(cls, level: LevelResult) -> ProbeTerms:
@@ -97,13 +96,9 @@ class DifficultyTerms:
         """MAE, RMSE, PCC, DOA."""
         return DifficultyScores.measure(np.array(self.truth), np.array(self.predicted))
 
-    def draws(self, score: str) -> FloatArray:
-        """Bootstrap draws of one of the scores."""
-        return self._draws[score]
-
     @cached_property
-    def _draws(self) -> dict[str, FloatArray]:
-        # Slow, and needed by every difference that the row is part of.
+    def draws(self) -> dict[str, FloatArray]:
+        """Bootstrap draws of the scores: slow, and needed by every difference that the row is part of."""
         return resampled_scores(np.array(self.truth), np.array(self.predicted), np.array(self.groups))
 
 
@@ -159,7 +154,7 @@ class SolvedTerms:
         doubles: 1 for a near-duplicate of a training problem.
         languages: Of each problem; empty where there is only one.
         index: Calinski-Harabasz index of the representations by prototype; None where it is undefined.
-        groups: Unit of the bootstrap; empty in files of versions that resampled single problems.
+        groups: Unit of the bootstrap.
     """
 
     problems: list[int]
@@ -168,8 +163,8 @@ class SolvedTerms:
     commutative: list[int]
     doubles: list[int]
     languages: list[str]
-    index: float | None = None
-    groups: list[int] = field(default_factory=list)
+    index: float | None
+    groups: list[int]
 
     @classmethod
     def of(
@@ -194,9 +189,6 @@ class SolvedTerms:
         if part == "clean":
             return [row for row, double in enumerate(self.doubles) if not double]
         return [row for row, language in enumerate(self.languages) if language == part]
-
-    def groups_of(self, rows: Sequence[int]) -> list[int]:
-        return [self.groups[row] for row in rows] if self.groups else list(rows)
 
     def right(self, measure: str, part: str = "") -> list[int]:
         """Return ``answers`` or another measure for the problems of a part."""
@@ -244,10 +236,10 @@ class RowScores:
         return cls(
             similar={name: QueryScores(**scores) for name, scores in saved["similar"].items()},
             probe=[ProbeTerms(**level) for level in saved["probe"]],
-            difficulty=DifficultyTerms(**saved["difficulty"]) if saved.get("difficulty") else None,
-            agreement=AgreementScores(**saved["agreement"]) if saved.get("agreement") else None,
-            fold=saved.get("fold"),
-            recall=RecallTerms(**saved["recall"]) if saved.get("recall") else None,
-            paraphrases={name: ParaphraseTerms(**terms) for name, terms in saved.get("paraphrases", {}).items()},
-            solved=SolvedTerms(**saved["solved"]) if saved.get("solved") else None,
+            difficulty=DifficultyTerms(**saved["difficulty"]) if saved["difficulty"] else None,
+            agreement=AgreementScores(**saved["agreement"]) if saved["agreement"] else None,
+            fold=saved["fold"],
+            recall=RecallTerms(**saved["recall"]) if saved["recall"] else None,
+            paraphrases={name: ParaphraseTerms(**terms) for name, terms in saved["paraphrases"].items()},
+            solved=SolvedTerms(**saved["solved"]) if saved["solved"] else None,
         )

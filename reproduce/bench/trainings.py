@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -160,8 +160,7 @@ class Cost:
         peak_memory_mib: Of the process, or of the accelerator where there is one.
         parameters: Of the trained model.
         machine: Description of the machine.
-        wall_seconds: From the start of the process to its end, interruptions included; None in files of versions that
-            did not time it.
+        wall_seconds: From the start of the process to its end, interruptions included.
         valid_precision: The best P@5 on ``valid`` after a step; None if the recipe does not measure it.
         valid_separation: Likewise the separation of valid and invalid paraphrases (ParaQD).
         pseudo_labels: Number of training pairs that the start encoder labelled ``positive`` and ``negative`` (ParaQD,
@@ -174,7 +173,7 @@ class Cost:
     peak_memory_mib: float
     parameters: int
     machine: str
-    wall_seconds: float | None = None
+    wall_seconds: float
     valid_precision: float | None = None
     valid_separation: float | None = None
     pseudo_labels: dict[str, float] | None = None
@@ -278,14 +277,13 @@ def _run(command: list[str], log: Path) -> None:
 
 
 def _read_cost(folder: Path) -> Cost:
-    saved = json.loads((folder / _COST).read_text(encoding="utf-8"))
-    known = {each.name: saved[each.name] for each in fields(Cost) if each.name in saved}  # other versions have others
-    return Cost(**known | {"training": folder.name})
+    return Cost(**json.loads((folder / _COST).read_text(encoding="utf-8")))
 
 
 def _cost(folder: Path) -> Cost:
     series = read_series(folder / "metrics.jsonl")
     questions, pace = questions_and_pace(series)
+    labels = folder / PSEUDO_LABELS
     return Cost(
         training=folder.name,
         questions=questions,
@@ -296,7 +294,7 @@ def _cost(folder: Path) -> Cost:
         wall_seconds=_seconds(folder / _CLOCK),
         valid_precision=_best(series, VALID),
         valid_separation=_best(series, SEPARATION),
-        pseudo_labels=_pseudo_labels(folder / PSEUDO_LABELS),
+        pseudo_labels=json.loads(labels.read_text(encoding="utf-8")) if labels.is_file() else None,
     )
 
 
@@ -306,11 +304,6 @@ def _best(series: Mapping[str, Series], name: str) -> float | None:
         return None
     steps, values = series[name]
     return float(values[steps > 0].max()) if (steps > 0).any() else None
-
-
-def _pseudo_labels(file: Path) -> dict[str, float] | None:
-    labels: dict[str, float] | None = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
-    return labels
 
 
 def _parameters(folder: Path) -> int:

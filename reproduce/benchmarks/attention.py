@@ -7,7 +7,6 @@ The two take turns; milliseconds are medians.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from statistics import median
@@ -15,6 +14,7 @@ from statistics import median
 import torch
 from torch.nn import functional as F
 
+from reproduce.benchmarks.harness import make_parser
 from tqnet.libraries import machine
 from tqnet.modeling.fusion import attention
 
@@ -22,7 +22,7 @@ WAYS = {"bf16": F.scaled_dot_product_attention, "fp32 inside": attention}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--questions", type=int, default=64)
     parser.add_argument("--length", type=int, default=80, help="tokens of a question")
     parser.add_argument("--heads", type=int, default=12)

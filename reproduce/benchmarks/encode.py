@@ -3,20 +3,18 @@
     python -m reproduce.benchmarks.encode --bank BANK --questions 600
 
 Compares with ``SentenceTransformer.encode`` on the same weights, questions, precision and processor, tokenising
-included; the contestants take turns, so that whatever else the machine does falls on all of them alike.
+included.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import time
 from collections.abc import Callable
-from statistics import median
 
 import torch
 from sentence_transformers import SentenceTransformer
 
+from reproduce.benchmarks.harness import make_parser, take_turns
 from tqnet.libraries import quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.pretrained import text_encoder_path
@@ -47,21 +45,8 @@ def contestants(texts: list[str], batch_size: int) -> dict[str, Callable[[], obj
     }
 
 
-def speeds(texts: list[str], batch_size: int, rounds: int) -> dict[str, float]:
-    """Questions per second of each contestant, the median of ``rounds`` in turn after one that warms up."""
-    encoders = contestants(texts, batch_size)
-    seconds: dict[str, list[float]] = {name: [] for name in encoders}
-    for number in range(rounds + 1):
-        for name, encode in encoders.items():
-            start = time.perf_counter()
-            encode()
-            if number:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: len(texts) / median(values) for name, values in seconds.items()}
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--questions", type=int, default=600)
     parser.add_argument("--batch-size", type=int, default=32)
@@ -70,23 +55,17 @@ def main() -> None:
     quiet()
     bank = QuestionBank.load(args.bank)
     texts = [bank[i].content for i in range(args.questions)]
-    per_second = speeds(texts, args.batch_size, args.rounds)
+    seconds = take_turns(contestants(texts, args.batch_size), args.rounds)
     ratios = {
-        "none / sentence-transformers, fp32": ("tqnet none fp32", "sentence-transformers fp32"),
-        "fused / sentence-transformers, fp32": ("tqnet fused fp32", "sentence-transformers fp32"),
-        "none / sentence-transformers, bf16": ("tqnet none bf16", "sentence-transformers bf16"),
-        "fused / sentence-transformers, bf16": ("tqnet fused bf16", "sentence-transformers bf16"),
-        "bf16 / fp32, none": ("tqnet none bf16", "tqnet none fp32"),
+        f"{ours} / sentence-transformers, {kind}": (f"tqnet {ours} {kind}", f"sentence-transformers {kind}")
+        for kind in ("fp32", "bf16")
+        for ours in ("none", "fused")
+    } | {"bf16 / fp32, none": ("tqnet none bf16", "tqnet none fp32")}
+    report = {
+        "questions_per_second": {name: round(len(texts) / taken, 1) for name, taken in seconds.items()},
+        "ratios": {name: round(seconds[other] / seconds[this], 2) for name, (this, other) in ratios.items()},
     }
-    print(
-        json.dumps(
-            {
-                "questions_per_second": {name: round(value, 1) for name, value in per_second.items()},
-                "ratios": {name: round(per_second[a] / per_second[b], 2) for name, (a, b) in ratios.items()},
-            },
-            indent=2,
-        )
-    )
+    print(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":

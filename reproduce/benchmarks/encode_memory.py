@@ -8,10 +8,10 @@ memory grows with the bank. ``start`` is the peak with the model and the bank in
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 
+from reproduce.benchmarks.harness import make_parser
 from tqnet.libraries import quiet
 from tqnet.modeling.build import build_model
 from tqnet.modeling.settings import ModelConfig
@@ -31,7 +31,7 @@ def measure(bank: str, questions: int, visual: str | None) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--questions", type=int, nargs="+", default=[4096, 16384], metavar="N")
     parser.add_argument("--visual", help="a visual stream, such as lite0; by default text alone is read")

@@ -2,10 +2,9 @@
 
     python -m reproduce.benchmarks.export --text data/opl --figures data/geometry --questions 1000
 
-The contestants take turns, so that whatever else the machine does falls on all of them alike. Text is read by
-all-MiniLM-L6-v2 without fusion, so that sentence-transformers has the same weights; questions with figures by MiniLM
-and lite0, fused, beside which sentence-transformers has nothing to set. Its backends onnx and openvino need optimum;
-where that is not installed, they are named under ``not_measured``.
+Text is read by all-MiniLM-L6-v2 without fusion, so that sentence-transformers has the same weights; questions with
+figures by MiniLM and lite0, fused, beside which sentence-transformers has nothing to set. Its backends onnx and
+openvino need optimum; where that is not installed, they are named under ``not_measured``.
 """
 
 from __future__ import annotations
@@ -14,16 +13,15 @@ import argparse
 import json
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 
+from reproduce.benchmarks.harness import make_parser, take_turns
 from tqnet.export.encoder import ExportedEncoder
 from tqnet.export.make import export, sample
 from tqnet.libraries import machine, quiet
@@ -101,18 +99,6 @@ def theirs(texts: Sequence[str]) -> tuple[Contestants, dict[str, str]]:
     return {**results, "sentence-transformers torch bf16": in_bf16}, missing
 
 
-def speeds(contestants: Contestants, questions: int, rounds: int) -> dict[str, float]:
-    """Questions per second of each contestant, the median of ``rounds`` in turn after one that warms up."""
-    seconds: dict[str, list[float]] = {name: [] for name in contestants}
-    for number in range(rounds + 1):
-        for name, encode in contestants.items():
-            start = time.perf_counter()
-            encode()
-            if number:
-                seconds[name].append(time.perf_counter() - start)
-    return {name: questions / median(of) for name, of in seconds.items()}
-
-
 def report(per_second: dict[str, float]) -> dict[str, Any]:
     """Speeds, and ratios to PyTorch in fp32 and to the best that sentence-transformers reaches."""
     ratios = {f"{name} / {PYTORCH}": per_second[name] / per_second[PYTORCH] for name in per_second if name != PYTORCH}
@@ -136,17 +122,14 @@ def measure(folder: str, model: QuestionEncoder, args: argparse.Namespace, rival
         contestants, checks = ours(model, bank, rows, Path(work), args.checked)
         others, missing = theirs(texts) if rivals else ({}, {})
         contestants |= others | {"tokenising alone": lambda: model.processor.tokenize(texts)}
-        results = report(speeds(contestants, len(rows), args.rounds))
+        seconds = take_turns(contestants, args.rounds)
+    results = report({name: len(rows) / taken for name, taken in seconds.items()})
     figures = sum(len(bank[int(row)].images) for row in rows)
     return {"questions": len(rows), "figures": figures, **results, "checks": checks, "not_measured": missing}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        "python -m reproduce.benchmarks.export",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--text", required=True, metavar="BANK", help="of which text is read")
     parser.add_argument("--figures", metavar="BANK", help="of which figures are read too")
     parser.add_argument("--questions", type=int, default=1000, help="of each bank (1000)")

@@ -8,7 +8,6 @@ come round again where the bank has fewer.
 
 from __future__ import annotations
 
-import argparse
 import json
 import resource
 import subprocess
@@ -19,6 +18,7 @@ import numpy as np
 import torch
 
 from finetune.similar import SimilarConfig, SimilarityModel
+from reproduce.benchmarks.harness import make_parser
 from tqnet.libraries import quiet
 from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.build import build_model
@@ -49,7 +49,7 @@ def peak() -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--questions", type=int, default=1024)
     parser.add_argument("--chunks", type=int, nargs="+", default=[0, 64], help="0 encodes the batch at once")
@@ -60,16 +60,8 @@ def main() -> None:
         print(json.dumps(measure(QuestionBank.load(args.bank), args.questions, args.chunks[0], args.bf16)))
         return
     for chunk in args.chunks:
-        command = [
-            sys.executable,
-            "-m",
-            "reproduce.benchmarks.gradient_cache",
-            "--bank",
-            args.bank,
-            "--chunks",
-            str(chunk),
-        ]
-        command += ["--questions", str(args.questions), *(["--bf16"] if args.bf16 else [])]
+        command = [sys.executable, "-m", "reproduce.benchmarks.gradient_cache", "--bank", args.bank]
+        command += ["--chunks", str(chunk), "--questions", str(args.questions), *(["--bf16"] if args.bf16 else [])]
         print(f"chunk {chunk}:", subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip())
 
 

@@ -9,7 +9,6 @@ those of the momentum encoder too, but not those of a QuesNet's LSTMs; then by t
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable
@@ -21,7 +20,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils.flop_counter import FlopCounterMode
 
-from reproduce.benchmarks.recipe import add_recipe, open_recipe
+from reproduce.benchmarks.harness import add_recipe, make_parser, open_recipe
 from tqnet.config import ConfigError
 from tqnet.libraries import machine, on_cuda, precision
 from tqnet.training import session
@@ -101,9 +100,7 @@ def _digits(value: float) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        "python -m reproduce.benchmarks.mfu", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = make_parser(__doc__)
     add_recipe(parser)
     parser.add_argument("--peak", type=float, metavar="TFLOPS", help="of the machine, if it is not known")
     args, settings = parser.parse_known_args()

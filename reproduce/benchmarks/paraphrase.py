@@ -8,7 +8,6 @@ the phrases that f5 has an encoder choose from, so is the time.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from reproduce.benchmarks.harness import make_parser
 from tqnet.paraphrase import TRAINING
 from tqnet.paraphrase.negatives import without_phrases
 from tqnet.paraphrase.operators import Operator, first_that_applies, operators, select
@@ -91,11 +91,7 @@ def _each(seconds: float, items: Sequence[Any]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        "python -m reproduce.benchmarks.paraphrase",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--bank", type=Path, required=True, help="a bank in English")
     parser.add_argument("--questions", type=int, default=QUESTIONS, help=f"drawn from it ({QUESTIONS:,})")
     args = parser.parse_args()

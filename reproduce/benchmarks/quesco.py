@@ -8,19 +8,16 @@ Runs the recipe itself for the time of a step; ``--queue`` is that of the loss, 
 
 from __future__ import annotations
 
-import argparse
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
 import torch
 
 from pretrain import quesco
-from reproduce.benchmarks.recipe import open_recipe
+from reproduce.benchmarks.harness import make_parser, open_recipe, take_turns
 from reproduce.benchmarks.shares import shares
 from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
 from tqnet.losses.ranking import rince, temperatures_for
@@ -45,7 +42,6 @@ def augmentation(bank: QuestionBank, probability: float, seed: int = 0) -> dict[
     timings = {}
     for group in (*GROUPS, "all"):
         names = strategy_names(list(GROUPS) if group == "all" else [group])
-        augment(names)  # Chinese words need a dictionary, which is read once
         timings[group] = round(_milliseconds(lambda names=names: augment(names), 3) / len(questions), 3)
     return timings
 
@@ -78,21 +74,12 @@ def loss(bank: QuestionBank, batch_size: int, size: int, dimension: int, seed: i
     return _milliseconds(step, 20)
 
 
-def _milliseconds(work: Callable[[], Any], repeats: int) -> float:
-    taken = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        work()
-        taken.append(time.perf_counter() - begun)
-    return 1e3 * median(taken)
+def _milliseconds(work: Callable[[], Any], rounds: int) -> float:
+    return 1e3 * take_turns({"": work}, rounds)[""]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        "python -m reproduce.benchmarks.quesco",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     parser.add_argument("--queue", type=int, default=65_536, metavar="KEYS", help="of the loss (65,536)")
     args, settings = parser.parse_known_args()
     with session.clear_errors():

@@ -30,6 +30,7 @@ import psutil
 import pyarrow as pa
 from tqdm import tqdm
 
+from reproduce.benchmarks.harness import make_parser
 from tqnet.files import atomic
 from tqnet.questions import Question
 from tqnet.search.engine import Place
@@ -229,8 +230,7 @@ def _clock(search: Callable[[int], object], queries: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """See the module's docstring."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--index", type=Path, required=True, help="whose questions are repeated")
     parser.add_argument("--questions", type=int, default=1_000_000)
     parser.add_argument("--queries", type=int, default=200)

@@ -9,7 +9,6 @@ in ten by the id of a question. Prints what it has measured as JSON.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import time
@@ -24,6 +23,7 @@ import httpx
 import numpy as np
 from tqdm import tqdm
 
+from reproduce.benchmarks.harness import make_parser
 from tests.serving.process import serving
 from tqnet.libraries import machine
 from tqnet.search.index import Index
@@ -99,8 +99,7 @@ def measure(address: str, index: Path, clients: int, seconds: float) -> dict[str
 
 
 def main() -> None:
-    """See the module's docstring."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--index", type=Path, required=True)
     parser.add_argument("--clients", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=60)

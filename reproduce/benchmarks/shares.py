@@ -8,7 +8,6 @@ Runs the recipe itself, and clocks it from its first step to its last; between t
 
 from __future__ import annotations
 
-import argparse
 import inspect
 import json
 import time
@@ -24,7 +23,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils.data import DataLoader
 
-from reproduce.benchmarks.recipe import add_recipe, open_recipe
+from reproduce.benchmarks.harness import add_recipe, make_parser, open_recipe
 from tqnet.config import ConfigError
 from tqnet.libraries import on_cuda
 from tqnet.modeling.encoder import QuestionEncoder
@@ -166,11 +165,7 @@ def shares(recipe: ModuleType, config: RecipeConfig) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        "python -m reproduce.benchmarks.shares",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = make_parser(__doc__)
     add_recipe(parser)
     args, settings = parser.parse_known_args()
     with session.clear_errors():

@@ -9,18 +9,17 @@ the processor: so they stand on a machine that others use too. ``whole solver`` 
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from reproduce.benchmarks import stacks
+from reproduce.benchmarks.harness import make_parser, take_turns
 from tqnet.libraries import machine
 from tqnet.modeling.build import build_model
 from tqnet.modeling.settings import ModelConfig
@@ -74,16 +73,16 @@ class Case:
         return -torch.stack([stacks.log_likelihood(decoder, t, p.equation, tokens) for t, p, tokens in rows]).sum()
 
 
-def case_of(told: Sequence[tuple[str, str]], count: int, width: int, layers: int, lengths: range = LENGTHS) -> Case:
+def case_of(gold: Sequence[tuple[str, str]], count: int, width: int, layers: int, lengths: range = LENGTHS) -> Case:
     """The first problems that fit, with a solver of random weights."""
-    alphabet = Alphabet.learn(told)
+    alphabet = Alphabet.learn(gold)
     shape = ModelConfig(text="scratch", visual=None, fusion="none", max_length=lengths.stop, vocabulary_min_count=1)
     shape.scratch_hidden, shape.scratch_layers = width, layers
-    encoder, _ = build_model(shape, [text for text, _ in told])
+    encoder, _ = build_model(shape, [text for text, _ in gold])
     solver = WordProblemSolver(encoder, alphabet, dropout=0.0).eval()
     processor = encoder.processor
     problems, ids = [], []
-    for (text, equation), item in zip(told, processor.tokenize([text for text, _ in told]), strict=True):
+    for (text, equation), item in zip(gold, processor.tokenize([text for text, _ in gold]), strict=True):
         try:
             problem = read_problem(text, equation, alphabet)
         except EquationError:
@@ -138,18 +137,6 @@ def compare(case: Case) -> dict[str, Any]:
     }
 
 
-def by_turns(ways: dict[str, dict[str, Callable[[], object]]], rounds: int) -> dict[str, dict[str, float]]:
-    """Median seconds of the processor; a first round warms up."""
-    taken: dict[str, dict[str, list[float]]] = {task: {way: [] for way in item} for task, item in ways.items()}
-    for _ in range(rounds + 1):
-        for task, item in ways.items():
-            for way, run in item.items():
-                begun = time.process_time()
-                run()
-                taken[task][way].append(time.process_time() - begun)
-    return {task: {way: median(seconds[1:]) for way, seconds in item.items()} for task, item in taken.items()}
-
-
 def contest(case: Case, rounds: int) -> dict[str, Any]:
     """Problems a second of both, and how many times faster the package's is."""
     solver, decoder = case.solver, case.solver.decoder
@@ -173,30 +160,24 @@ def contest(case: Case, rounds: int) -> dict[str, Any]:
         with torch.no_grad():
             beam_search(decoder, solver.read(**case.inputs), BEAMS, MOST_TOKENS)
 
-    ways: dict[str, dict[str, Callable[[], object]]] = {
-        "training": {
-            "batched": lambda: train(batched),
-            "by stacks": lambda: train(lambda: case.loss_by_stacks(leaves)),
-            "whole solver": lambda: train(lambda: case.loss(solver.read(**case.inputs))),
-        },
-        "beam search": {
-            "batched": search,
-            "by stacks": lambda: [stacks.beam_search(by_stacks, text, BEAMS, MOST_TOKENS) for text in texts],
-            "whole solver": search_whole,
-        },
+    ways: dict[tuple[str, str], Callable[[], object]] = {
+        ("training", "batched"): lambda: train(batched),
+        ("training", "by stacks"): lambda: train(lambda: case.loss_by_stacks(leaves)),
+        ("training", "whole solver"): lambda: train(lambda: case.loss(solver.read(**case.inputs))),
+        ("beam search", "batched"): search,
+        ("beam search", "by stacks"): lambda: [stacks.beam_search(by_stacks, t, BEAMS, MOST_TOKENS) for t in texts],
+        ("beam search", "whole solver"): search_whole,
     }
-    seconds = by_turns(ways, rounds)
-    count = len(case.problems)
-    return {
-        "problems a second": {
-            task: {way: round(count / s, 1) for way, s in item.items()} for task, item in seconds.items()
-        },
-        "batched / by stacks": {task: round(item["by stacks"] / item["batched"], 1) for task, item in seconds.items()},
-    }
+    seconds = take_turns(ways, rounds, time.process_time)
+    speeds: dict[str, dict[str, float]] = {"training": {}, "beam search": {}}
+    for (task, way), taken in seconds.items():
+        speeds[task][way] = round(len(case.problems) / taken, 1)
+    ratios = {task: round(seconds[task, "by stacks"] / seconds[task, "batched"], 1) for task in speeds}
+    return {"problems a second": speeds, "batched / by stacks": ratios}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument(
@@ -209,11 +190,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="after one that warms up")
     args = parser.parse_args()
 
-    told = list(gold_equations(load_bank(args.bank)))[:3000]
+    gold = list(gold_equations(load_bank(args.bank)))[:3000]
     report: dict[str, Any] = {"machine": machine(), "threads": torch.get_num_threads(), "batch": args.batch_size}
     for width in args.widths:
         torch.manual_seed(0)
-        case = case_of(told, args.batch_size, width, args.layers)
+        case = case_of(gold, args.batch_size, width, args.layers)
         optimizer = torch.optim.AdamW(case.solver.decoder.parameters(), lr=1e-3)
         for _ in range(args.steps):
             optimizer.zero_grad()

@@ -9,7 +9,6 @@ take turns, so that whatever else the machine does falls on all.
 
 from __future__ import annotations
 
-import argparse
 import json
 import time
 from collections import defaultdict
@@ -22,6 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from reproduce.benchmarks.harness import make_parser
 from tqnet.libraries import precision, quiet
 from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.modeling.build import build_model
@@ -133,7 +133,7 @@ class PlainInBf16(Plain):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--bank", required=True)
     parser.add_argument("--steps", type=int, default=20, help=f"of each, after {WARM_UP} that warm up")
     parser.add_argument("--batch-size", type=int, default=32)

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tqnet.evaluation import LinearProbe, evaluate_probe, probe_splits
-from tqnet.evaluation.linear_probe import L2_STRENGTHS, STEPS, _path, decide, indicators
+from tqnet.evaluation.probe import L2_STRENGTHS, LinearProbe, _path, decide, evaluate_probe, indicators, probe_splits
 from tqnet.questions import KnowledgeHierarchy, Question, QuestionBank
 
 
@@ -76,7 +75,7 @@ def test_weights_minimise_the_penalised_loss(multi_label: bool) -> None:
     truth = np.eye(60, dtype=bool)[classes]
     if multi_label:
         truth |= truth[rng.permutation(1000)]
-    for l2, *found in _path(features, truth, multi_label, L2_STRENGTHS, STEPS):
+    for l2, *found in _path(features, truth, multi_label, L2_STRENGTHS):
         fitted, best = (_loss(features, truth, *weights, l2) for weights in (found, _best(features, truth, l2)))
         assert fitted == pytest.approx(best, abs=5e-4)
 
@@ -99,7 +98,7 @@ def _best(x: np.ndarray, truth: np.ndarray, l2: float) -> tuple[np.ndarray, np.n
 
 
 def test_saved_probe_predicts_the_same(vectors, bank, hierarchy, tmp_path: Path) -> None:
-    probe = evaluate_probe(vectors, bank, hierarchy, levels=[2]).levels[0].probe
+    probe = evaluate_probe(vectors, bank, hierarchy).levels[1].probe
     probe.save(tmp_path / "probe")
     loaded = LinearProbe.load(tmp_path / "probe")
     assert loaded.classes == probe.classes

@@ -53,7 +53,7 @@ def test_bad_vectors_are_refused() -> None:
 
 def test_tokens_are_words_commands_and_chinese_characters() -> None:
     assert lexical_tokens(r"Find $\Delta_1$, 已知三角形ABC") == [
-        *("find", r"\Delta", "1", "已", "知", "三", "角", "形", "已知", "知三", "三角", "角形", "abc"),
+        *("find", r"\Delta", "1", "已", "知", "三", "角", "形", "已知", "知三", "三角", "角形", "abc")
     ]
 
 

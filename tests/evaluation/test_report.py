@@ -13,27 +13,26 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tqnet.evaluation import (
-    StageResult,
-    TfidfRanker,
-    evaluate_probe,
-    evaluate_similar,
+from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
+from tqnet.evaluation.plots import (
+    DARK,
+    PALETTE,
     knowledge_maps,
     read_series,
-    render,
+    running_mean,
+    similarity_by_rank,
     stage_bars,
-    stage_table,
-    to_dict,
     training_curves,
     tsne,
-    write_report,
 )
-from tqnet.evaluation.agreement import draw_pairs, evaluate_agreement
-from tqnet.evaluation.plots import DARK, PALETTE, running_mean, similarity_by_rank
-from tqnet.evaluation.report import _shown, draw_case
-from tqnet.evaluation.table import Table
+from tqnet.evaluation.probe import evaluate_probe
+from tqnet.evaluation.ranking import TfidfRanker
+from tqnet.evaluation.report import draw_case, write_report
+from tqnet.evaluation.similar import evaluate_similar
+from tqnet.evaluation.stages import provenance
+from tqnet.evaluation.table import StageResult, render, stage_table, to_dict
 from tqnet.questions import Question, QuestionBank, Similarity
-from tqnet.questions.markup import figure_html, formula_html, text_html
+from tqnet.questions.markup import formula_html
 
 ATTACK = "<script>alert('x')</script>"
 
@@ -151,17 +150,6 @@ def test_formula_attributes_that_load_or_run_are_dropped() -> None:
         assert not re.search(r"href|style=|class=", formula_html(command))
 
 
-def test_text_is_cut_between_formulas() -> None:
-    assert text_html("abc $x$ def", 2) == "ab …"
-    assert text_html("ab $x$ def", 4).endswith("</math> …")
-    assert text_html("a & b") == "a &amp; b"
-
-
-def test_unreadable_figure_is_a_note(tmp_path: Path) -> None:
-    (tmp_path / "bad.png").write_bytes(b"not a picture")
-    assert "not readable" in figure_html(str(tmp_path / "bad.png"), 100)
-
-
 def test_tables(results) -> None:
     lines = stage_table(results).text().splitlines()
     assert len(lines) == 4
@@ -221,20 +209,10 @@ def test_characters_that_no_font_has(fmt, caplog: pytest.LogCaptureFixture) -> N
     assert fmt == "png" or "\U0001f9ff\U00013000".encode() in picture
 
 
-def test_importing_the_package_loads_no_heavy_library() -> None:
-    code = "import sys, tqnet.evaluation; print([m for m in ('torch', 'sklearn', 'matplotlib') if m in sys.modules])"
+def test_importing_the_report_loads_no_heavy_library() -> None:
+    code = "import sys, tqnet.evaluation.report; print({'torch', 'sklearn', 'matplotlib'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-def test_the_best_number_stands_out_beside_dashes() -> None:
-    def best(rows: tuple[tuple[str, ...], ...], columns: tuple[int, ...]) -> list[list[bool]]:
-        shown = _shown(Table("t", ("stage", "F1", "P")[: len(rows[0])], rows), best=columns)
-        return [[cell["best"] for cell in row["cells"]] for row in shown["rows"]]
-
-    rows = (("a", "–", "0.5"), ("b", "0.900", "0.5"), ("c", "0.100", "–"))
-    assert best(rows, (1, 2)) == [[False, False, True], [False, True, True], [False, False, False]]
-    assert best((("a", "–"), ("b", "–")), (1,)) == [[False, False]] * 2
+    assert done.stdout.strip() == "set()"
 
 
 def test_drawn_splits_and_notes_are_said_below_the_table(vectors, bank, hierarchy) -> None:
@@ -246,14 +224,29 @@ def test_drawn_splits_and_notes_are_said_below_the_table(vectors, bank, hierarch
     assert render(own, markdown=True).endswith("\n\nmodel: a note.\n")
 
 
-def test_tfidf_vectors_are_seeded_and_as_wide_as_they_can_be(bank) -> None:
+def test_vectors_of_tfidf(bank) -> None:
     ranker = TfidfRanker([question.content for question in bank], bank.ids)
     vectors = ranker.vectors(8, seed=1)
     assert vectors.shape == (96, 8)
     assert np.array_equal(vectors, ranker.vectors(8, seed=1))
     assert ranker.vectors(384).shape[1] <= 95
-
-
-def test_no_feature_of_the_tfidf_vectors_is_noise_alone(bank) -> None:
-    deviations = TfidfRanker([question.content for question in bank], bank.ids).vectors(40).std(axis=0)
+    deviations = ranker.vectors(40).std(axis=0)
     assert deviations.max() < 4 * deviations.min()  # a probe standardises; without the rotation it is 10 and more
+
+
+def test_what_each_training_saw_and_took(tiny_bank: QuestionBank, tmp_path: Path) -> None:
+    records = [{"step": 0, "valid/p@5": 0.3}]  # before the first step
+    records += [
+        {"step": step, "questions": 100 * step, "questions_per_second": pace, "padding": padding}
+        for step, pace, padding in [(10, 10.0, 1.0), (20, 1.0, 1.1), (30, 10.0, 1.2)]
+    ]
+    (tmp_path / "whole").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    for record in records:
+        record.pop("padding", None)
+    (tmp_path / "figures").write_text("\n".join(map(json.dumps, records)), encoding="utf-8")
+    (tmp_path / "nothing").write_text(json.dumps(records[0]), encoding="utf-8")
+    logs = {name: tmp_path / name for name in ("whole", "figures", "nothing")}
+    assert provenance("tqnet", tiny_bank, logs)["training"] == (
+        "whole: 3,000 questions, 5 min of steps, 1.10 tokens computed for each real one; "
+        "figures: 3,000 questions, 5 min of steps; nothing: no step logged"
+    )

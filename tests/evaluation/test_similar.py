@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tqnet.evaluation import evaluate_similar, paired_difference
-from tqnet.evaluation.similar import STRUCTURES
+from tqnet.evaluation.similar import STRUCTURES, evaluate_similar, paired_difference, rank_recall
 from tqnet.evaluation.stages import Tasks
 from tqnet.questions import Question, QuestionBank, Similarity
 
@@ -79,9 +78,9 @@ def test_perfect_and_paired(vectors, bank, similarity) -> None:
     perfect = evaluate_similar(np.eye(12)[np.arange(96) % 12], bank, similarity).overall
     noisy = evaluate_similar(vectors, bank, similarity).overall
     assert perfect.precision.mean() == perfect.ndcg.mean() == perfect.reciprocal.mean() == 1.0
-    paired = paired_difference(noisy, perfect)
-    assert paired.difference == pytest.approx(1 - noisy.precision.mean())
-    assert paired.interval.low > 0
+    difference, interval = paired_difference(noisy, perfect)
+    assert difference == pytest.approx(1 - noisy.precision.mean())
+    assert interval.low > 0
     with pytest.raises(ValueError, match="different queries"):
         paired_difference(noisy, evaluate_similar(vectors, bank, similarity, "valid").overall)
 
@@ -100,3 +99,26 @@ def test_k_may_be_more_than_the_depth_of_mrr() -> None:
     assert result is not None
     assert (result.k, result.depth) == (101, 101)
     assert (result.overall.precision == 1).all()
+
+
+@pytest.mark.parametrize("split", ["test", None])
+@pytest.mark.parametrize("n", [1, 3, 20])
+def test_recall_is_its_formula(split: str | None, n: int) -> None:
+    """Eq. 7: a question without a similar one does not ask; fewer than five similar ones are enough."""
+    groups = ["a", "a", "a", "b", "b", None, "b", "a"]
+    splits = ["test", "train", "train", "test", "train", "test", "train", "valid"]
+    rows = enumerate(zip(groups, splits, strict=True))
+    bank = QuestionBank.from_questions(Question(id=str(i), stem="x", group=g, split=s) for i, (g, s) in rows)
+    vectors = np.random.default_rng(0).normal(size=(len(groups), 3)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    expected = {}
+    for i, group in enumerate(groups):
+        if group and split in (None, splits[i]):
+            others = sorted((j for j in range(len(groups)) if j != i), key=lambda j: -(vectors[i] @ vectors[j]))
+            similar = {j for j in others if groups[j] == group}
+            expected[i] = len(similar & set(others[:n])) / len(similar)
+    result = rank_recall(vectors, bank, Similarity.from_groups(bank), split, n)
+    assert result.queries.tolist() == list(expected)
+    assert result.recall.tolist() == pytest.approx(list(expected.values()))
+    alone = bank.select([5])
+    assert len(rank_recall(np.ones((1, 2)), alone, Similarity.from_groups(alone), split, n).recall) == 0

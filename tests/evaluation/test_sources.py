@@ -76,15 +76,6 @@ def test_only_the_rows_that_are_asked_for_are_encoded(monkeypatch: pytest.Monkey
     assert encoded == [3, 3, 9, 9]
 
 
-def test_a_name_with_slashes_stays_in_the_folder(bank, opened: list[str], tmp_path: Path) -> None:
-    for length in (64, 128):
-        source_vectors("encoder:../../a/b", bank, Encoding(max_length=length), tmp_path / "in" / "cache")
-    assert len(opened) == 2
-    written = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert {path.parent for path in written} == {tmp_path / "in" / "cache"}
-    assert {path.suffix for path in written} == {".npy"}
-
-
 def test_the_shortest_length(tmp_path: Path) -> None:
     assert shortest_length(["encoder:minilm"]) is None
     with pytest.raises(FileNotFoundError, match="no model here"):

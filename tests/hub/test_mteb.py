@@ -19,7 +19,7 @@ from mteb.models.models_protocols import EncoderProtocol
 from torch.utils.data import DataLoader
 
 from tqnet.cli import main
-from tqnet.evaluation import evaluate_similar
+from tqnet.evaluation.similar import evaluate_similar
 from tqnet.hub.mteb import TQNetEncoder, similar_questions
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank, Similarity

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import errno
 import os
 import pickle
@@ -11,6 +13,7 @@ from PIL import Image
 
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.questions.images import decode_image
+from tqnet.questions.splits import SHOWN, show
 
 Write = Callable[..., Path]
 Figure = Callable[..., str]
@@ -80,15 +83,6 @@ def test_images_are_found_from_where_the_bank_is_saved(
     bank.save(inside)
     assert QuestionBank.load(beside)[0].images == QuestionBank.load(inside)[0].images == expected
     assert QuestionBank.load(beside).fingerprint == bank.fingerprint
-
-
-def test_a_failed_save_leaves_the_old_file(write: Write, tmp_path: Path) -> None:
-    file = write({"id": "a", "stem": "old"})
-    before = file.read_bytes()
-    with pytest.raises(ValueError, match="extras"):
-        QuestionBank.from_questions([Question(id="a", stem="x", extras={"stem": "y"})]).save(file)
-    assert file.read_bytes() == before
-    assert list(tmp_path.iterdir()) == [file]
 
 
 def test_names_and_places(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,3 +196,42 @@ def test_fingerprint_knows_a_figure_that_was_drawn_anew(tmp_path: Path) -> None:
     assert bank.fingerprint == before
     (tmp_path / "a.png").write_bytes(b"another figure")
     assert bank.fingerprint != before
+
+
+@pytest.mark.parametrize("what", SHOWN)
+def test_labels_stay(what: str, tiny_bank: QuestionBank) -> None:
+    shown = show(tiny_bank, what)
+    assert (shown is tiny_bank) == (what == "all")
+    for field in ("id", "group", "split", "knowledge", "difficulty"):
+        assert shown.column(field) == tiny_bank.column(field)
+    assert (shown.fingerprint == tiny_bank.fingerprint) == (what == "all")
+
+
+def test_one_modality_is_taken_away(tiny_bank: QuestionBank) -> None:
+    text, figures = show(tiny_bank, "text"), show(tiny_bank, "figures")
+    assert not any(text.column("images"))
+    assert text.column("stem") == tiny_bank.column("stem")
+    assert not any(question.content.strip() for question in figures)
+    assert figures.column("images") == tiny_bank.column("images")
+
+
+def test_shuffled_figures_are_those_of_another_question_of_the_split() -> None:
+    kinds = [("train", 1), ("train", 0), ("train", 2), ("test", 1), ("test", 3), ("train", 1), ("valid", 1)]
+    bank = QuestionBank.from_questions(
+        Question(id=str(i), stem="s", split=split, images=tuple(f"{i}-{n}.png" for n in range(count)))
+        for i, (split, count) in enumerate(kinds)
+    )
+    before, after = bank.column("images"), show(bank, "shuffled").column("images")
+    assert sorted(before) == sorted(after)
+    moved = [i for i in range(len(bank)) if before[i] != after[i]]
+    assert moved == [0, 2, 3, 4, 5]  # no figure, and nobody to exchange with, stay
+    splits = np.array([split for split, _ in kinds])
+    for i in moved:
+        assert splits[int(after[i][0].split("-")[0])] == splits[i]
+    assert show(bank, "shuffled").column("images") == after
+    assert show(bank, "shuffled").column("stem") == bank.column("stem")
+
+
+def test_an_unknown_part_is_refused(tiny_bank: QuestionBank) -> None:
+    with pytest.raises(ValueError, match="'audio' is none of all, text, figures, shuffled"):
+        show(tiny_bank, "audio")

@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +9,7 @@ import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
+from tqnet.cli import main
 from tqnet.questions import check_bank
 
 Write = Callable[..., Path]
@@ -144,3 +147,15 @@ def test_a_bank_without_one_good_record(write: Write) -> None:
     report = check_bank(write({"id": "a"}))
     assert (report.questions, report.lengths.most, len(report.faults)) == (0, 0, 1)
     assert "questions   0 (1 left out)" in report.render()
+
+
+FOLDER = Path(__file__).parents[1] / "broken_banks"
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.iterdir()))
+def test_faults(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(FOLDER)
+    options = ["--unique-names"] if name.startswith("unique_names") else []
+    assert main(["check", name, *options]) == 1
+    faults = [line for line in capsys.readouterr().out.splitlines() if line.startswith(f"{name}/")]
+    assert faults == (FOLDER / name / "expected.txt").read_text(encoding="utf-8").splitlines()

@@ -57,14 +57,14 @@ def test_figures_lie_beside_the_file(write, tmp_path: Path) -> None:
         ({"a": "x", "b": "x", "label": "similar"}, "b: the same question as a"),
         ({"a": {"options": []}, "b": "x", "label": "similar"}, r"a\.stem: missing"),
         ({"a": "y", "b": "x", "label": "variant"}, "label: contradicts line 1"),
-        ([1], "record: expected a JSON object"),
+        ([1], "record: expected an object"),
     ],
 )
 def test_faults(row: object, message: str, write, bank: QuestionBank) -> None:
     file = write({"a": "x", "b": "y", "label": "similar"}, row)
     with pytest.raises(BankError, match=message):
         read_labelled_pairs(file, bank)
-    with pytest.warns(UserWarning, match="1 faulty pairs left out, 1 read"):
+    with pytest.warns(UserWarning, match="1 of 2 pairs left out"):
         assert len(read_labelled_pairs(file, bank, "skip")) == 1
 
 

@@ -46,14 +46,6 @@ def test_the_kind_of_a_pair(tmp_path: Path) -> None:
     assert [pair.kind for pair in read_pairs(jsonl)] == ["lost number"]
 
 
-def test_a_file_without_labels_and_ids(tmp_path: Path) -> None:
-    csv = write(tmp_path / "pairs.csv", "original,paraphrase", "Why?,Wherefore?", "Who?,Whose?")
-    assert read_pairs(csv) == [
-        ParaphrasePair("Why?", "Wherefore?", None, "2"),
-        ParaphrasePair("Who?", "Whose?", None, "3"),
-    ]
-
-
 def test_questions_with_what_operators_made_of_them(tmp_path: Path) -> None:
     """What did not apply is empty; a negative that is the question itself is none."""
     file = write(
@@ -99,12 +91,6 @@ def test_what_spreadsheets_make_of_labels_and_cells(tmp_path: Path) -> None:
     assert [pair.label for pair in read_pairs(file)] == [1, 0]
     file = write(tmp_path / "made.csv", "question,positive1", "Why?,Who?", "Why, me?,Who?")
     with pytest.raises(BankError, match=r"made\.csv:3: record: more cells than columns"):
-        read_pairs(file)
-
-
-def test_all_faults_are_named(tmp_path: Path) -> None:
-    file = write(tmp_path / "pairs.csv", "original,paraphrase,label", ",Why?,1", "Why?,Who?,maybe", "Why?,Who?,1")
-    with pytest.raises(BankError, match=r"pairs\.csv:2: original: empty\n.*pairs\.csv:3: label: .*'maybe'"):
         read_pairs(file)
 
 

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from reproduce.benchmarks import mfu, paraphrase, quesco, score
-from reproduce.benchmarks.recipe import open_recipe
+from reproduce.benchmarks.harness import open_recipe
 from reproduce.benchmarks.shares import PARTS, Stopwatch
 from tests.recipes.conftest import ROOT, TINY
 from tqnet.augment.strategies import GROUPS
@@ -115,6 +115,6 @@ def test_paraphrase_operators_are_counted() -> None:
 def test_scoring_is_compared_with_encoding(tiny_model: TQNetModel) -> None:
     pytest.importorskip("spacy")
     pairs = [ParaphrasePair("Tom ran 5 km. How far?", "Tom ran five km. How far?", 1, "1")]
-    report = score.report(score.speeds(tiny_model, pairs, batch_size=2, precision="fp32", rounds=1))
+    report = score.compare(tiny_model, pairs, batch_size=2, precision="fp32", rounds=1)
     assert report["pairs_per_second"].keys() == {"encoding alone", "scoring", "scoring and explaining"}
     assert min(report["ratios"].values()) > 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +24,16 @@ from reproduce.bench.terms import (
     SolvedTerms,
 )
 from reproduce.bench.trainings import Cost
-from tqnet.evaluation.table import NOTHING
 
 QUESTIONS = 400
-COST = Cost("mlm-0", questions=60, pace=1.0, peak_memory_mib=100.0, parameters=7, machine="this")
+COST = Cost("mlm-0", questions=60, pace=1.0, peak_memory_mib=100.0, parameters=7, machine="this", wall_seconds=180.0)
 
 
 def row(right: float, seed: int, group_size: int = 4) -> RowScores:
     """A row with a share ``right`` of correct single labels and of correct neighbours."""
     groups = (np.arange(QUESTIONS) // group_size).tolist()
     hit = np.random.default_rng(seed).random(QUESTIONS) < right
-    terms = ProbeTerms(1, (2 * hit).tolist(), [2] * QUESTIONS, groups)
+    terms = ProbeTerms(1, (2 * hit).tolist(), [2] * QUESTIONS, groups, accuracy=0.25, macro_f1=0.125)
     return RowScores({"overall": QueryScores(list(range(QUESTIONS)), groups, hit.astype(float).tolist())}, [terms])
 
 
@@ -80,7 +79,7 @@ def baseline(name: str, scores: RowScores, **settings: Any) -> RowResult:
 
 def test_gains_are_paired() -> None:
     low, high = [row(0.5, seed) for seed in (0, 1)], [row(0.7, seed) for seed in (2, 3)]
-    for mean, gain in ((gains.precision, gains.precision_gain), (lambda r: gains.f1(r, 1), f1_gain)):
+    for mean, gain in ((gains.precision, gains.precision_gain), (lambda r: gains.concepts(r, 1), f1_gain)):
         difference, interval = gain(low, high)
         assert difference == pytest.approx(mean(high).mean - mean(low).mean)
         assert 0.1 < interval.low < difference < interval.high < 0.3
@@ -92,7 +91,7 @@ def test_rows_on_other_questions_are_not_compared() -> None:
     assert f1_gain(first, [row(0.5, 0, group_size=5)]) is None
     assert gains.f1_gain(first, [row(0.5, 1)], 2) is None
     assert f1_gain(first, []) is None
-    assert gains.f1(first, 2) is None
+    assert gains.concepts(first, 2) is None
     assert gains.recall_gain([with_recall([0.2, 0.4])], [with_recall([0.6, 0.4], [0, 2])]) is None
     assert gains.recall_gain([with_recall([0.2, 0.4])], first) is None
     assert gains.difficulty_gain(first, [with_difficulty(0.1)], "doa") is None
@@ -112,7 +111,7 @@ def test_folds_are_pooled_and_seeds_are_averaged() -> None:
         values = [v for s in folds for v in s.similar["overall"].precision]
         above, below = ([v for s in folds for v in getattr(s.probe[0], name)] for name in ("above", "below"))
         queries = QueryScores(list(range(2 * QUESTIONS)), groups, values)
-        return RowScores({"overall": queries}, [ProbeTerms(1, above, below, groups)])
+        return RowScores({"overall": queries}, [ProbeTerms(1, above, below, groups, 0.25, 0.125)])
 
     for gain in (gains.precision_gain, f1_gain):
         assert gain([pooled(low)], [pooled(high)]) == gain(low, high)
@@ -264,36 +263,24 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
         Finished.find(result.key, [tmp_path])
 
 
-def test_files_of_earlier_versions_are_read() -> None:
-    saved = asdict(solved([1, 0]))
-    del saved["paraphrases"], saved["solved"]["groups"]
-    scores = RowScores.from_dict(saved)
-    assert scores.paraphrases == {}
-    assert scores.solved.groups_of([1]) == [1]
-
-
-def test_missing_times_are_estimated() -> None:
-    timed = replace(COST, training="scl-0", wall_seconds=180.0)
+def test_what_rows_took() -> None:
+    scl = replace(COST, training="scl-0", questions=30, wall_seconds=60.0)
     rows = [
-        RowResult(Row("timed", stages=["scl"]), [Finished("0", row(0.5, 0), [timed], measure_seconds=60.0)]),
-        RowResult(Row("part", stages=["mlm", "scl"]), [Finished("1", row(0.5, 0), [COST, timed])]),
+        RowResult(Row("short", stages=["scl"]), [Finished("0", row(0.5, 0), [scl], measure_seconds=60.0)]),
+        RowResult(Row("long", stages=["mlm", "scl"]), [Finished("1", row(0.5, 0), [COST, scl])]),
     ]
     suite = Suite("A table", "bank", stages={name: Stage("pretrain/mlm.py", 64) for name in ("mlm", "scl")})
     costs = [line.split()[-4:-2] for line in render(suite, rows).splitlines()[-2:]]
-    assert costs == [["1.0", "3.0"], ["2.0", NOTHING]]
-    assert clock([timed, COST], [60.0, None]) == (
-        "2 min of steps, each stage counted once; by the clock, "
-        "training 3 min (1 of 2 were not timed; all at that rate 6), "
-        "measuring 1 min (1 of 2 were not timed; all at that rate 2)"
+    assert costs == [["0.5", "1.0"], ["1.5", "4.0"]]
+    assert clock([scl, COST], [60.0, 0.0]) == (
+        "2 min of steps, each stage counted once; by the clock, training 4 min, measuring 1 min"
     )
 
 
-def test_accuracy_and_macro_f1_where_they_were_kept() -> None:
-    old, new = row(0.5, 0), row(0.5, 0)
-    new.probe[0] = replace(new.probe[0], accuracy=0.25, macro_f1=0.125)
-    table = concept_table([baseline("old", old), baseline("new", new)])
+def test_accuracy_and_macro_f1() -> None:
+    table = concept_table([baseline("a", row(0.5, 0)), RowResult(Row("none", source="a"))])
     assert table.header == ("row", "accuracy L1", "macro F1 L1")
-    assert table.rows == (("new", "0.250", "0.125"),)
+    assert table.rows == (("a", "0.250", "0.125"),)
 
 
 def test_tables_of_rows_that_lack_something() -> None:
@@ -325,12 +312,3 @@ def test_compared_rows() -> None:
     assert [cells[:3] for cells in table.rows] == [("a", "b", "-0.0500")]
     (difference,) = differences(suite, rows)
     assert difference.to_dict()["P@5"]["difference"] == pytest.approx(-0.2, abs=0.1)
-
-
-def test_a_row_outside_the_comparisons_is_compared_with_the_first() -> None:
-    rows = [baseline(name, row(0.5, 0)) for name in ("a", "b", "mine")]
-    suite = Suite("A table", "bank", compare=[["b", "a"]])
-    assert [(each.row, each.over) for each in differences(suite, rows)] == [("b", "a"), ("mine", "a")]
-    assert [(each.row, each.over) for each in differences(suite, rows[1:])] == [("mine", "b")]
-    suite.compare.append(["mine", "b"])
-    assert not differences(suite, [rows[0], rows[2]])  # its partner is missing

@@ -251,29 +251,6 @@ def test_selected_rows_stay_in_their_order(write: Any) -> None:
         load_suite(path, ["x"])
 
 
-@pytest.mark.parametrize(
-    ("run", "message"),
-    [
-        ({"batch_size": 0}, "batch_size: must be greater than or equal to 1"),
-        ({"batch_size": "x"}, "batch_size: must be a valid integer, not 'x'"),
-    ],
-)
-def test_a_run_that_no_recipe_takes(run: dict[str, Any], message: str, write: Any) -> None:
-    suite = load_suite(write(SUITE, a=MLM | {"settings": {"mlm": {"run": run}}}))
-    with pytest.raises(SuiteError, match=f"row a: stage mlm: run: {message}"):
-        plan(suite)
-
-
-def test_a_visual_stream_reaches_the_model_in_any_order_of_stages(write: Any) -> None:
-    ways = (["figures", "mlm"], ["mlm", "figures", "scl"], ["figures", "mlm", "scl"])
-    suite = load_suite(write(SUITE, **{str(i): {"name": str(i), "stages": way} for i, way in enumerate(ways)}))
-    for number, row in enumerate(suite.rows):
-        reached = [plan(suite, number)[-1]]
-        for training in reached:
-            reached += training.before
-        assert {training.stage.name for training in reached} == set(row.stages)
-
-
 def test_a_budget_counts_accumulated_questions(write: Any) -> None:
     suite = load_suite(write(SUITE, a=MLM | {"settings": {"mlm": {"run": {"accumulate": 2}}}}))
     assert plan(suite)[0].settings["run"]["max_steps"] == 64 // (16 * 2)

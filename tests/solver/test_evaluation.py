@@ -12,14 +12,12 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.solver.evaluation import (
     GoldProblem,
     SolverScores,
-    depth_table,
     gold_problems,
     groups_of,
-    language_table,
     same_equation,
     score_solutions,
-    size_table,
     solver_table,
+    tables_by_kind,
 )
 from tqnet.solver.model import Solution
 from tqnet.solver.problems import Alphabet, WordProblem, read_problem
@@ -90,13 +88,10 @@ def test_answers_and_equations() -> None:
     assert table.rows[0][-1] == "0.333"
     assert "without the 1 problems" in table.notes[0]
     assert table.notes[1] == "A note."
-    assert [row[:2] for row in size_table({"mine": scores}, problems).rows] == [
-        ("0 (1)", "1"),
-        ("1 (3)", "2"),
-        ("2 (5)", "1"),
-    ]
-    assert depth_table({"mine": scores}, problems).rows[1] == ("1", "2", "0.500", "0.500")
-    assert language_table({"mine": scores}, problems).rows[0] == ("en", "2", "0.500", "0.000")
+    sizes, depths, languages = (table.rows for table in tables_by_kind({"mine": scores}, problems))
+    assert [row[:2] for row in sizes] == [("0 (1)", "1"), ("1 (3)", "2"), ("2 (5)", "1")]
+    assert depths[1] == ("1", "2", "0.500", "0.500")
+    assert languages[0] == ("en", "2", "0.500", "0.000")
     none = SolverScores(*(np.zeros(4, dtype=bool) for _ in range(3)), np.arange(4))
     shown = example_table(
         problems, {"a": [Solution(())] * 4, "b": solutions}, {"a": none, "b": scores}, shows_text=True
@@ -172,8 +167,8 @@ def test_pairs_that_are_followed_through_the_layers() -> None:
     ]
     pairs = draw_layer_pairs(problems)
     assert pairs is not None
-    assert pairs.words[0].tolist() == [0, 1]
-    assert pairs.prototype.tolist() == [[0, 2]]
+    assert pairs[0][0].tolist() == [0, 1]
+    assert pairs[1].tolist() == [[0, 2]]
     layers = np.array([[[1, 0], [1, 0], [0, 1]], [[1, 0], [0, 1], [1, 0]]], dtype=float)
     words, prototype = similarity_by_layer(layers, pairs)
     assert prototype.tolist() == [0, 1]

@@ -129,7 +129,7 @@ def test_joined_segments_give_the_text_back(text: str) -> None:
 
 def test_tokens_of_a_formula_are_commands_numbers_letters_signs_and_words() -> None:
     assert formula_tokens(r"2x+\frac12=3.5\text{ cm}\,AB\{") == [
-        *("2", "x", "+", r"\frac", "12", "=", "3.5", r"\text{ cm}", r"\,", "A", "B", r"\{"),
+        *("2", "x", "+", r"\frac", "12", "=", "3.5", r"\text{ cm}", r"\,", "A", "B", r"\{")
     ]
 
 

@@ -1,4 +1,4 @@
-"""Where a text may be cut in two."""
+"""Where a text may be cut in two, and formulas for a terminal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tqnet.questions import QuestionBank
 from tqnet.text.formulas import segments
-from tqnet.text.sentences import halves
+from tqnet.text.sentences import halves, readable
 
 
 @pytest.mark.parametrize(
@@ -51,3 +51,28 @@ def test_no_formula_is_cut(parts: list[str]) -> None:
 def test_chinese_questions_take_part(sample_bank: QuestionBank) -> None:
     stems = [q.stem for q in sample_bank if q.language == "zh"]
     assert sum(bool(halves(stem)) for stem in stems) > 0.7 * len(stems)
+
+
+@pytest.mark.parametrize(
+    ("formula", "shown"),
+    [
+        (r"\dfrac12", "1/2"),
+        (r"\frac{x+1}{2}", "(x+1)/2"),
+        (r"\frac{1}{\frac{a}{b}}", "1/(a/b)"),
+        (r"\binom{n}{k}", "C(n,k)"),
+        (r"\sqrt[3]{x+1}", "root[3](x+1)"),
+        (r"\sqrt2 + \sqrt{ab+1}", "√2+√(ab+1)"),
+        ("a^{b+c}d", "a^(b+c)d"),
+        ("x_1^2", "x_1^2"),
+        (r"90^\circ", "90°"),
+        (r"x \leq \alpha", "x≤α"),
+        ("5%", "5%"),
+        ("a % b", "a%b"),
+        (r"\frac{", "/"),
+        (r"\footnote", r"\footnote"),
+        (r"\title", r"\title"),
+        (r"\url\input", r"\url\input"),
+    ],
+)
+def test_what_is_shown(formula: str, shown: str) -> None:
+    assert readable(f"so ${formula}$.") == f"so {shown}."

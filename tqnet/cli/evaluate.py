@@ -31,10 +31,10 @@ from tqnet.cli.options import Command, argument, count, option
 if TYPE_CHECKING:
     import numpy as np
 
-    from tqnet.evaluation import StageResult
     from tqnet.evaluation.concept_pairs import ConceptPair
     from tqnet.evaluation.plots import ConceptMap
     from tqnet.evaluation.stages import Tasks
+    from tqnet.evaluation.table import StageResult
     from tqnet.questions import QuestionBank
 
 _START = "encoder:minilm"
@@ -100,7 +100,7 @@ class _OneModelOptions(_TaskOptions, VectorOptions):
 
     def compare(self, tasks: Tasks, bm25: bool = False) -> dict[str, StageResult]:
         """Measure the model beside the baselines and print the results."""
-        from tqnet.evaluation import render, to_dict
+        from tqnet.evaluation.table import render, to_dict
 
         tasks.check()
         lexical = {"TF-IDF": "tfidf"} | ({"BM25": "bm25"} if bm25 else {})
@@ -192,9 +192,9 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
     title: str = option("of the report", default="Question vectors, stage by stage")
 
     def run(self) -> int:
-        from tqnet.evaluation import render, to_dict, write_report
-        from tqnet.evaluation.results import write_results
+        from tqnet.evaluation.report import write_report
         from tqnet.evaluation.stages import parse_stages, provenance, training_logs
+        from tqnet.evaluation.table import render, to_dict, write_results
         from tqnet.questions import KnowledgeHierarchy
 
         stages = parse_stages(list(self.stages))

@@ -222,8 +222,7 @@ class ReportOptions(Options):
             document: For JSON.
             facts: How the numbers were made.
         """
-        from tqnet.evaluation.results import write_pictures, write_results
-        from tqnet.evaluation.table import render_tables
+        from tqnet.evaluation.table import render_tables, write_pictures, write_results
 
         files = []
         if self.out:

@@ -239,16 +239,14 @@ def _tables(
     scores: Mapping[str, SolverScores],
     analyses: Mapping[str, Analysis],
 ) -> list[Table]:
-    from tqnet.solver.evaluation import depth_table, language_table, size_table, solver_table
+    from tqnet.solver.evaluation import solver_table, tables_by_kind
     from tqnet.solver.representations import distance_table, prototype_table
 
     notes = []
     if faults:
         shown = "; ".join(list(faults.values())[:3]) + ", .." * (len(faults) > 3)
         notes.append(f"Not measured because their equations cannot be read: {len(faults):,} ({shown}).")
-    tables = [solver_table(scores, duplicates, notes), size_table(scores, problems), depth_table(scores, problems)]
-    if len({problem.question.language for problem in problems}) > 1:
-        tables.append(language_table(scores, problems))
+    tables = [solver_table(scores, duplicates, notes), *tables_by_kind(scores, problems)]
     return [*tables, prototype_table(analyses, problems), distance_table(analyses)]
 
 

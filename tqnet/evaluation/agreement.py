@@ -54,11 +54,10 @@ class RankSimilarity:
     mean: float
     low: float
     high: float
-    score: float | None = None
+    score: float | None
 
     @property
     def name(self) -> str:
-        """See ``rank_name``."""
         return rank_name(self.rank)
 
 
@@ -72,8 +71,7 @@ class AgreementResult:
             are drawn, so that many pairs of one question are not taken for many questions.
         pairs: How many.
         ranks: Similarity by rank, 0 first, of pairs whose rank is known.
-        depth: L of the hierarchy.
-        judged: Whether nearness is the score of a judge, not minus the rank.
+        depth, judged: As in ``Pairs``.
     """
 
     pearson: float
@@ -90,7 +88,7 @@ class AgreementResult:
 
 
 def rank_name(rank: int) -> str:
-    """``similar`` for 0, then ``khd 1`` and so on."""
+    """Name a rank: ``similar`` for 0, then ``khd 1`` and so on."""
     return f"khd {rank}" if rank else "similar"
 
 
@@ -121,22 +119,19 @@ def draw_pairs(
 
 
 def judged_pairs(bank: QuestionBank, similarity: Similarity, scored: ScoredPairs, split: str | None = "test") -> Pairs:
-    """Judged pairs within a split; the nearer the higher the score."""
+    """Return the judged pairs within a split; the nearer the higher the score."""
     within = in_split(bank, split)
     chosen = within[scored.first] & within[scored.second]
     first, second = scored.first[chosen], scored.second[chosen]
     distance = KnowledgeDistance(bank.column("knowledge"))
     ranks = np.array([distance(first[i : i + 1], second[i : i + 1])[0, 0] for i in range(len(first))], dtype=np.int64)
-    ranks[similarity.groups[first] == similarity.groups[second]] = 0
     groups = similarity.groups[np.stack([first, second])]
+    ranks[groups[0] == groups[1]] = 0
     return Pairs(first, second, scored.score[chosen], ranks, groups, distance.depth, judged=True)
 
 
 def evaluate_agreement(vectors: npt.NDArray[np.floating], pairs: Pairs, seed: int = 0) -> AgreementResult:
-    """Correlate the cosine of each pair with its nearness.
-
-    Args:
-        vectors: ``[questions, width]`` of the bank that the pairs are of.
+    """Correlate the cosine of each pair, of vectors ``[questions, width]``, with its nearness.
 
     Raises:
         ValueError: All pairs are equally near.
@@ -177,7 +172,7 @@ def _rank_similarity(rank: int, cosine: FloatArray, pairs: Pairs) -> RankSimilar
 
 
 def cosines(first: npt.NDArray[np.floating], second: npt.NDArray[np.floating]) -> FloatArray:
-    """Cosine of each row of ``first [p, width]`` with the same row of ``second``, ``[p]``; 0 where one is zero."""
+    """Return the cosine of each row of ``first [p, width]`` with the same row of ``second``; 0 where one is zero."""
     first, second = first.astype(np.float64), second.astype(np.float64)
     norms = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
     return np.einsum("pd,pd->p", first, second) / np.maximum(norms, 1e-12)

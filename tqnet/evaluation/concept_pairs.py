@@ -6,7 +6,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +27,7 @@ NEAR, FAR = "near", "far"
 
 @dataclass(frozen=True)
 class ConceptPair:
-    """Two concepts with as many questions of each, none of both.
-
-    Attributes:
-        kind: ``near`` or ``far``.
-        concepts: Their paths.
-        questions: Places in the bank, ``[2, n]``.
-    """
+    """Two concepts, ``near`` or ``far``, with places of as many questions of each, none of both: ``[2, n]``."""
 
     kind: str
     concepts: tuple[KnowledgePath, KnowledgePath]
@@ -84,7 +77,8 @@ def draw_concept_pairs(
     far = [(a, b) for a, b in every if a[0] != b[0]]
     result = []
     for kind, candidates in ((NEAR, near), (FAR, far)):
-        drawn = [_pair(kind, candidates[at], members, rng) for at in rng.permutation(len(candidates))[: 3 * pairs]]
+        order = rng.permutation(len(candidates))[: 3 * pairs]
+        drawn = [ConceptPair(kind, candidates[at], _exclusive(candidates[at], members, rng)) for at in order]
         enough = [pair for pair in drawn if pair.questions.shape[1] >= LEAST][:pairs]
         if not enough:
             where = "the bank" if split is None else f"split {split!r}"
@@ -93,24 +87,17 @@ def draw_concept_pairs(
     return result
 
 
-def _pair(
-    kind: str,
-    concepts: tuple[KnowledgePath, KnowledgePath],
-    members: Mapping[KnowledgePath, set[int]],
-    rng: np.random.Generator,
-) -> ConceptPair:
+def _exclusive(
+    concepts: tuple[KnowledgePath, KnowledgePath], members: Mapping[KnowledgePath, set[int]], rng: np.random.Generator
+) -> IntArray:
     first, second = (members[concept] for concept in concepts)
     exclusive = [np.array(sorted(questions), dtype=np.int64) for questions in (first - second, second - first)]
     count = min(MOST, *map(len, exclusive))
-    return ConceptPair(kind, concepts, np.stack([rng.permutation(questions)[:count] for questions in exclusive]))
+    return np.stack([rng.permutation(questions)[:count] for questions in exclusive])
 
 
 def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[ConceptPair]) -> PairScores:
-    """Cosines and nearest neighbours among the questions of each pair.
-
-    Shape:
-        - vectors: ``[questions of the bank, width]``
-    """
+    """Compute cosines and nearest neighbours among the questions of each pair; ``vectors [questions, width]``."""
     rows = []
     for pair in pairs:
         chosen = vectors[pair.questions.ravel()].astype(np.float64)
@@ -125,15 +112,14 @@ def measure_concept_pairs(vectors: npt.NDArray[np.floating], pairs: Sequence[Con
 
 
 def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]) -> Table:
-    """A row for each stage and kind."""
-    kinds = np.array([pair.kind for pair in pairs])
+    """Make a table with a row for each stage and kind."""
     rows = []
-    for name, scores in results.items():
-        for kind in (NEAR, FAR):
-            within, between, mixed = (values[kinds == kind] for values in vars(scores).values())
+    for name, kinds in to_numbers(results, pairs).items():
+        for kind, means in kinds.items():
+            mixed = results[name].mixed[[pair.kind == kind for pair in pairs]]
             low, high = bootstrap_interval(mixed, np.arange(len(mixed)))
-            means = (f"{values.mean():.3f}" for values in (within, between, mixed))
-            rows.append((f"{name}, {kind}", f"{len(mixed):,}", *means, f"{low:.3f}–{high:.3f}"))
+            cells = (f"{mean:.3f}" for mean in means.values())
+            rows.append((f"{name}, {kind}", f"{len(mixed):,}", *cells, f"{low:.3f}–{high:.3f}"))
     header = ("stage and concepts", "pairs", "cosine within", "between", "mixed", "95 % interval")
     note = (
         "Mean cosine of questions of one concept, and of the one with the other; mixed is the share of questions whose "
@@ -143,11 +129,15 @@ def concept_table(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair
     return Table("Near and far concepts", header, tuple(rows), (note,))
 
 
-def to_numbers(results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]) -> dict[str, Any]:
-    """Plain numbers for JSON: the means by stage and kind."""
-    kinds = np.array([pair.kind for pair in pairs])
-
-    def means(scores: PairScores, kind: str) -> dict[str, float]:
-        return {measure: float(values[kinds == kind].mean()) for measure, values in vars(scores).items()}
-
-    return {name: {kind: means(scores, kind) for kind in (NEAR, FAR)} for name, scores in results.items()}
+def to_numbers(
+    results: Mapping[str, PairScores], pairs: Sequence[ConceptPair]
+) -> dict[str, dict[str, dict[str, float]]]:
+    """Plain numbers for JSON: the means by stage, kind and measure."""
+    kinds = {kind: np.array([pair.kind == kind for pair in pairs]) for kind in (NEAR, FAR)}
+    return {
+        name: {
+            kind: {measure: float(values[chosen].mean()) for measure, values in vars(scores).items()}
+            for kind, chosen in kinds.items()
+        }
+        for name, scores in results.items()
+    }

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tqnet.evaluation.linear_probe import feature_statistics, standardise
 from tqnet.evaluation.metrics import FloatArray, IntArray, Interval, check_vectors, degree_of_agreement, percentiles
-from tqnet.evaluation.probe import Splits, labelled_rows, probe_splits
+from tqnet.evaluation.probe import feature_statistics, labelled_rows, probe_splits, standardise
 from tqnet.questions.splits import has_splits, question_units
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ REPEATS = 1000
 
 @dataclass(frozen=True)
 class DifficultyScores:
-    """Figures on ``test``: mean absolute and root mean square error, Pearson correlation, degree of agreement."""
+    """Scores on ``test``: mean absolute and root mean square error, Pearson correlation, degree of agreement."""
 
     mae: float
     rmse: float
@@ -55,7 +54,7 @@ class DifficultyResult:
         train, valid, test: Questions with a difficulty.
         penalty: The chosen strength.
         truth, predicted, groups: Of each question of ``test``, for comparing models question by question.
-        drawn: The seed with which the splits were drawn by group, ``None`` if they are the bank's own or given.
+        drawn: The seed with which the splits were drawn by group, ``None`` if they are the bank's own.
     """
 
     scores: DifficultyScores
@@ -68,7 +67,7 @@ class DifficultyResult:
     truth: FloatArray
     predicted: FloatArray
     groups: IntArray
-    drawn: int | None = None
+    drawn: int | None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers for JSON."""
@@ -77,35 +76,31 @@ class DifficultyResult:
         return plain | {"scores": asdict(self.scores), "mean": asdict(self.mean), "intervals": intervals}
 
 
-def labelled_splits(bank: QuestionBank, *, splits: Splits | None = None, seed: int = 0) -> dict[str, IntArray]:
-    """The questions of each split that have a difficulty."""
+def _labelled_splits(bank: QuestionBank, seed: int) -> dict[str, IntArray]:
     known = np.array([difficulty is not None for difficulty in bank.column("difficulty")], dtype=bool)
-    return labelled_rows(probe_splits(bank, seed=seed) if splits is None else splits, known)
+    return labelled_rows(probe_splits(bank, seed), known)
 
 
 def has_difficulties(bank: QuestionBank, seed: int = 0) -> bool:
-    """Whether a regression can be fitted and measured: different difficulties in ``train``, and in ``test``."""
+    """Return True if a regression can be fitted and measured: different difficulties in ``train``, and in ``test``."""
     difficulty = bank.column("difficulty")
-    parts = labelled_splits(bank, seed=seed)
+    parts = _labelled_splits(bank, seed)
     return all(len({difficulty[i] for i in parts[name]}) > 1 for name in ("train", "test"))
 
 
-def evaluate_difficulty(
-    vectors: npt.NDArray[np.floating], bank: QuestionBank, *, splits: Splits | None = None, seed: int = 0
-) -> DifficultyResult:
+def evaluate_difficulty(vectors: npt.NDArray[np.floating], bank: QuestionBank, seed: int = 0) -> DifficultyResult:
     """Fit a ridge regression on ``train``, choose its penalty on ``valid``, score on ``test``.
 
-    Without a ``valid``, the penalty is chosen by leave-one-out on ``train``.
+    Without a ``valid``, the penalty is chosen by leave-one-out on ``train``. Splits are those of ``probe_splits``.
 
     Args:
         vectors: ``[questions, width]``, frozen.
-        splits: Indices of ``train``, ``valid`` and ``test``; by default ``probe_splits(bank, seed)``.
 
     Raises:
         ValueError: Not one finite vector per question, or ``train`` or ``test`` has but one difficulty.
     """
     check_vectors(vectors, len(bank))
-    parts = labelled_splits(bank, splits=splits, seed=seed)
+    parts = _labelled_splits(bank, seed)
     column = bank.column("difficulty")
     known = {name: np.array([column[i] for i in part], dtype=np.float64) for name, part in parts.items()}
     if any(len(np.unique(known[name])) < 2 for name in ("train", "test")):
@@ -130,12 +125,12 @@ def evaluate_difficulty(
         truth=truth["test"],
         predicted=predicted,
         groups=groups,
-        drawn=None if splits is not None or has_splits(bank) else seed,
+        drawn=None if has_splits(bank) else seed,
     )
 
 
 def _fit(features: dict[str, Any], truth: dict[str, FloatArray]) -> tuple[float, Any]:
-    """The best penalty, and the regression with it."""
+    """Return the best penalty, and the regression with it."""
     from sklearn.linear_model import Ridge, RidgeCV
 
     if not len(truth["valid"]):
@@ -147,17 +142,15 @@ def _fit(features: dict[str, Any], truth: dict[str, FloatArray]) -> tuple[float,
     return PENALTIES[best], fitted[best]
 
 
-def resampled_scores(
-    truth: FloatArray, predicted: FloatArray, groups: IntArray, *, repeats: int = REPEATS, seed: int = 0
-) -> dict[str, FloatArray]:
-    """Score -> ``[draws]``, of bootstrap draws of whole groups; same seed and groups, same draws.
+def resampled_scores(truth: FloatArray, predicted: FloatArray, groups: IntArray) -> dict[str, FloatArray]:
+    """Score -> ``[draws]``, of bootstrap draws of whole groups; the same groups give the same draws.
 
     Draws of one difficulty alone, which have no degree of agreement, are skipped.
     """
     members = [np.flatnonzero(groups == group) for group in np.unique(groups)]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     draws = []
-    for _ in range(repeats):
+    for _ in range(REPEATS):
         rows = np.concatenate([members[group] for group in rng.integers(len(members), size=len(members))])
         if np.ptp(truth[rows]):
             draws.append(asdict(DifficultyScores.measure(truth[rows], predicted[rows])))

@@ -17,6 +17,15 @@ import numpy.typing as npt
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+#: Group of each value: numbers or names.
+Groups = Sequence[Any] | npt.NDArray[Any]
+
+
+class Interval(NamedTuple):
+    """A confidence interval, 95 %."""
+
+    low: float
+    high: float
 
 
 def check_vectors(vectors: npt.NDArray[np.floating], questions: int) -> None:
@@ -25,13 +34,6 @@ def check_vectors(vectors: npt.NDArray[np.floating], questions: int) -> None:
         raise ValueError(f"{len(vectors)} vectors for {questions} questions")
     if bad := int((~np.isfinite(vectors)).any(axis=1).sum()):
         raise ValueError(f"{bad} of {len(vectors)} vectors hold NaN or infinity")
-
-
-class Interval(NamedTuple):
-    """A confidence interval."""
-
-    low: float
-    high: float
 
 
 def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatArray, BoolArray]:
@@ -44,8 +46,7 @@ def precision_at_k(hits: BoolArray, relevant: IntArray, k: int) -> tuple[FloatAr
     out, since a perfect ranking could not reach 1 on them.
 
     Returns:
-        The precision of each query that counts, ``[kept]``, and which queries those are, ``[queries]``;
-        ``(~kept).sum()`` were left out. The mean of the first is P@k.
+        The precision of each query that counts, ``[kept]``, whose mean is P@k; and which these are, ``[queries]``.
     """
     _check_depth(hits, k)
     kept = relevant >= k
@@ -85,6 +86,11 @@ def ndcg_at_k(hits: BoolArray, relevant: IntArray, k: int) -> FloatArray:
     return hits[:, :k] @ discounts / np.where(ideal > 0, ideal, 1.0)
 
 
+def _check_depth(hits: BoolArray, k: int) -> None:
+    if not 1 <= k <= hits.shape[1]:
+        raise ValueError(f"k = {k} is outside the ranking's depth {hits.shape[1]}")
+
+
 def mean_average_precision(queries: IntArray, relevant: BoolArray, scores: npt.NDArray[np.floating]) -> float:
     """Mean over queries of the average precision of their candidates by score (scikit-learn's, tied scores as one).
 
@@ -99,12 +105,6 @@ def mean_average_precision(queries: IntArray, relevant: BoolArray, scores: npt.N
     rankings = [(relevant[queries == query], scores[queries == query]) for query in np.unique(queries)]
     values = [average_precision_score(hits, rank) for hits, rank in rankings if hits.any() and not hits.all()]
     return float(np.mean(values)) if values else 0.0
-
-
-def group_mean(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> float:
-    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six."""
-    sums, counts = _group_sums(values, groups)
-    return float(np.mean(sums / counts)) if len(sums) else float("nan")
 
 
 def micro_f1(truth: BoolArray, predicted: BoolArray) -> float:
@@ -128,11 +128,9 @@ def macro_f1(truth: BoolArray, predicted: BoolArray) -> float:
     A class that is only predicted counts as 0: otherwise guessing rare classes would cost nothing. This is what
     scikit-learn does without labels.
     """
-    hit, wrong = (truth & predicted).sum(axis=0), (truth ^ predicted).sum(axis=0)
-    occurs = hit + wrong > 0
-    if not occurs.any():
-        return 0.0
-    return float(np.mean(2 * hit[occurs] / (2 * hit[occurs] + wrong[occurs])))
+    hit, either = f1_terms(truth.T, predicted.T)
+    occurs = either > 0
+    return float(np.mean(hit[occurs] / either[occurs])) if occurs.any() else 0.0
 
 
 def exact_match(truth: BoolArray, predicted: BoolArray) -> float:
@@ -157,10 +155,9 @@ def degree_of_agreement(truth: FloatArray, predicted: FloatArray) -> float:
         return int((counts * (counts - 1) // 2).sum())
 
     pairs = len(truth) * (len(truth) - 1) // 2
-    ordered = pairs - ties(truth)
+    ordered, distinct = pairs - ties(truth), pairs - ties(predicted)
     if not ordered:
         return float("nan")
-    distinct = pairs - ties(predicted)
     tau = float(kendalltau(truth, predicted).statistic) if distinct else 0.0
     ranks = [np.unique(values, return_inverse=True)[1] for values in (truth, predicted)]
     ordered_by_both = ordered + distinct - pairs + ties(ranks[0] * len(truth) + ranks[1])
@@ -168,25 +165,19 @@ def degree_of_agreement(truth: FloatArray, predicted: FloatArray) -> float:
     return (ordered_by_both + round(surplus)) / 2 / ordered
 
 
-def bootstrap_interval(
-    values: FloatArray,
-    groups: Sequence[Any] | npt.NDArray[Any],
-    *,
-    repeats: int = 2000,
-    level: float = 0.95,
-    seed: int = 0,
-) -> Interval:
+def group_mean(values: FloatArray, groups: Groups) -> float:
+    """Mean over groups of the mean within each: a group of a hundred questions weighs as one of six."""
+    sums, counts = _group_sums(values, groups), _group_sums(np.ones(len(values)), groups)
+    return float(np.mean(sums / counts)) if len(sums) else float("nan")
+
+
+def bootstrap_interval(values: FloatArray, groups: Groups, *, repeats: int = 2000, seed: int = 0) -> Interval:
     """Percentile bootstrap interval of the mean of ``values``, resampled by group (see ``resampled_ratio``)."""
-    return percentiles(resampled_ratio(values, np.ones(len(values)), groups, repeats=repeats, seed=seed), level)
+    return percentiles(resampled_ratio(values, np.ones(len(values)), groups, repeats=repeats, seed=seed))
 
 
 def resampled_ratio(
-    numerators: npt.NDArray[Any],
-    denominators: npt.NDArray[Any],
-    groups: Sequence[Any] | npt.NDArray[Any],
-    *,
-    repeats: int = 2000,
-    seed: int = 0,
+    numerators: npt.NDArray[Any], denominators: npt.NDArray[Any], groups: Groups, *, repeats: int = 2000, seed: int = 0
 ) -> FloatArray:
     """``sum(numerators) / sum(denominators)`` of bootstrap draws by group; same seed and groups, same draws.
 
@@ -201,19 +192,11 @@ def resampled_ratio(
     return sums[:, 0] / np.maximum(sums[:, 1], 1e-12)
 
 
-def resampled_sums(
-    values: npt.NDArray[Any], groups: Sequence[Any] | npt.NDArray[Any], *, repeats: int = 2000, seed: int = 0
-) -> FloatArray:
-    """Column sums of bootstrap draws by group, for functions of sums (see ``resampled_ratio``).
-
-    Shape:
-        - values: ``[n, k]``
-        - groups: ``[n]``
-        - output: ``[repeats, k]``; ``[0, k]`` when n is 0
-    """
-    by_group = np.stack([_group_sums(column, groups)[0] for column in values.T])
+def resampled_sums(values: npt.NDArray[Any], groups: Groups, *, repeats: int = 2000, seed: int = 0) -> FloatArray:
+    """Column sums ``[repeats, k]`` of bootstrap draws by group of ``values [n, k]``; ``[0, k]`` when n is 0."""
     if not len(values):
         return np.zeros((0, values.shape[1]))
+    by_group = np.stack([_group_sums(column, groups) for column in values.T])
     rng, count = np.random.default_rng(seed), by_group.shape[1]
     sums = np.empty((repeats, values.shape[1]))
     for repeat in range(repeats):  # a loop, not one matrix: 20,000 groups would take 320 MB
@@ -221,24 +204,14 @@ def resampled_sums(
     return sums
 
 
-def percentiles(draws: FloatArray, level: float = 0.95) -> Interval:
-    """The interval that holds the middle ``level`` of bootstrap draws; a pair of NaN when there are none."""
-    if not len(draws):
-        return Interval(float("nan"), float("nan"))
-    tail = (1 - level) / 2
-    low, high = np.quantile(draws, [tail, 1 - tail])
-    return Interval(float(low), float(high))
-
-
-def _group_sums(values: FloatArray, groups: Sequence[Any] | npt.NDArray[Any]) -> tuple[FloatArray, IntArray]:
+def _group_sums(values: FloatArray, groups: Groups) -> FloatArray:
     if len(values) != len(groups):
         raise ValueError(f"{len(values)} values but {len(groups)} groups")
-    if not len(values):
-        return np.zeros(0), np.zeros(0, dtype=np.int64)
-    _, codes = np.unique(np.asarray(groups), return_inverse=True)
-    return np.bincount(codes, weights=values).astype(np.float64), np.bincount(codes).astype(np.int64)
+    codes = np.unique(np.asarray(groups), return_inverse=True)[1]
+    return np.bincount(codes.astype(np.int64), weights=values).astype(np.float64)
 
 
-def _check_depth(hits: BoolArray, k: int) -> None:
-    if not 1 <= k <= hits.shape[1]:
-        raise ValueError(f"k = {k} is outside the ranking's depth {hits.shape[1]}")
+def percentiles(draws: FloatArray) -> Interval:
+    """The interval that holds the middle 95 % of bootstrap draws; a pair of NaN when there are none."""
+    tail = (1 - 0.95) / 2
+    return Interval(*np.quantile(draws, [tail, 1 - tail]).tolist()) if len(draws) else Interval(np.nan, np.nan)

@@ -74,7 +74,7 @@ class PairScores:
 
     def _share(self, base: BoolArray, hit: BoolArray) -> tuple[float, Interval]:
         if not base.any():
-            return float("nan"), Interval(float("nan"), float("nan"))
+            return np.nan, Interval(np.nan, np.nan)
         draws = resampled_ratio((base & hit).astype(float), base.astype(float), self.groups)
         return float(hit[base].mean()), percentiles(draws)
 
@@ -82,26 +82,22 @@ class PairScores:
         """Plain numbers for JSON."""
         numbers: dict[str, Any] = {"pairs": len(self.truth), "accuracy": self.accuracy, "macro_f1": self.macro_f1}
         for at, relation in enumerate(RELATIONS):
-            (precision, p), (recall, r) = self.precision(at), self.recall(at)
-            numbers[relation] = {
-                "precision": _finite(precision),
-                "precision_interval": [_finite(end) for end in p],
-                "recall": _finite(recall),
-                "recall_interval": [_finite(end) for end in r],
-                "f1": self.f1[at],
-                "pairs": int((self.truth == at).sum()),
-                "taken_for": dict(zip(RELATIONS, self.confusion[at].tolist(), strict=True)),
-            }
+            shares: dict[str, Any] = {}
+            for name, (share, interval) in {"precision": self.precision(at), "recall": self.recall(at)}.items():
+                shares[name] = _finite(share)
+                shares[f"{name}_interval"] = [_finite(end) for end in interval]
+            taken_for = dict(zip(RELATIONS, self.confusion[at].tolist(), strict=True))
+            pairs = int((self.truth == at).sum())
+            numbers[relation] = {**shares, "f1": self.f1[at], "pairs": pairs, "taken_for": taken_for}
         return numbers
 
 
 def pairs_table(scores: PairScores, title: str = "") -> Table:
-    """A row for each relation: precision and recall with their intervals, F1, and the predictions of its pairs."""
+    """Make a row for each relation: precision and recall with their intervals, F1, and the predictions of its pairs."""
     rows = []
     for at, relation in enumerate(RELATIONS):
         cells = [_cell(*scores.precision(at)), _cell(*scores.recall(at)), f"{scores.f1[at]:.3f}"]
-        taken = [str(count) for count in scores.confusion[at]]
-        rows.append((f"{relation} ({(scores.truth == at).sum()})", *cells, *taken))
+        rows.append((f"{relation} ({(scores.truth == at).sum()})", *cells, *map(str, scores.confusion[at])))
     header = ("relation (pairs)", "precision", "recall", "F1", *(f"as {relation}" for relation in RELATIONS))
     note = (
         f"Accuracy {scores.accuracy:.3f}, macro F1 {scores.macro_f1:.3f} of {len(scores.truth):,} pairs; 95 % "
@@ -111,7 +107,7 @@ def pairs_table(scores: PairScores, title: str = "") -> Table:
 
 
 def _groups(pairs: Sequence[LabelledPair]) -> IntArray:
-    """Number of the connected component of questions that each pair belongs to."""
+    """Number the connected component of questions that each pair belongs to."""
     places: dict[tuple[object, ...], int] = {}
     ends = np.array(
         [[places.setdefault((end.content, end.images), len(places)) for end in (pair.a, pair.b)] for pair in pairs]

@@ -65,11 +65,9 @@ class ConceptMap:
 
 
 def tsne(vectors: npt.NDArray[np.floating], *, seed: int = 0) -> FloatArray:
-    """Coordinates of a t-SNE map (van der Maaten & Hinton 2008) of unit vectors, started from their PCA.
+    """Map vectors ``[n, width]`` to ``[n, 2]`` by t-SNE (van der Maaten & Hinton 2008), started from their PCA.
 
-    Shape:
-        - vectors: ``[n, width]``, n up to some 2,000 (seconds)
-        - output: ``[n, 2]``
+    Directions alone count. Seconds for n up to some 2,000.
     """
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
@@ -82,20 +80,18 @@ def tsne(vectors: npt.NDArray[np.floating], *, seed: int = 0) -> FloatArray:
 
 
 def sample(size: int, limit: int = 2000, seed: int = 0) -> IntArray:
-    """At most ``limit`` of ``size`` indices, drawn with a seed, in order."""
-    if size <= limit:
-        return np.arange(size)
-    return np.sort(np.random.default_rng(seed).choice(size, limit, replace=False))
+    """Draw at most ``limit`` of ``size`` indices, in order."""
+    return np.sort(np.random.default_rng(seed).choice(size, limit, replace=False)) if size > limit else np.arange(size)
 
 
 def knowledge_maps(
     maps: Mapping[str, FloatArray], labels: Sequence[str | None], *, theme: Theme = LIGHT, fmt: Format = "png"
 ) -> bytes:
-    """One t-SNE map per stage, side by side, coloured by knowledge (the most frequent labels, the rest grey).
+    """Draw one t-SNE map per stage, side by side, coloured by knowledge (the most frequent labels, the rest grey).
 
-    Shape:
-        - maps: stage -> ``[n, 2]``, of the same n questions
-        - labels: ``[n]``, ``None`` where a question has none
+    Args:
+        maps: Stage -> ``[n, 2]``, of the same n questions.
+        labels: ``[n]``, ``None`` where a question has none.
     """
     counts = Counter(label for label in labels if label is not None)
     named = [label for label, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[: len(PALETTE)]]
@@ -116,19 +112,18 @@ def knowledge_maps(
     return buffer.getvalue()
 
 
-def concept_maps(maps: Sequence[ConceptMap], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
-    """Pairs of concepts, one map each, side by side: how far the questions of the two lie apart (FSE, Figure 6)."""
+def concept_maps(maps: Sequence[ConceptMap]) -> bytes:
+    """Draw pairs of concepts, one map each: how far the questions of the two lie apart (FSE, Figure 6)."""
     columns = min(4, len(maps))
     rows = -(-len(maps) // columns)
-    with canvas(3.6 * columns, 4.3 * rows, theme, fmt) as (figure, buffer):
+    legend: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.02), "frameon": False, "fontsize": 9}
+    with canvas(3.6 * columns, 4.3 * rows, LIGHT, "png") as (figure, buffer):
         for number, concept_map in enumerate(maps, start=1):
             axes = figure.add_subplot(rows, columns, number)
             kinds = np.repeat([0, 1], len(concept_map.points) // 2)
-            _scatter(axes, concept_map.points, kinds, list(concept_map.concepts), theme, 0, size=16)
-            axes.set_title(concept_map.title, fontsize=12, loc="left", color=theme.ink, pad=4)
-            axes.legend(
-                loc="upper center", bbox_to_anchor=(0.5, -0.02), frameon=False, fontsize=9, labelcolor=theme.ink
-            )
+            _scatter(axes, concept_map.points, kinds, list(concept_map.concepts), LIGHT, 0, size=16)
+            axes.set_title(concept_map.title, fontsize=12, loc="left", color=LIGHT.ink, pad=4)
+            axes.legend(labelcolor=LIGHT.ink, **legend)
     return buffer.getvalue()
 
 
@@ -234,22 +229,11 @@ def canvas(width: float, height: float, theme: Theme, fmt: Format) -> Iterator[t
         FigureCanvasAgg(figure)
         yield figure, buffer
         extras = {"metadata": {"Date": None}} if fmt == "svg" else {"dpi": 160}
-        with _one_warning_of_missing_characters(fmt):
+        with warnings.catch_warnings(record=True) as caught:  # one line in place of one for each character
+            warnings.simplefilter("always")
             figure.savefig(buffer, format=fmt, transparent=fmt == "svg", **extras)
-
-
-@contextmanager
-def _one_warning_of_missing_characters(fmt: Format) -> Iterator[None]:
-    """Log missing characters once instead of one by one; not at all for SVG, which is drawn where it is read."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        yield
-    missing = [warning for warning in caught if "missing from font" in str(warning.message)]
-    for other in caught:
-        if other not in missing:
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    if missing and fmt == "png":
-        log.warning("labels have characters that no font here has; install one that does, such as Noto Sans CJK")
+        if fmt == "png" and any("missing from font" in str(warning.message) for warning in caught):
+            log.warning("labels have characters that no font here has; install one that does, such as Noto Sans CJK")
 
 
 #: x and y of a curve.
@@ -315,12 +299,11 @@ def training_curves(files: Mapping[str, str | PathLike[str]], *, theme: Theme = 
 
 
 def running_mean(values: FloatArray, share: float = 0.05) -> FloatArray:
-    """Mean over a centred window of ``share`` of the series, narrower at its ends; ``[n] -> [n]``."""
-    reach = max(0, round(share * len(values) / 2))
+    """Return the mean over a centred window of ``share`` of the series, narrower at its ends; ``[n] -> [n]``."""
     total = np.concatenate([[0.0], np.cumsum(values)])
     at = np.arange(len(values))
-    reach_here = np.minimum(np.minimum(at, len(values) - 1 - at), reach)
-    low, high = at - reach_here, at + reach_here + 1
+    reach = np.minimum(np.minimum(at, len(values) - 1 - at), round(share * len(values) / 2))
+    low, high = at - reach, at + reach + 1
     return (total[high] - total[low]) / (high - low)
 
 

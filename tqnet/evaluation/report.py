@@ -17,23 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from tqnet.evaluation import plots
 from tqnet.evaluation.agreement import cosines, rank_name
 from tqnet.evaluation.metrics import IntArray
-from tqnet.evaluation.plots import (
-    DARK,
-    LIGHT,
-    Format,
-    Theme,
-    knowledge_maps,
-    sample,
-    similarity_by_rank,
-    stage_bars,
-    training_curves,
-    tsne,
-)
 from tqnet.evaluation.ranking import NOBODY
 from tqnet.evaluation.similar import RankingScores, SimilarResult
-from tqnet.evaluation.table import Results, Table, agreement_table, probe_table, stage_table, structure_table
+from tqnet.evaluation.table import Results, Table, agreement_table, measured, probe_table, stage_table, structure_table
 from tqnet.files import atomic
 from tqnet.questions import Similarity
 from tqnet.questions.hierarchy import KnowledgeDistance
@@ -47,8 +36,8 @@ Vectors = Mapping[str, npt.NDArray[np.floating]]
 
 _LIBRARIES = ("torch", "transformers", "timm", "numpy", "scikit-learn")
 
-#: Questions among which a case is looked for.
-_TRIED = 64
+#: Questions among which a case is looked for, and queries that are shown with their neighbours.
+_TRIED, _EXAMPLES = 64, 6
 
 
 def write_report(
@@ -60,7 +49,6 @@ def write_report(
     vectors: Vectors | None = None,
     metrics_files: Mapping[str, str | PathLike[str]] | None = None,
     facts: Mapping[str, str] | None = None,
-    examples: int = 6,
     seed: int = 0,
 ) -> Path:
     """Write a self-contained report; the file appears whole or not at all.
@@ -71,15 +59,11 @@ def write_report(
         vectors: Stage -> ``[questions, width]``; those given get a t-SNE map (some seconds each).
         metrics_files: Training stage -> its ``metrics.jsonl``.
         facts: More lines for "How it was made", e.g. the command and the checkpoints.
-        examples: How many queries to show with their neighbours.
         seed: Draws the questions of the maps and the examples.
-
-    Returns:
-        The path of the file.
     """
     from jinja2 import StrictUndefined, Template
 
-    vectors = vectors or {}
+    vectors, logs = vectors or {}, metrics_files
     source = Path(__file__).with_name("report.html.j2").read_text(encoding="utf-8")
     template = Template(source, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     page = template.render(
@@ -93,8 +77,8 @@ def write_report(
         agreement=_agreement(results),
         case=_case(vectors, bank, seed),
         maps=_maps(vectors, bank, seed),
-        curves=_picture(lambda theme: training_curves(metrics_files, theme=theme), "svg") if metrics_files else None,
-        examples=_examples(results, bank, examples, seed),
+        curves=_picture(lambda theme: plots.training_curves(logs, theme=theme), "svg") if logs else None,
+        examples=_examples(results, bank, seed),
         facts=_facts(bank, facts or {}, seed),
     )
     path = Path(path)
@@ -105,7 +89,7 @@ def write_report(
 
 
 def _scored(results: Results) -> list[tuple[str, SimilarResult]]:
-    return [(name, stage.similar) for name, stage in results.items() if stage.similar and len(stage.similar.overall)]
+    return [(name, similar) for name, similar in measured(results, "similar").items() if len(similar.overall)]
 
 
 def _tiles(results: Results, bank: QuestionBank) -> list[tuple[str, str, str]]:
@@ -118,16 +102,15 @@ def _tiles(results: Results, bank: QuestionBank) -> list[tuple[str, str, str]]:
         gain = f"{first_name}: {first.overall.precision.mean():.3f}" if len(scored) > 1 else ""
         tiles.append((f"{len(last.overall):,}", queries, "each against the whole bank"))
         tiles.append((f"{last.overall.precision.mean():.3f}", f"P@{last.k}, {name}", gain))
-    probed = [(name, stage.probe.levels[-1]) for name, stage in results.items() if stage.probe and stage.probe.levels]
-    if probed:
-        name, level = probed[-1]
+    probed = [(name, probe.levels[-1]) for name, probe in measured(results, "probe").items() if probe.levels]
+    for name, level in probed[-1:]:
         note = f"{level.classes:,} concepts; always the most frequent: {level.majority.micro_f1:.3f}"
         tiles.append((f"{level.scores.micro_f1:.3f}", f"F1 at level {level.level}, {name}", note))
     return tiles
 
 
 def _stages(results: Results) -> dict[str, Any] | None:
-    scores = {name: stage.similar for name, stage in results.items() if stage.similar}
+    scores = measured(results, "similar")
     if not scores:
         return None
     first = next(iter(scores.values()))
@@ -138,7 +121,7 @@ def _stages(results: Results) -> dict[str, Any] | None:
         "queries": f"{len(first.overall):,}",
         "left_out": f"{first.overall.left_out:,}",
         "table": _shown(table, best=(1, *range(4, len(table.header)))),
-        "bars": _picture(lambda theme: stage_bars(overall, k=first.k, theme=theme), "svg"),
+        "bars": _picture(lambda theme: plots.stage_bars(overall, k=first.k, theme=theme), "svg"),
     }
 
 
@@ -149,10 +132,10 @@ def _structures(results: Results) -> dict[str, Any] | None:
 
 
 def _agreement(results: Results) -> dict[str, Any] | None:
-    measured = {name: stage.agreement for name, stage in results.items() if stage.agreement}
-    if not measured:
+    agreements = measured(results, "agreement")
+    if not agreements:
         return None
-    lines = _picture(lambda theme: similarity_by_rank(measured, theme=theme), "svg")
+    lines = _picture(lambda theme: plots.similarity_by_rank(agreements, theme=theme), "svg")
     return {"table": _shown(agreement_table(results)), "lines": lines}
 
 
@@ -203,35 +186,34 @@ def _maps(vectors: Vectors, bank: QuestionBank, seed: int) -> dict[str, Any] | N
     labelled = np.flatnonzero([len(path) > 0 for path in paths])
     if not vectors or len(labelled) < 5:
         return None
-    drawn = labelled[sample(len(labelled), seed=seed)]
-    maps = {stage: tsne(rows[drawn], seed=seed) for stage, rows in vectors.items()}
+    drawn = labelled[plots.sample(len(labelled), seed=seed)]
+    maps = {stage: plots.tsne(rows[drawn], seed=seed) for stage, rows in vectors.items()}
     areas = [paths[i][0] for i in drawn]
-    coarse = _picture(lambda theme: knowledge_maps(maps, areas, theme=theme), "png")
+    coarse = _picture(lambda theme: plots.knowledge_maps(maps, areas, theme=theme), "png")
     shown: dict[str, Any] = {"count": f"{len(drawn):,}", "coarse": coarse, "fine": None}
     area, count = Counter(areas).most_common(1)[0]
     inside = [row for row, i in enumerate(drawn) if paths[i][0] == area]
     topics = [paths[drawn[row]][1] if len(paths[drawn[row]]) > 1 else None for row in inside]
     if len(set(topics) - {None}) > 1:  # QuesCo, Figure 6
         parts = {stage: points[inside] for stage, points in maps.items()}
-        fine = _picture(lambda theme: knowledge_maps(parts, topics, theme=theme), "png")
+        fine = _picture(lambda theme: plots.knowledge_maps(parts, topics, theme=theme), "png")
         shown["fine"] = {"area": area, "count": f"{count:,}", "images": fine}
     return shown
 
 
-def _examples(results: Results, bank: QuestionBank, count: int, seed: int) -> list[dict[str, Any]]:
+def _examples(results: Results, bank: QuestionBank, seed: int) -> list[dict[str, Any]]:
     """Queries with their neighbours under the first and the last stage."""
-    scored = _scored(results)
-    if not scored or count < 1:
+    scored = [(name, similar.overall) for name, similar in _scored(results)]
+    if not scored:
         return []
-    first_and_last = scored if len(scored) == 1 else [scored[0], scored[-1]]
-    ends = [(name, similar.overall) for name, similar in first_and_last]
+    ends = [scored[0], scored[-1]][-len(scored) :]
     return [
         {
             "concept": _concept(bank[query]),
             "query": _question(bank[query], 1200, 420),
             "columns": [_column(name, scores, query, bank) for name, scores in ends if query in scores.queries],
         }
-        for query in draw_examples(ends[-1][1], bank, count, seed).tolist()
+        for query in draw_examples(ends[-1][1], bank, _EXAMPLES, seed).tolist()
     ]
 
 
@@ -265,14 +247,9 @@ def _question(question: Question, limit: int, largest: int) -> dict[str, Any]:
 
 
 def _facts(bank: QuestionBank, facts: Mapping[str, str], seed: int) -> dict[str, str]:
-    versions = [f"tqnet {__version__}", f"Python {platform.python_version()}"]
-    for name in _LIBRARIES:
-        try:
-            versions.append(f"{name} {metadata.version(name)}")
-        except metadata.PackageNotFoundError:
-            continue
-    origin = f"{bank.name}, fingerprint {bank.fingerprint}"
-    return {**facts, "bank": origin, "seed": str(seed), "versions": ", ".join(versions)}
+    libraries = (f"{name} {metadata.version(name)}" for name in _LIBRARIES)
+    versions = ", ".join((f"tqnet {__version__}", f"Python {platform.python_version()}", *libraries))
+    return {**facts, "bank": f"{bank.name}, fingerprint {bank.fingerprint}", "seed": str(seed), "versions": versions}
 
 
 def _shown(table: Table, best: Iterable[int] = ()) -> dict[str, Any]:
@@ -301,7 +278,7 @@ def _number(cell: str) -> float:
         return -math.inf
 
 
-def _picture(draw: Callable[[Theme], bytes], fmt: Format) -> dict[str, str]:
+def _picture(draw: Callable[[plots.Theme], bytes], fmt: plots.Format) -> dict[str, str]:
     """The picture drawn twice, for light and for dark pages."""
     kind = "svg+xml" if fmt == "svg" else fmt
-    return {"light": data_uri(draw(LIGHT), kind), "dark": data_uri(draw(DARK), kind)}
+    return {"light": data_uri(draw(plots.LIGHT), kind), "dark": data_uri(draw(plots.DARK), kind)}

@@ -20,7 +20,7 @@ from tqnet.evaluation.metrics import (
     recall_at_k,
     reciprocal_rank,
 )
-from tqnet.evaluation.ranking import NOBODY, Ranker, VectorRanker
+from tqnet.evaluation.ranking import Ranker, VectorRanker
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank, Similarity
@@ -111,16 +111,19 @@ class SimilarResult:
 
 
 @dataclass(frozen=True)
-class PairedDifference:
-    """How much the second model's P@k is above the first's, on the same queries.
+class RecallResult:
+    """R@n of each query that has a similar question (FSE, Eq. 7).
 
     Attributes:
-        difference, interval: Mean of second minus first, and its 95 % interval resampled by group; the models
-            differ where the interval leaves 0 out.
+        queries: Indices into the bank, ``[queries]``.
+        groups: Of each query, for the bootstrap.
+        recall: 0 to 1; a query with more than n similar questions cannot reach 1.
     """
 
-    difference: float
-    interval: Interval
+    n: int
+    queries: IntArray
+    groups: IntArray
+    recall: FloatArray
 
 
 def evaluate_similar(
@@ -136,11 +139,10 @@ def evaluate_similar(
     repeats: int = 2000,
     seed: int = 0,
 ) -> SimilarResult:
-    """Search queries of one split in the whole bank, each query itself left out.
+    """Search queries of one split (``None``: of all) in the whole bank, each query itself left out.
 
     Args:
         ranker: A ranker, or vectors ``[questions, width]`` to be ranked by cosine.
-        split: Of the queries; ``None`` for all questions.
         depth: How deep MRR looks; at least k.
         parts: Also score searches in parts of the bank: among labelled questions, and by whether query and corpus
             have figures (TQ-Net, Table 6). Queries of the latter need k similar questions in their part, so the parts
@@ -157,34 +159,53 @@ def evaluate_similar(
     if not isinstance(ranker, Ranker):
         ranker = VectorRanker(ranker, bank.ids)
     everyone, queries = np.arange(len(bank)), np.flatnonzero(in_split(bank, split))
-    task = _Task(ranker, similarity, _similar_pairs(similarity, queries), len(bank), k, depth, repeats, seed)
-    overall = task.score([(queries, everyone)])
+
+    def score(searches: list[tuple[IntArray, IntArray]]) -> RankingScores:
+        """Scores of (queries, corpus) pairs of index arrays, the queries of all of them together."""
+        found = [_search(ranker, similarity, *search, depth, least=k) for search in searches]
+        counted, nearest, hits, relevant = (np.concatenate(column) for column in zip(*found, strict=True))
+        groups, (precision, _) = similarity.groups[counted], precision_at_k(hits, relevant, k)
+        return RankingScores(
+            queries=counted,
+            groups=groups,
+            nearest=nearest[:, :k],
+            hits=hits[:, :k],
+            precision=precision,
+            reciprocal=reciprocal_rank(hits),
+            recall=recall_at_k(hits, relevant, k),
+            ndcg=ndcg_at_k(hits, relevant, k),
+            left_out=sum(len(queries) for queries, _ in searches) - len(counted),
+            interval=bootstrap_interval(precision, groups, repeats=repeats, seed=seed),
+        )
+
+    overall = score([(queries, everyone)])
     if not parts:
         return SimilarResult(k, depth, split, overall, None, {})
-    labelled = None if similarity.labelled.all() else task.score([(queries, everyone[similarity.labelled])])
+    labelled = None if similarity.labelled.all() else score([(queries, everyone[similarity.labelled])])
     if pictured is None:
         pictured = has_figures(bank)
     cells = {
-        name: task.score([(queries[pictured[queries] == q], everyone[pictured == c]) for q, c in directions])
+        name: score([(queries[pictured[queries] == q], everyone[pictured == c]) for q, c in directions])
         for name, directions in STRUCTURES.items()
     }
     return SimilarResult(k, depth, split, overall, labelled, cells)
 
 
 def in_split(bank: QuestionBank, split: str | None) -> BoolArray:
-    """Which questions are in a split, ``[questions]``; all for ``None``."""
+    """Mark the questions of a split, ``[questions]``; all for ``None``."""
     return np.array([split in (None, name) for name in bank.column("split")], dtype=bool)
 
 
 def has_figures(bank: QuestionBank) -> BoolArray:
-    """Which questions have any, ``[questions]``."""
+    """Mark the questions with figures, ``[questions]``."""
     return np.array([len(images) > 0 for images in bank.column("images")], dtype=bool)
 
 
-def paired_difference(
-    first: RankingScores, second: RankingScores, *, repeats: int = 2000, seed: int = 0
-) -> PairedDifference:
-    """Second minus first, query by query: most of what makes a query hard is common to both and cancels.
+def paired_difference(first: RankingScores, second: RankingScores) -> tuple[float, Interval]:
+    """Return the mean of P@k of the second minus the first, and its 95 % interval, resampled by group.
+
+    Query by query: most of what makes a query hard is common to both and cancels. The models differ where the interval
+    leaves 0 out.
 
     Raises:
         ValueError: The two were not scored on the same queries.
@@ -192,26 +213,7 @@ def paired_difference(
     if not np.array_equal(first.queries, second.queries):
         raise ValueError("the two results are about different queries")
     delta = second.precision - first.precision
-    return PairedDifference(
-        difference=_mean(delta),
-        interval=bootstrap_interval(delta, first.groups, repeats=repeats, seed=seed),
-    )
-
-
-@dataclass(frozen=True)
-class RecallResult:
-    """R@n of each query that has a similar question (FSE, Eq. 7).
-
-    Attributes:
-        queries: Indices into the bank, ``[queries]``.
-        groups: Of each query, for the bootstrap.
-        recall: 0 to 1; a query with more than n similar questions cannot reach 1.
-    """
-
-    n: int
-    queries: IntArray
-    groups: IntArray
-    recall: FloatArray
+    return _mean(delta), bootstrap_interval(delta, first.groups)
 
 
 def rank_recall(
@@ -223,69 +225,26 @@ def rank_recall(
     """
     if not isinstance(ranker, Ranker):
         ranker = VectorRanker(ranker, bank.ids)
-    queries = np.flatnonzero(in_split(bank, split) & similarity.has_similar)
-    similar = [similarity.neighbours(int(query)) for query in queries]
-    nearest = ranker.top(queries, np.arange(len(bank)), n)
-    hits = np.array([np.isin(row, members) for row, members in zip(nearest, similar, strict=True)]).reshape(-1, n)
-    relevant = np.array([len(members) for members in similar], dtype=np.int64)
+    queries = np.flatnonzero(in_split(bank, split))
+    queries, _, hits, relevant = _search(ranker, similarity, queries, np.arange(len(bank)), n, least=1)
     return RecallResult(n, queries, similarity.groups[queries], recall_at_k(hits, relevant, n))
 
 
-# What a vector has to beat: word overlap (TF-IDF, BM25).
-
-
-@dataclass(frozen=True)
-class _Task:
-    """The settings of a search; ``pairs [2, n]`` are similar to each other."""
-
-    ranker: Ranker
-    similarity: Similarity
-    pairs: IntArray
-    bank_size: int
-    k: int
-    depth: int
-    repeats: int
-    seed: int
-
-    def score(self, parts: list[tuple[IntArray, IntArray]]) -> RankingScores:
-        """Scores of (queries, corpus) pairs of index arrays, the queries of all of them together."""
-        rows = [self._rank(queries, corpus) for queries, corpus in parts]
-        queries, top, hits, relevant, left_out = (np.concatenate(column) for column in zip(*rows, strict=True))
-        precision, _ = precision_at_k(hits, relevant, self.k)
-        groups = self.similarity.groups[queries]
-        return RankingScores(
-            queries=queries,
-            groups=groups,
-            nearest=top[:, : self.k],
-            hits=hits[:, : self.k],
-            precision=precision,
-            reciprocal=reciprocal_rank(hits),
-            recall=recall_at_k(hits, relevant, self.k),
-            ndcg=ndcg_at_k(hits, relevant, self.k),
-            left_out=len(left_out),
-            interval=bootstrap_interval(precision, groups, repeats=self.repeats, seed=self.seed),
-        )
-
-    def _rank(self, queries: IntArray, corpus: IntArray) -> tuple[IntArray, IntArray, BoolArray, IntArray, IntArray]:
-        """Queries that count, their neighbours, hits and number of similar questions; queries left out."""
-        within = np.zeros(self.bank_size, dtype=bool)
-        within[corpus] = True
-        query, answer = self.pairs[:, within[self.pairs[1]]]
-        relevant = np.bincount(query, minlength=self.bank_size)
-        enough = relevant[queries] >= self.k
-        kept = queries[enough]
-        top = self.ranker.top(kept, corpus, self.depth)
-        # One number per pair makes "is this pair similar?" a single look-up for the whole matrix.
-        hits = np.isin(kept[:, None] * self.bank_size + top, query * self.bank_size + answer) & (top != NOBODY)
-        return kept, top, hits, relevant[kept], queries[~enough]
-
-
-def _similar_pairs(similarity: Similarity, queries: IntArray) -> IntArray:
-    """All (query, similar question) pairs, ``[2, pairs]``; a question is not similar to itself."""
-    neighbours = [np.asarray(similarity.neighbours(int(query)), dtype=np.int64) for query in queries]
-    counts = np.array([len(similar) for similar in neighbours], dtype=np.int64)
-    pairs = np.stack([np.repeat(queries, counts), np.concatenate([np.zeros(0, np.int64), *neighbours])])
-    return pairs[:, pairs[0] != pairs[1]]
+def _search(
+    ranker: Ranker, similarity: Similarity, queries: IntArray, corpus: IntArray, depth: int, least: int
+) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
+    """Queries with at least so many similar questions in the corpus, their neighbours, hits, and number of similar."""
+    within = np.zeros(len(similarity), dtype=bool)
+    within[corpus] = True
+    neighbours = [similarity.neighbours(int(query)) for query in queries]
+    similar = [members[within[members]] for members in neighbours]
+    relevant = np.array([len(members) for members in similar], dtype=np.int64)
+    kept = np.flatnonzero(relevant >= least)
+    nearest = ranker.top(queries[kept], corpus, depth)
+    hits = np.zeros(nearest.shape, dtype=bool)
+    for row, place in enumerate(kept):
+        hits[row] = np.isin(nearest[row], similar[place])  # the filling of a short row, NOBODY, is never similar
+    return queries[kept], nearest, hits, relevant[kept]
 
 
 def _mean(values: FloatArray) -> float:

@@ -110,11 +110,7 @@ def source_vectors(
     if rows is not None:
         return source_vectors(source, bank.select(rows), encoding, cache)
     vectors = open_source(source, encoding.max_length).encode(
-        bank,
-        batch_size=encoding.batch_size,
-        device=encoding.device,
-        precision=encoding.precision,
-        show_progress=True,
+        bank, batch_size=encoding.batch_size, device=encoding.device, precision=encoding.precision, show_progress=True
     )
     if cached is not None:
         cached.parent.mkdir(parents=True, exist_ok=True)

@@ -59,7 +59,7 @@ class Tasks:
     pictured: BoolArray | None = None
 
     def without(self, doubles: Contamination) -> Tasks:
-        """The same tasks without these questions: neither queries nor neighbours, and not probed."""
+        """Return the same tasks without these questions: neither queries nor neighbours, and not probed."""
         bank = self.bank.select(doubles.clean)
         return replace(
             self,
@@ -72,7 +72,7 @@ class Tasks:
         )
 
     def showing(self, part: str) -> Tasks:
-        """The same tasks for a model that is shown only this part of a question (`tqnet.questions.splits`)."""
+        """Return the same tasks for a model that is shown only this part of a question (`tqnet.questions.splits`)."""
         shown = show(self.bank, part)
         return self if shown is self.bank else replace(self, bank=shown, pictured=has_figures(self.bank))
 
@@ -94,7 +94,7 @@ class Tasks:
             raise ValueError(f"{within}, and not two of them were judged differently")
 
     def check_similar(self) -> None:
-        """The part of ``check`` about similar questions."""
+        """Raise a ValueError unless some query has k similar questions."""
         if self.similarity is None:
             return
         queries = np.flatnonzero(in_split(self.bank, self.split)).tolist()
@@ -109,7 +109,7 @@ class Tasks:
         )
 
     def check_probe(self) -> None:
-        """The part of ``check`` about the linear probe."""
+        """Raise a ValueError unless some level of knowledge can be probed."""
         if self.hierarchy is None:
             return
         if not self.hierarchy.depth:
@@ -119,7 +119,7 @@ class Tasks:
 
     @property
     def has_ranks(self) -> bool:
-        """Whether there are pairs that are not all equally near."""
+        """True if there are pairs that are not all equally near."""
         return len(np.unique(self._pairs.nearness)) > 1
 
     def measure_lexical(self, name: str) -> StageResult:
@@ -141,8 +141,9 @@ class Tasks:
         result = StageResult(notes=notes, without=self.left_out)
         if self.similarity is not None:
             searched = self.bank, self.similarity, self.split
-            depth = max(100, self.k)
-            similar = evaluate_similar(ranker, *searched, k=self.k, depth=depth, pictured=self.pictured, seed=self.seed)
+            similar = evaluate_similar(
+                ranker, *searched, k=self.k, depth=max(100, self.k), pictured=self.pictured, seed=self.seed
+            )
             recall = rank_recall(ranker, *searched, self.recall) if self.recall else None
             result = replace(result, similar=similar, recall=recall)
         if vectors is None:
@@ -184,13 +185,9 @@ def parse_stages(specifications: list[str], *, lexical: bool = True) -> dict[str
 
 def training_logs(stages: Mapping[str, str]) -> dict[str, Path]:
     """metrics.jsonl of every stage whose model is in the folder of a run."""
-    folders = {name: source for name, source in stages.items() if source not in LEXICAL}
-    files = {
-        name: Path(source).parent / "metrics.jsonl"
-        for name, source in folders.items()
-        if not source.startswith(ENCODER)
-    }
-    return {name: path for name, path in files.items() if path.exists()}
+    folders = {name: Path(source) for name, source in stages.items() if source not in LEXICAL}
+    files = {name: folder.parent / "metrics.jsonl" for name, folder in folders.items()}
+    return {name: path for name, path in files.items() if path.exists() and not stages[name].startswith(ENCODER)}
 
 
 def provenance(command: str, bank: QuestionBank, logs: Mapping[str, Path]) -> dict[str, str]:

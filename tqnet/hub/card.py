@@ -194,7 +194,7 @@ model = Seq2Seq.from_pretrained(".")
 print(model.best(["Find $x$ if $2x + 3 = 11$."]))
 """
 
-PROBE = """from tqnet.evaluation.linear_probe import LinearProbe
+PROBE = """from tqnet.evaluation.probe import LinearProbe
 from tqnet.modeling.build import load_model
 
 model, probe = load_model("MODEL"), LinearProbe.load("level-{level}")  # MODEL: the folder of {model}

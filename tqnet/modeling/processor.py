@@ -16,7 +16,7 @@ from tqnet.modeling.configuration import QuesNetConfig, TQNetConfig
 from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question, read_question
 from tqnet.questions.images import open_figure
-from tqnet.text.numbers.tokens import with_number_tokens
+from tqnet.text.numbers import with_number_tokens
 from tqnet.text.vocabulary import add_tokens, learn_tokens, spell
 
 log = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class TQNetProcessor(ProcessorMixin):
             ``cut_texts`` and ``left_out_images``.
         spell_formulas: Formulas are spelt out before tokenising (see :mod:`tqnet.text.vocabulary`). Off for an
             encoder as it comes, on once the vocabulary knows LaTeX.
-        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.text.numbers.tokens`), as
+        mark_numbers: Numbers are read as tokens that tell their places and kinds (:mod:`tqnet.text.numbers`), as
             a solver of word problems wants them.
     """
 

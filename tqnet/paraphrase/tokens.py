@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from tqnet.augment.edits import edit
+from tqnet.augment.formulas import edit
 from tqnet.paraphrase.problem import NotApplicable, Problem
 from tqnet.paraphrase.spans import outside_formulas, rewrite
 from tqnet.text.formulas import Span, formula_character_spans

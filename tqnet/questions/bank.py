@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tqnet.files import atomic
 from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
-from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question
+from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question, report_faults
 from tqnet.questions.reading import write_question
 from tqnet.questions.table import BATCH, FIELDS, SCHEMA, Rows, bank_file, open_table, table_in_memory
 
@@ -47,10 +46,7 @@ class QuestionBank:
 
     @classmethod
     def load(
-        cls,
-        path: str | os.PathLike[str],
-        on_error: Literal["stop", "skip"] = "stop",
-        verify_images: bool = False,
+        cls, path: str | os.PathLike[str], on_error: Literal["stop", "skip"] = "stop", verify_images: bool = False
     ) -> QuestionBank:
         """Load the bank at ``path``: a .jsonl or .parquet file, or a folder with ``questions.jsonl``/``.parquet``.
 
@@ -63,17 +59,8 @@ class QuestionBank:
             FileNotFoundError: No such bank.
             BankError: Faults, one line each; with ``skip`` only if no record is left.
         """
-        if on_error not in ("stop", "skip"):
-            raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
         bank, faults = cls.read(path, decode_image if verify_images else stat_image)
-        if faults and (on_error == "stop" or not len(bank)):
-            raise BankError(faults)
-        if faults:
-            warnings.warn(
-                f"{bank.path}: {bank.skipped} of {bank.skipped + len(bank)} records left out, "
-                f"{len(faults)} faults; the first: {faults[0]}",
-                stacklevel=2,
-            )
+        report_faults(bank.path, "records", faults, bank.skipped, len(bank), on_error)
         return bank
 
     @classmethod

@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from tqdm import tqdm
@@ -20,6 +20,9 @@ from tqnet.questions.leakage import MEASURED, Contamination, find_contamination
 from tqnet.questions.near_duplicates import normal_text
 from tqnet.questions.question import Fault
 from tqnet.questions.table import BATCH, hash64, repeats
+
+#: Pairs of ids in a report, at most.
+_EXAMPLES = 10
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,14 @@ class Knowledge:
     path_depths: dict[int, int]
     ambiguous: int
 
+    def __str__(self) -> str:
+        if not self.depth:
+            return "none"
+        text = f"{self.depth} levels of {' / '.join(map(str, self.classes))} classes"
+        if len(self.path_depths) > 1:
+            text += f"; path lengths differ ({_shares(self.path_depths)})"
+        return f"{text}; {self.missing:,} questions without; {self.ambiguous:,} ambiguous names"
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -53,6 +64,14 @@ class Groups:
     median: float
     across_splits: int
 
+    def __str__(self) -> str:
+        if not self.count:
+            return "none"
+        return (
+            f"{self.count:,} with {self.questions:,} questions, median size {self.median:g}, largest "
+            f"{self.largest:,}, {self.alone:,} of one question, {self.across_splits:,} across splits"
+        )
+
 
 @dataclass(frozen=True)
 class Lengths:
@@ -64,16 +83,24 @@ class Lengths:
     most: int
     unknown_rate: float | None
 
+    def __str__(self) -> str:
+        text = f"{self.unit}: median {self.median:g}, 95% {self.percentile_95:g}, most {self.most:,}"
+        return text if self.unknown_rate is None else f"{text}; {self.unknown_rate:.3%} unknown"
+
 
 @dataclass(frozen=True)
 class Duplicates:
     """Questions with the text and figures of an earlier one, in its split or in another; some pairs of ids."""
 
-    SHOWN: ClassVar[int] = 10
-
     within_splits: int
     across_splits: int
     examples: list[tuple[str, str]]
+
+    def __str__(self) -> str:
+        if not self.examples:
+            return "none"
+        pairs = ", ".join(f"{first} = {second}" for first, second in self.examples[:3])
+        return f"{self.within_splits:,} within a split, {self.across_splits:,} across splits, e.g. {pairs}"
 
 
 @dataclass(frozen=True)
@@ -86,16 +113,26 @@ class Overlap:
         examples: (kind, id, id of the twin in ``train``) of the first doubles.
     """
 
-    SHOWN: ClassVar[int] = 10
-
     questions: dict[str, int]
     doubles: dict[str, dict[str, int]]
     examples: list[tuple[str, str, str]]
 
+    def __str__(self) -> str:
+        parts = []
+        for split, kinds in self.doubles.items():
+            share = sum(kinds.values()) / self.questions[split]
+            parts.append(f"{split} with train: {_shares(kinds)} ({share:.1%} of {self.questions[split]:,})")
+        pairs = ", ".join(f"{first} = {twin} ({kind})" for kind, first, twin in self.examples[:3])
+        return "; ".join(parts) + (f"; e.g. {pairs}" if pairs else "")
+
 
 @dataclass(frozen=True)
 class BankReport:
-    """Everything known about a bank; the counts are over the ``questions`` that could be read."""
+    """Everything known about a bank; the counts are over the ``questions`` that could be read.
+
+    Attributes:
+        overlap: None without a split ``train``.
+    """
 
     path: str
     name: str
@@ -111,7 +148,6 @@ class BankReport:
     lengths: Lengths
     duplicates: Duplicates
     overlap: Overlap | None
-    """None without a split ``train``."""
     faults: tuple[Fault, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -120,69 +156,24 @@ class BankReport:
 
     def render(self) -> str:
         """Return the report as text, one line per subject, then one line per fault."""
-        rows = [
-            ("bank", f"{self.name} ({self.path}), fingerprint {self.fingerprint}"),
-            ("questions", f"{self.questions:,}" + (f" ({self.skipped:,} left out)" if self.skipped else "")),
-            ("splits", _shares(self.splits)),
-            ("languages", _shares(self.languages)),
-            ("types", _shares(self.types)),
-            ("images", self._render_images()),
-            ("knowledge", self._render_knowledge()),
-            ("groups", self._render_groups()),
-            ("lengths", self._render_lengths()),
-            ("duplicates", self._render_duplicates()),
-            ("overlap", self._render_overlap()),
-            ("faults", f"{len(self.faults):,}" if self.faults else "none"),
-        ]
-        lines = [f"{name:<11} {text}" for name, text in rows]
-        return "\n".join(lines + [str(fault) for fault in self.faults])
-
-    def _render_images(self) -> str:
-        if not self.images.total:
-            return "none"
-        share = self.images.questions / self.questions
-        return f"{self.images.total:,} in {share:.1%} of the questions, at most {self.images.most} in one"
-
-    def _render_knowledge(self) -> str:
-        known = self.knowledge
-        if not known.depth:
-            return "none"
-        text = f"{known.depth} levels of {' / '.join(map(str, known.classes))} classes"
-        if len(known.path_depths) > 1:
-            text += f"; path lengths differ ({_shares(known.path_depths)})"
-        return f"{text}; {known.missing:,} questions without; {known.ambiguous:,} ambiguous names"
-
-    def _render_groups(self) -> str:
-        groups = self.groups
-        if not groups.count:
-            return "none"
-        return (
-            f"{groups.count:,} with {groups.questions:,} questions, median size {groups.median:g}, largest "
-            f"{groups.largest:,}, {groups.alone:,} of one question, {groups.across_splits:,} across splits"
-        )
-
-    def _render_lengths(self) -> str:
-        lengths = self.lengths
-        text = f"{lengths.unit}: median {lengths.median:g}, 95% {lengths.percentile_95:g}, most {lengths.most:,}"
-        return text if lengths.unknown_rate is None else f"{text}; {lengths.unknown_rate:.3%} unknown"
-
-    def _render_duplicates(self) -> str:
-        duplicates = self.duplicates
-        if not duplicates.examples:
-            return "none"
-        pairs = ", ".join(f"{first} = {second}" for first, second in duplicates.examples[:3])
-        return f"{duplicates.within_splits:,} within a split, {duplicates.across_splits:,} across splits, e.g. {pairs}"
-
-    def _render_overlap(self) -> str:
-        overlap = self.overlap
-        if overlap is None or not overlap.questions:
-            return "not looked for: that takes questions of train and of valid or test"
-        parts = []
-        for split, kinds in overlap.doubles.items():
-            share = sum(kinds.values()) / overlap.questions[split]
-            parts.append(f"{split} with train: {_shares(kinds)} ({share:.1%} of {overlap.questions[split]:,})")
-        pairs = ", ".join(f"{first} = {twin} ({kind})" for kind, first, twin in overlap.examples[:3])
-        return "; ".join(parts) + (f"; e.g. {pairs}" if pairs else "")
+        images, overlap = "none", "not looked for: that takes questions of train and of valid or test"
+        if self.images.total:
+            share = self.images.questions / self.questions
+            images = f"{self.images.total:,} in {share:.1%} of the questions, at most {self.images.most} in one"
+        if self.overlap and self.overlap.questions:
+            overlap = str(self.overlap)
+        rows = {
+            "bank": f"{self.name} ({self.path}), fingerprint {self.fingerprint}",
+            "questions": f"{self.questions:,}" + (f" ({self.skipped:,} left out)" if self.skipped else ""),
+            "splits": _shares(self.splits),
+            "languages": _shares(self.languages),
+            "types": _shares(self.types),
+            "images": images,
+            **{name: getattr(self, name) for name in ("knowledge", "groups", "lengths", "duplicates")},
+            "overlap": overlap,
+            "faults": f"{len(self.faults):,}" if self.faults else "none",
+        }
+        return "\n".join([*(f"{name:<11} {text}" for name, text in rows.items()), *map(str, self.faults)])
 
 
 def _shares(counts: dict[Any, int]) -> str:
@@ -208,9 +199,8 @@ def check_bank(
     Raises:
         FileNotFoundError: No such bank.
     """
-    figures = _Figures()
     with tqdm(desc="images", unit="", disable=None if images else True) as progress:
-        figures.progress = progress
+        figures = _Figures(progress)
         bank, faults = QuestionBank.read(path, figures.inspect if images else None)
     faults = faults + hierarchy_faults(bank, unique_names)
     hierarchy = KnowledgeHierarchy(bank.column("knowledge"))
@@ -236,14 +226,13 @@ def check_bank(
 class _Figures:
     """Inspects images and remembers their hashes, to find copies under different names."""
 
-    def __init__(self) -> None:
-        self.progress: tqdm | None = None
+    def __init__(self, progress: tqdm):
+        self.progress = progress
         self._content: dict[str, int] = {}
         self._looks: dict[str, FigureHash] = {}
 
     def inspect(self, path: str) -> str | None:
-        if self.progress is not None:
-            self.progress.update()
+        self.progress.update()
         image = open_image(path)
         if isinstance(image, str):
             return image
@@ -337,7 +326,7 @@ def _duplicates(bank: QuestionBank, figures: _Figures) -> Duplicates:
     for row, first in repeats(np.frombuffer(hashes, dtype=np.uint64)):
         same = splits[row] == splits[first]
         within, across = within + same, across + (not same)
-        if len(examples) < Duplicates.SHOWN:
+        if len(examples) < _EXAMPLES:
             examples.append((bank[first].id, bank[row].id))
     return Duplicates(within_splits=within, across_splits=across, examples=examples)
 
@@ -351,5 +340,5 @@ def _overlap(bank: QuestionBank, contamination: Contamination) -> Overlap | None
     return Overlap(
         questions={split: splits[split] for split in measured},
         doubles={split: contamination.counts(split) for split in measured},
-        examples=examples[: Overlap.SHOWN],
+        examples=examples[:_EXAMPLES],
     )

@@ -18,7 +18,7 @@ from PIL import Image
 from tqdm import tqdm
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.images import open_image
+from tqnet.questions.images import on_white, open_image
 from tqnet.questions.near_duplicates import alike
 from tqnet.questions.table import hash64
 
@@ -40,20 +40,12 @@ FigureHash = tuple[int, ...]
 
 def hash_figure(image: Image.Image) -> FigureHash:
     """Hash a decoded image, on white where it is transparent."""
-    page = _on_white(image)
-    colours = page.convert("RGB")
-    pixels = hash64(repr(colours.size).encode() + colours.tobytes())
+    page = on_white(image)
+    pixels = hash64(repr(page.size).encode() + page.tobytes())
     grid = np.asarray(page.convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.LANCZOS))
     darker = (grid[:, 1:] > grid[:, :-1]).reshape(-1, _WORDS)
     # Each word takes every fourth bit, so that a figure with a blank half has no blank word.
     return (*np.packbits(darker, axis=0).T.copy().view(np.uint64).ravel().tolist(), pixels)
-
-
-def _on_white(image: Image.Image) -> Image.Image:
-    shown = image.convert("RGBA")
-    page = Image.new("RGBA", shown.size, "white")
-    page.alpha_composite(shown)
-    return page
 
 
 def hash_figure_file(path: str | os.PathLike[str]) -> FigureHash:
@@ -114,7 +106,7 @@ def _grey(path: str) -> tuple[float, np.ndarray]:
     image = open_image(path)
     if isinstance(image, str):
         raise OSError(f"{path}: {image}")
-    page = _on_white(image)
+    page = on_white(image)
     small = page.convert("L").resize((_GREY_SIDE, _GREY_SIDE), Image.Resampling.LANCZOS)
     return page.width / page.height, np.asarray(small, dtype=np.float32)
 

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.question import BankError, Fault, FieldError, KnowledgePath
-from tqnet.questions.reading import jsonl_records
+from tqnet.questions.question import BankError, Fault, FieldError, KnowledgePath, report_faults
+from tqnet.questions.reading import read_records
 
 IntArray = npt.NDArray[np.integer]
 
@@ -38,13 +37,13 @@ class ConceptTree:
     @classmethod
     def read(cls, file: Path) -> tuple[ConceptTree, list[Fault]]:
         """Read a ``knowledge.jsonl`` (an object with ``concept`` and ``parent`` or null per line)."""
-        tree, faults = cls(), []
-        for line, record in jsonl_records(file):
-            try:
-                concept, parent = _read_link(record)
-                tree.add(concept, parent, line)
-            except FieldError as error:
-                faults.append(Fault(str(file), line, error.field, error.message))
+        tree = cls()
+
+        def read(record: dict[str, Any], line: int) -> tuple[()]:
+            tree.add(*_read_link(record), line)
+            return ()
+
+        _, faults = read_records(file, read)
         for known in tree.parents.values():
             for parent, line in known.items():
                 if parent is not None and parent not in tree.parents:
@@ -63,52 +62,44 @@ class ConceptTree:
         cycle = None if parent is None else self._way_up(parent, concept)
         known[parent] = line
         if cycle:
-            raise FieldError("parent", f"cycle: {' > '.join((*reversed(cycle), cycle[-1]))}")
+            raise FieldError("parent", f"cycle: {' > '.join((*cycle, cycle[0]))}")
         if len(known) > 1:
             first, at = next(iter(known.items()))
             raise FieldError("parent", f"{concept!r} has two parents: {_show(first)} (line {at}) and {_show(parent)}")
 
     def contradictions(self, path: KnowledgePath) -> Iterator[tuple[int, str]]:
         """Yield (position in ``path``, message) for each concept that is unknown or elsewhere."""
-        above: str | None = None
-        for j, name in enumerate(path):
+        for j, (above, name) in enumerate(zip((None, *path), path, strict=False)):
             known = self.parents.get(name)
             if known is None:
                 yield j, f"unknown concept {name!r}"
             elif above not in known and (above is None or above in self.parents):
                 declared = _show(next(iter(known)))
                 yield j, f"{name!r} is under {_show(above)} here, but declared under {declared}"
-            above = name
 
     def _way_up(self, start: str, goal: str) -> list[str] | None:
-        """Return the concepts from ``start`` up to ``goal``, or None; iterative, as trees may be of any depth."""
-        came_from: dict[str, str | None] = {start: None}
+        """Return the concepts from ``goal`` down to ``start``, or None; iterative, as trees may be of any depth."""
+        below: dict[str, str | None] = {start: None}
         waiting = [start]
-        while waiting:
+        while waiting and goal not in below:
             concept = waiting.pop()
-            if concept == goal:
-                way: list[str] = []
-                step: str | None = concept
-                while step is not None:
-                    way.append(step)
-                    step = came_from[step]
-                return way[::-1]
             for parent in self.parents.get(concept, {}):
-                if parent is not None and parent not in came_from:
-                    came_from[parent] = concept
+                if parent is not None and parent not in below:
+                    below[parent] = concept
                     waiting.append(parent)
-        return None
+        way: list[str] = []
+        step = goal if goal in below else None
+        while step is not None:
+            way.append(step)
+            step = below[step]
+        return way or None
 
 
 def _show(parent: str | None) -> str:
     return "no parent" if parent is None else repr(parent)
 
 
-def _read_link(record: Any) -> tuple[str, str | None]:
-    if isinstance(record, FieldError):
-        raise record
-    if not isinstance(record, dict):
-        raise FieldError("record", "expected an object with concept and parent")
+def _read_link(record: dict[str, Any]) -> tuple[str, str | None]:
     for name in ("concept", "parent"):
         if name not in record:
             raise FieldError(name, "missing")
@@ -222,12 +213,11 @@ def load_bank(
     if not faults:
         return bank
     kept = bank.select(np.flatnonzero(~np.isin(bank.column("line"), [fault.line for fault in faults])))
-    if on_error == "stop" or not len(kept) or any(fault.file != str(bank.path) for fault in faults):
-        raise BankError(faults)
+    if any(fault.file != str(bank.path) for fault in faults):  # no question is to blame
+        on_error = "stop"
     left_out = len(bank) - len(kept)
     kept.skipped += left_out
-    message = f"{bank.path}: {left_out} of {len(bank)} records left out, {len(faults)} faults; the first: {faults[0]}"
-    warnings.warn(message, stacklevel=2)
+    report_faults(bank.path, "records", faults, left_out, len(kept), on_error)
     return kept
 
 

@@ -86,11 +86,7 @@ def image_problems(
 
 
 def open_figure(path: str) -> np.ndarray:
-    """The figure in a file as uint8 [H, W, 3] (:func:`figure_array`).
-
-    Raises:
-        OSError: No image that can be used; the message has the path and the reason.
-    """
+    """Return the figure in a file as uint8 [H, W, 3], on white; raise OSError, which says why, if it is unusable."""
     image = open_image(path)
     if isinstance(image, str):
         raise OSError(f"{path}: {image}")
@@ -98,24 +94,24 @@ def open_figure(path: str) -> np.ndarray:
 
 
 def figure_array(image: Image.Image) -> np.ndarray:
-    """An opened figure as uint8 [H, W, 3]; transparent parts are white, as on paper (black lines would vanish)."""
+    """Return an opened figure as uint8 [H, W, 3], on white."""
     image = ImageOps.exif_transpose(image)  # as a photographed page is looked at
-    if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        paper = Image.new("RGBA", image.size, "white")
-        return np.array(Image.alpha_composite(paper, image).convert("RGB"))
-    if image.mode.startswith("I"):
-        return _from_16_bits(np.array(image))
-    return np.array(image.convert("RGB"))
+    if image.mode.startswith("I"):  # 16 bits, which Pillow would cut at 255: a white sheet
+        grey = (np.array(image).clip(0, 65535) // 257).astype(np.uint8)
+        return np.repeat(grey[..., None], 3, axis=2)
+    return np.array(on_white(image))
 
 
-def _from_16_bits(grey: np.ndarray) -> np.ndarray:
-    """[H, W] of 0 .. 65535 -> uint8 [H, W, 3]; Pillow would cut at 255, which leaves a white sheet."""
-    return np.repeat((grey.clip(0, 65535) // 257).astype(np.uint8)[..., None], 3, axis=2)
+def on_white(image: Image.Image) -> Image.Image:
+    """Return an image as RGB; transparent parts are white, as on paper (black lines would vanish)."""
+    if image.mode == "RGB" and "transparency" not in image.info:
+        return image
+    drawing = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", image.size, "white"), drawing).convert("RGB")
 
 
 def fit_square(figure: np.ndarray, size: int) -> np.ndarray:
-    """uint8 [H, W, 3] scaled to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
+    """Scale uint8 [H, W, 3] to fit a white [size, size, 3], aspect kept: a circle stays a circle."""
     height, width = figure.shape[:2]
     scale = size / max(height, width)
     shape = (max(1, round(width * scale)), max(1, round(height * scale)))

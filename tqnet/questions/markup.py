@@ -82,20 +82,16 @@ def figure_png(path: str, largest: int, colours: int = 64) -> bytes:
     Raises:
         ValueError: It cannot be read; the message does not give its path.
     """
-    from PIL import Image
-
-    from tqnet.questions.images import open_image
+    from tqnet.questions.images import on_white, open_image
 
     try:
         opened = open_image(path)
         if isinstance(opened, str):
             raise ValueError(opened)
-        picture = opened.convert("RGBA")
+        picture = on_white(opened)
         picture.thumbnail((largest, largest))
-        paper = Image.new("RGBA", picture.size, "white")
-        paper.alpha_composite(picture)
         buffer = io.BytesIO()
-        paper.convert("RGB").quantize(colours).save(buffer, "PNG", optimize=True)
+        picture.quantize(colours).save(buffer, "PNG", optimize=True)
     except (OSError, ValueError) as error:
         raise ValueError("figure not readable") from error
     return buffer.getvalue()

@@ -5,19 +5,17 @@ from __future__ import annotations
 import json
 import math
 import os
-import warnings
-from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from tqnet.questions.bank import QuestionBank
-from tqnet.questions.question import BankError, Fault, FieldError, Question
-from tqnet.questions.reading import read_question, records
+from tqnet.questions.question import FieldError, Question, report_faults
+from tqnet.questions.reading import no_pair, read_question, read_records
 
 #: Relations of two questions (FSE, "Duplicate Exercise Detection", "Variant Exercise re-rank"), the nearest first.
 #:
@@ -29,6 +27,8 @@ RELATIONS = ("duplicate", "similar", "variant", "unrelated")
 
 #: A question and n others -> the probability of each of RELATIONS, float32 ``[n, 4]``.
 Classify = Callable[[Question, Sequence[Question]], np.ndarray]
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -82,62 +82,30 @@ def read_labelled_pairs(
     """
     path = Path(path)
     index_of = {} if bank is None else {name: i for i, name in enumerate(bank.ids)}
-    pairs, faults = [], []
-    first_line: dict[frozenset[str], tuple[int, str]] = {}
-    for line, record in records(path):
-        try:
-            pair = _read_labelled(record, index_of, bank, path, line)
-            key = frozenset(json.dumps(record[end], sort_keys=True) for end in "ab")
-            earlier, relation = first_line.setdefault(key, (line, pair.relation))
-            if relation != pair.relation:
-                raise FieldError("label", f"contradicts line {earlier}, which has the same pair")
-            if earlier == line:  # else it is a repetition
-                pairs.append(pair)
-        except FieldError as error:
-            faults.append(Fault(str(path), line, error.field, error.message))
-    if not pairs and not faults:
-        faults.append(Fault(str(path), 0, "record", "the file holds no pair"))
-    _report(path, faults, len(pairs), on_error)
+
+    def question(record: dict[str, Any], end: str, line: int) -> Question:
+        if isinstance(given := record.get(end), dict):
+            try:
+                return read_question({"id": f"{line}{end}"} | given, path.absolute().parent)
+            except FieldError as error:
+                raise FieldError(f"{end}.{error.field}", error.message) from error
+        if bank is None:
+            raise FieldError(end, "missing" if given is None else "an id, and no bank to look for it")
+        return bank[_place(record, end, index_of)]
+
+    def read(record: dict[str, Any], line: int) -> tuple[Hashable, str, LabelledPair]:
+        a, b = (question(record, end, line) for end in "ab")
+        if a == b:
+            raise FieldError("b", "the same question as a")
+        label = record.get("label")
+        if label not in RELATIONS:
+            raise FieldError("label", f"expected one of {', '.join(RELATIONS)}, got {label!r:.80}")
+        return frozenset(json.dumps(record[end], sort_keys=True) for end in "ab"), label, LabelledPair(a, b, label)
+
+    pairs, faults = _read_distinct(path, "label", read)
+    faults += no_pair(path, pairs, faults)
+    report_faults(path, "pairs", faults, len(faults), len(pairs), on_error)
     return pairs
-
-
-def _read_labelled(
-    record: Any, index_of: dict[str, int], bank: QuestionBank | None, path: Path, line: int
-) -> LabelledPair:
-    if not isinstance(record, dict):
-        raise FieldError("record", "expected a JSON object with a, b and label")
-    a, b = (_read_question(record, end, index_of, bank, path, line) for end in "ab")
-    if a == b:
-        raise FieldError("b", "the same question as a")
-    label = record.get("label")
-    if label not in RELATIONS:
-        raise FieldError("label", f"expected one of {', '.join(RELATIONS)}, got {label!r:.80}")
-    return LabelledPair(a, b, label)
-
-
-def _read_question(
-    record: dict[str, Any], end: str, index_of: dict[str, int], bank: QuestionBank | None, path: Path, line: int
-) -> Question:
-    """Read a question that is given, or named by its id."""
-    if isinstance(given := record.get(end), dict):
-        try:
-            return read_question({"id": f"{line}{end}"} | given, path.absolute().parent)
-        except FieldError as error:
-            raise FieldError(f"{end}.{error.field}", error.message) from error
-    if bank is None:
-        raise FieldError(end, "missing" if given is None else "an id, and no bank to look for it")
-    return bank[_read_end(record, end, index_of)]
-
-
-def _report(path: Path, faults: list[Fault], count: int, on_error: str) -> None:
-    """Raise faults as an error or, if pairs are left and ``on_error`` is ``skip``, as a warning."""
-    if on_error not in ("stop", "skip"):
-        raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
-    if faults and (on_error == "stop" or not count):
-        raise BankError(faults)
-    if faults:
-        message = f"{path}: {len(faults)} faulty pairs left out, {count} read; the first fault: {faults[0]}"
-        warnings.warn(message, stacklevel=4)
 
 
 def read_pairs(
@@ -146,7 +114,7 @@ def read_pairs(
     threshold: float | None = None,
     on_error: Literal["stop", "skip"] = "stop",
 ) -> ScoredPairs:
-    """Read pairs with ``a`` and ``b`` (ids) and ``similar`` (0/1 or a graded score), in no order.
+    """Read pairs with ``a`` and ``b`` (ids) and ``similar`` (0/1 or a graded score), in the order of the bank.
 
     Args:
         path: A ``.jsonl`` file, or a ``.csv`` file with a header.
@@ -159,46 +127,41 @@ def read_pairs(
             if no pair is left.
         ValueError: Neither .jsonl nor .csv.
     """
-    pairs, faults = _read(Path(path), bank, threshold)
-    _report(Path(path), faults, len(pairs), on_error)
-    return pairs
-
-
-def _read(path: Path, bank: QuestionBank, threshold: float | None) -> tuple[ScoredPairs, list[Fault]]:
-    """Return the distinct pairs of a file, and its faults."""
+    path = Path(path)
     index_of = {name: i for i, name in enumerate(bank.ids)}
-    lines, first, second, scores = array("q"), array("q"), array("q"), array("d")
-    faults = []
-    for line, record in records(path):
-        try:
-            if not isinstance(record, dict):
-                raise FieldError("record", "expected a JSON object with a, b and similar")
-            a, b = (_read_end(record, name, index_of) for name in ("a", "b"))
-            if a == b:
-                raise FieldError("b", "the same question as a")
-            score = _read_score(record.get("similar"), path.suffix == ".csv")
-        except FieldError as error:
-            faults.append(Fault(str(path), line, error.field, error.message))
-            continue
-        lines.append(line)
-        first.append(min(a, b))
-        second.append(max(a, b))
-        scores.append(score if threshold is None else score >= threshold)
-    smaller, larger = (np.frombuffer(ends, dtype=np.int64) for ends in (first, second))
-    verdict = np.frombuffer(scores, dtype=np.float64)
-    order = np.lexsort((larger, smaller))  # stable: the same pair stands in the order of the file
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (np.diff(smaller[order]) != 0) | (np.diff(larger[order]) != 0)
-    distinct = order[new]
-    earliest = distinct[np.cumsum(new) - 1]  # of each pair in ``order``, where it first stands
-    for k in np.flatnonzero(verdict[order] != verdict[earliest]):
-        message = f"contradicts line {lines[earliest[k]]}, which has the same pair"
-        faults.append(Fault(str(path), lines[order[k]], "similar", message))
-    pairs = ScoredPairs(smaller[distinct], larger[distinct], verdict[distinct])
-    return pairs, sorted(faults, key=lambda fault: fault.line)
+
+    def read(record: dict[str, Any], line: int) -> tuple[Hashable, float, tuple[int, int, float]]:
+        first, second = sorted(_place(record, end, index_of) for end in "ab")
+        if first == second:
+            raise FieldError("b", "the same question as a")
+        score = _score(record.get("similar"), path.suffix == ".csv")
+        if threshold is not None:
+            score = float(score >= threshold)
+        return (first, second), score, (first, second, score)
+
+    pairs, faults = _read_distinct(path, "similar", read)
+    report_faults(path, "pairs", faults, len(faults), len(pairs), on_error)
+    first, second, score = zip(*sorted(pairs), strict=True) if pairs else ((), (), ())
+    return ScoredPairs(np.array(first, np.int64), np.array(second, np.int64), np.array(score, np.float64))
 
 
-def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> int:
+def _read_distinct(
+    path: Path, verdict: str, read: Callable[[dict[str, Any], int], tuple[Hashable, Any, Item]]
+) -> tuple[list[Item], list[Any]]:
+    """Read each pair once; ``read`` returns what identifies it, its verdict (the field of that name), and itself."""
+    first: dict[Hashable, tuple[int, Any]] = {}
+
+    def read_new(record: dict[str, Any], line: int) -> list[Item]:
+        pair, value, item = read(record, line)
+        earlier, known = first.setdefault(pair, (line, value))
+        if known != value:
+            raise FieldError(verdict, f"contradicts line {earlier}, which has the same pair")
+        return [item] if earlier == line else []
+
+    return read_records(path, read_new)
+
+
+def _place(record: dict[str, Any], field: str, index_of: dict[str, int]) -> int:
     value = record.get(field)
     if value is None:
         raise FieldError(field, "missing")
@@ -209,7 +172,7 @@ def _read_end(record: dict[str, Any], field: str, index_of: dict[str, int]) -> i
     return index_of[str(value)]
 
 
-def _read_score(value: Any, is_cell: bool) -> float:
+def _score(value: Any, is_cell: bool) -> float:
     """Read 0, 1 or a graded score; cells of a CSV file are text."""
     if is_cell:
         with suppress(ValueError):

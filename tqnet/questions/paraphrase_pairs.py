@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tqnet.questions import reading as fields
-from tqnet.questions.question import BankError, Fault, FieldError
+from tqnet.questions.question import BankError, FieldError
 
 #: "positive1", "negative2", "neg_3": fields of a question with the output of operators.
 _MADE = re.compile(r"(?P<kind>positive|negative|pos|neg)_?\d*")
@@ -53,21 +53,17 @@ def read_pairs(path: str | os.PathLike[str]) -> list[ParaphrasePair]:
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"{path}: no such file")
-    pairs: list[ParaphrasePair] = []
-    faults: list[Fault] = []
     line_of: dict[str, int] = {}
-    for line, record in fields.records(path):
-        try:
-            of_line = _read(record, line)
-            for pair in of_line:  # their ids differ by their fields
-                if line_of.setdefault(pair.id, line) != line:
-                    raise FieldError("id", f"{pair.id!r:.80} is that of line {line_of[pair.id]}")
-            pairs += of_line
-        except FieldError as error:
-            faults.append(Fault(str(path), line, error.field, error.message))
-    if not pairs and not faults:
-        faults.append(Fault(str(path), 0, "record", "the file holds no pair"))
-    if faults:
+
+    def read(record: dict[str, Any], line: int) -> list[ParaphrasePair]:
+        pairs = _read(record, line)
+        for pair in pairs:  # their ids differ by their fields
+            if line_of.setdefault(pair.id, line) != line:
+                raise FieldError("id", f"{pair.id!r:.80} is that of line {line_of[pair.id]}")
+        return pairs
+
+    pairs, faults = fields.read_records(path, read)
+    if faults := faults + fields.no_pair(path, pairs, faults):
         raise BankError(faults)
     return pairs
 
@@ -93,11 +89,7 @@ def read_labelled_sets(files: Sequence[str | os.PathLike[str]]) -> dict[str, lis
     return sets
 
 
-def _read(record: Any, line: int) -> list[ParaphrasePair]:
-    if isinstance(record, FieldError):
-        raise record
-    if not isinstance(record, dict):
-        raise FieldError("record", f"expected an object, got {fields.kind(record)}")
+def _read(record: dict[str, Any], line: int) -> list[ParaphrasePair]:
     if None in record:  # under no name: csv's way to say so
         raise FieldError("record", "more cells than columns")
     name = str(line) if record.get("id") in (None, "") else fields.identifier(record["id"], "id")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tqnet.errors import FaultyDataError
@@ -118,3 +120,16 @@ class BankError(FaultyDataError):
     def __reduce__(self) -> tuple[type[BankError], tuple[tuple[Fault, ...]]]:
         # Default pickling would hand the joined text to __init__ (errors cross process borders in loaders).
         return type(self), (self.faults,)
+
+
+def report_faults(
+    file: Path | None, things: str, faults: Sequence[Fault], left_out: int, read: int, on_error: str
+) -> None:
+    """Raise faults as an error or, if any ``things`` were read and ``on_error`` is ``skip``, as a warning."""
+    if on_error not in ("stop", "skip"):
+        raise ValueError(f"on_error: expected 'stop' or 'skip', got {on_error!r}")
+    if faults and (on_error == "stop" or not read):
+        raise BankError(faults)
+    if faults:
+        counts = f"{left_out} of {left_out + read} {things} left out, {len(faults)} faults"
+        warnings.warn(f"{file}: {counts}; the first: {faults[0]}", stacklevel=3)

@@ -10,12 +10,14 @@ import csv
 import json
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from tqnet.questions.question import SPLITS, FieldError, KnowledgePath, Question
+from tqnet.questions.question import SPLITS, Fault, FieldError, KnowledgePath, Question
 from tqnet.text.plain import plain_texts, protect
+
+Item = TypeVar("Item")
 
 _JSON_NAMES = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
 
@@ -163,6 +165,31 @@ def records(file: Path) -> Iterator[tuple[int, Any]]:
             yield 0, FieldError("record", "not UTF-8")
 
 
+def read_records(file: Path, read: Callable[[dict[str, Any], int], Sequence[Item]]) -> tuple[list[Item], list[Fault]]:
+    """Read the objects of a file (`records`): all that ``read(record, line)`` returns, and its errors as faults."""
+    items: list[Item] = []
+    faults = []
+    for line, record in records(file):
+        try:
+            items += read(_object(record), line)
+        except FieldError as error:
+            faults.append(Fault(str(file), line, error.field, error.message))
+    return items, faults
+
+
+def no_pair(file: Path, pairs: Sequence[Any], faults: Sequence[Fault]) -> list[Fault]:
+    """Return the fault of a file without pairs that has no other."""
+    return [] if pairs or faults else [Fault(str(file), 0, "record", "the file holds no pair")]
+
+
+def _object(record: Any) -> dict[str, Any]:
+    if isinstance(record, FieldError):  # in place of an unreadable record
+        raise record
+    if not isinstance(record, dict):
+        raise FieldError("record", f"expected an object, got {kind(record)}")
+    return record
+
+
 def read_question(record: Any, folder: str | os.PathLike[str] = "") -> Question:
     """Return the question that ``record`` (a decoded JSON object) describes.
 
@@ -187,10 +214,10 @@ def read_fields(record: Any) -> tuple[dict[str, Any], list[FieldError]]:
 
     With errors, the values are not to be used. A `FieldError` in place of a record is returned as its error.
     """
-    if isinstance(record, FieldError):
-        return {}, [record]
-    if not isinstance(record, dict):
-        return {}, [FieldError("record", f"expected an object, got {kind(record)}")]
+    try:
+        record = _object(record)
+    except FieldError as error:
+        return {}, [error]
     values: dict[str, Any] = {}
     errors = []
     for name, reader in _READERS.items():

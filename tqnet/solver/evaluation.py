@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -164,50 +164,34 @@ def measures_note(problems: int, doubles: int) -> str:
     )
 
 
-def size_table(results: Mapping[str, SolverScores], problems: Sequence[GoldProblem]) -> Table:
-    """Answers and equations by the size of the tree: a row for each number of operators."""
+def tables_by_kind(results: Mapping[str, SolverScores], problems: Sequence[GoldProblem]) -> list[Table]:
+    """Answers and equations by the size and the depth of the tree, and by language if there are several."""
 
-    def size(problem: GoldProblem) -> tuple[int, str]:
-        count = min(problem.operators, _MANY)
-        more = " or more" if count == _MANY else ""
-        return count, f"{count}{more} ({2 * count + 1}{more})"
+    def many(count: int, factor: int = 1, more: int = 0) -> str:
+        return f"{factor * count + more}{' or more' if count == _MANY else ''}"
 
-    return _table_by("Problems solved by the size of the tree", "operators (nodes)", results, problems, size)
-
-
-def depth_table(results: Mapping[str, SolverScores], problems: Sequence[GoldProblem]) -> Table:
-    """Answers and equations by the depth of the tree."""
-
-    def depth(problem: GoldProblem) -> tuple[int, str]:
-        count = min(problem.depth, _MANY)
-        return count, f"{count}{' or more' if count == _MANY else ''}"
-
-    return _table_by("Problems solved by the depth of the tree", "depth", results, problems, depth)
-
-
-def language_table(results: Mapping[str, SolverScores], problems: Sequence[GoldProblem]) -> Table:
-    """Answers and equations by language."""
-
-    def language(problem: GoldProblem) -> tuple[int, str]:
-        return 0, problem.question.language or "unknown"
-
-    return _table_by("Problems solved by language", "language", results, problems, language)
+    sizes = [min(problem.operators, _MANY) for problem in problems]
+    depths = [min(problem.depth, _MANY) for problem in problems]
+    languages = [problem.question.language or "unknown" for problem in problems]
+    names = {size: f"{many(size)} ({many(size, 2, 1)})" for size in sizes}
+    tables = [
+        _table_by("Problems solved by the size of the tree", "operators (nodes)", results, sizes, names),
+        _table_by("Problems solved by the depth of the tree", "depth", results, depths, {d: many(d) for d in depths}),
+    ]
+    if len(set(languages)) > 1:
+        by_name = {language: language for language in languages}
+        tables.append(_table_by("Problems solved by language", "language", results, languages, by_name))
+    return tables
 
 
 def _table_by(
-    title: str,
-    first: str,
-    results: Mapping[str, SolverScores],
-    problems: Sequence[GoldProblem],
-    kind: Callable[[GoldProblem], tuple[int, str]],
+    title: str, first: str, results: Mapping[str, SolverScores], kinds: Sequence[Any], names: Mapping[Any, str]
 ) -> Table:
-    """A row for each ``kind`` of problems: a number to sort by, and a name."""
-    kinds = [kind(problem) for problem in problems]
-    names = np.array([name for _, name in kinds])
+    """A row for each kind of problems."""
     rows = []
-    for _, name in sorted(set(kinds)):
-        chosen = names == name
+    for kind in sorted(names):
+        chosen = np.array([kind == other for other in kinds], dtype=bool)
         shares = (scores.share(measure, chosen) for scores in results.values() for measure in ("answers", "equations"))
-        rows.append((name, f"{chosen.sum():,}", *(f"{share:.3f}" for share in shares)))
+        rows.append((names[kind], f"{chosen.sum():,}", *(f"{share:.3f}" for share in shares)))
     columns = (column for name in results for column in (f"{name}: answers", "equations"))
     return Table(title, (first, "problems", *columns), tuple(rows))

@@ -24,7 +24,7 @@ from tqnet.solver.beams import beam_search
 from tqnet.solver.decoder import Source, TreeBatch, TreeDecoder
 from tqnet.solver.problems import Alphabet, named, values_of
 from tqnet.text.equations import EquationError, Prefix, evaluate, number
-from tqnet.text.numbers.tokens import NUMBER_TOKENS
+from tqnet.text.numbers import NUMBER_TOKENS
 from tqnet.text.vocabulary import add_tokens, start_embeddings
 
 _WEIGHTS, _SHAPE = "solver.safetensors", "solver.json"

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from tqnet.questions import Question, QuestionBank
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, evaluate, number, parse_equation, prototype
-from tqnet.text.numbers.tokens import quantities
+from tqnet.text.numbers import quantities
 
 #: Field of a question that holds its equation.
 EQUATION = "equation"

@@ -123,20 +123,11 @@ def accuracy_by_distance(to_centres: FloatArray, right: BoolArray) -> list[Dista
     return bins
 
 
-@dataclass(frozen=True, eq=False)
-class LayerPairs:
-    """Pairs of problems, by place: int [p, 2] of each kind.
-
-    Attributes:
-        words: Alike in words, of different prototypes.
-        prototype: Of one prototype, unlike in words.
-    """
-
-    words: IntArray
-    prototype: IntArray
+#: Pairs of problems by place, int [p, 2]: alike in words, of different prototypes; of one prototype, unlike in words.
+LayerPairs = tuple[IntArray, IntArray]
 
 
-def draw_layer_pairs(problems: Sequence[GoldProblem], pairs: int = PAIRS) -> LayerPairs | None:
+def draw_layer_pairs(problems: Sequence[GoldProblem]) -> LayerPairs | None:
     """Pair each problem with its nearest of another prototype and its farthest of the same prototype, by TF-IDF.
 
     Of these pairs the most and the least alike ones are kept, each once; None where there is no pair of a kind.
@@ -149,28 +140,27 @@ def draw_layer_pairs(problems: Sequence[GoldProblem], pairs: int = PAIRS) -> Lay
     alike = ranker.scores(everyone, everyone).astype(np.float64)
     groups = np.unique([problem.prototype for problem in problems], return_inverse=True)[1]
     same = groups[:, None] == groups
-    words = _best_pairs(np.where(same, -np.inf, alike), pairs)
+    words = _best_pairs(np.where(same, -np.inf, alike))
     np.fill_diagonal(same, False)
-    prototype = _best_pairs(np.where(same, -alike, -np.inf), pairs)
-    return LayerPairs(words, prototype) if len(words) and len(prototype) else None
+    prototype = _best_pairs(np.where(same, -alike, -np.inf))
+    return (words, prototype) if len(words) and len(prototype) else None
 
 
-def _best_pairs(scores: FloatArray, pairs: int) -> IntArray:
+def _best_pairs(scores: FloatArray) -> IntArray:
     """int [p, 2], each row with its best column, the best rows first."""
     columns = scores.argmax(1)
     best = scores[np.arange(len(scores)), columns]
     rows = [row for row in np.argsort(-best, kind="stable").tolist() if np.isfinite(best[row])]
     unordered = dict.fromkeys((min(row, int(columns[row])), max(row, int(columns[row]))) for row in rows)
-    return np.array(list(unordered)[:pairs], dtype=np.int64).reshape(-1, 2)
+    return np.array(list(unordered)[:PAIRS], dtype=np.int64).reshape(-1, 2)
 
 
 def similarity_by_layer(layers: FloatArray, pairs: LayerPairs) -> tuple[FloatArray, FloatArray]:
-    """Mean cosine [l] of pairs alike in words, and of pairs of one prototype (Figure 3)."""
-
-    def means(kind: IntArray) -> FloatArray:
-        return np.array([cosines(layer[kind[:, 0]], layer[kind[:, 1]]).mean() for layer in layers])
-
-    return means(pairs.words), means(pairs.prototype)
+    """Return the mean cosine [l] of pairs alike in words, and of pairs of one prototype (Figure 3)."""
+    words, prototype = (
+        np.array([cosines(layer[kind[:, 0]], layer[kind[:, 1]]).mean() for layer in layers]) for kind in pairs
+    )
+    return words, prototype
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +198,7 @@ def analyse(
         return Analysis(None, np.zeros(0))
     goals = vectors.goals[common]
     to_centres = cosines_to_centres(goals, prototypes)
-    layers = similarity_by_layer(vectors.layers, pairs) if pairs is not None and vectors.layers is not None else None
+    layers = similarity_by_layer(vectors.layers, pairs) if pairs and vectors.layers is not None else None
     bins = accuracy_by_distance(to_centres, right[common])
     return Analysis(calinski_harabasz(goals, prototypes), to_centres, bins, layers)
 
@@ -320,13 +310,9 @@ def example_table(
             notes.append(f"{more} alone: {len(differing):,}.")
         for row in differing[:_EXAMPLES].tolist():
             gold = problems[row]
-            name = _shortened(gold.question.content) if shows_text else gold.question.id
+            text = " ".join(gold.question.content.split())
+            name = (text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…") if shows_text else gold.question.id
             equations = [solutions[solver][row].equation for solver in (first, last)]
             predicted = (infix(equation) if equation else NOTHING for equation in equations)
             rows.append((name, infix(gold.problem.equation), *predicted))
     return Table(title, header, tuple(rows), tuple(notes))
-
-
-def _shortened(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import lru_cache
@@ -308,42 +308,34 @@ class _InfixParser:
         return self.tokens[self.place] if self.place < len(self.tokens) else ""
 
 
-# MathQA's annotated formulas, "divide(multiply(n0, const_100), n1)", in plain operators as Tan et al. (2021) adapt
-# them. Operations without plain operators (a floor, a sine, a permutation) are errors.
-
-
-def _binary(operator: str) -> Callable[..., Prefix]:
-    return lambda a, b: (operator, *a, *b)
-
-
-_PI, _TWO, _HALF = "3.1416", "2", "0.5"
-
-_OPERATIONS: dict[str, Callable[..., Prefix]] = {
-    "add": _binary("+"),
-    "subtract": _binary("-"),
-    "multiply": _binary("*"),
-    "divide": _binary("/"),
-    "speed": _binary("/"),
-    "power": _binary("^"),
-    "negate": lambda a: ("-", "0", *a),
-    "inverse": lambda a: ("/", "1", *a),
-    "sqrt": lambda a: ("^", *a, _HALF),
-    "square_area": lambda a: ("^", *a, _TWO),
-    "square_perimeter": lambda a: ("*", "4", *a),
-    "square_edge_by_area": lambda a: ("^", *a, _HALF),
-    "square_edge_by_perimeter": lambda a: ("/", *a, "4"),
-    "rectangle_area": _binary("*"),
-    "rectangle_perimeter": lambda a, b: ("*", "2", "+", *a, *b),
-    "triangle_area": lambda a, b: ("/", "*", *a, *b, "2"),
-    "rhombus_area": lambda a, b: ("/", "*", *a, *b, "2"),
-    "circle_area": lambda a: ("*", _PI, "^", *a, _TWO),
-    "circumface": lambda a: ("*", "*", "2", _PI, *a),
-    "volume_cube": lambda a: ("^", *a, "3"),
-    "surface_cube": lambda a: ("*", "6", "^", *a, _TWO),
-    "volume_rectangular_prism": lambda a, b, c: ("*", "*", *a, *b, *c),
-    "volume_cylinder": lambda a, b: ("*", "*", _PI, "^", *a, _TWO, *b),
-    "original_price_before_gain": lambda a, b: ("/", *b, "+", "1", "/", *a, "100"),
-    "original_price_before_loss": lambda a, b: ("/", *b, "-", "1", "/", *a, "100"),
+#: MathQA's annotated formulas, "divide(multiply(n0, const_100), n1)", in plain operators as Tan et al. (2021) adapt
+#: them: operation -> prefix form of its operands a, b, c. Others (a floor, a sine, a permutation) are errors.
+_OPERATIONS = {
+    "add": "+ a b",
+    "subtract": "- a b",
+    "multiply": "* a b",
+    "divide": "/ a b",
+    "speed": "/ a b",
+    "power": "^ a b",
+    "negate": "- 0 a",
+    "inverse": "/ 1 a",
+    "sqrt": "^ a 0.5",
+    "square_area": "^ a 2",
+    "square_perimeter": "* 4 a",
+    "square_edge_by_area": "^ a 0.5",
+    "square_edge_by_perimeter": "/ a 4",
+    "rectangle_area": "* a b",
+    "rectangle_perimeter": "* 2 + a b",
+    "triangle_area": "/ * a b 2",
+    "rhombus_area": "/ * a b 2",
+    "circle_area": "* 3.1416 ^ a 2",
+    "circumface": "* * 2 3.1416 a",
+    "volume_cube": "^ a 3",
+    "surface_cube": "* 6 ^ a 2",
+    "volume_rectangular_prism": "* * a b c",
+    "volume_cylinder": "* * 3.1416 ^ a 2 b",
+    "original_price_before_gain": "/ b + 1 / a 100",
+    "original_price_before_loss": "/ b - 1 / a 100",
 }
 
 
@@ -363,13 +355,14 @@ def _nested(node: ast.expr, formula: str, depth: int) -> Prefix:
         name = node.func.id
         if name not in _OPERATIONS:
             raise EquationError(f"{formula!r}: {name!r} has no plain operators")
-        try:
-            return _OPERATIONS[name](*(_nested(operand, formula, depth + 1) for operand in node.args))
-        except TypeError as error:
-            raise EquationError(f"{formula!r}: {name} with {len(node.args)} operands") from error
+        form = _OPERATIONS[name].split()
+        if len(node.args) != len(set(form) & set("abc")):
+            raise EquationError(f"{formula!r}: {name} with {len(node.args)} operands")
+        operands = dict(zip("abc", (_nested(operand, formula, depth + 1) for operand in node.args), strict=False))
+        return tuple(leaf for token in form for leaf in operands.get(token, (token,)))
     token = ast.unparse(node)
     if token == "const_pi":
-        return (_PI,)
+        return ("3.1416",)
     if quantity := re.fullmatch(r"n(\d+)", token):
         return (f"n{int(quantity[1]) + 1}",)
     if constant := re.fullmatch(r"const_(\d+(?:_\d+)?)", token):  # "const_0_25" is 0.25

@@ -2,6 +2,9 @@
 
 "25" and "twenty-five", "3/4" and "0.75", "1,000" and "1000", "two dozen" and "24", 二十五 and "25" have one value each.
 Digits within a name are no number: x2, 2x, H2O.
+
+A solver reads where numbers are and of what kind, not which: "买5个，用去(1/4)，剩25%" becomes
+"买[NUM]个，用去([FRACTION])，剩[PERCENT]". A number in words keeps them: "two [NUM]".
 """
 
 from __future__ import annotations
@@ -17,7 +20,16 @@ from tqnet.text.numbers.chinese import find_chinese
 from tqnet.text.numbers.number import LONGEST, Kind, Number, find_clock_times, find_dates
 from tqnet.text.numbers.words import CARDINALS, SCALES, find_spelled
 
-__all__ = ["CARDINALS", "LONGEST", "Kind", "Number", "find_numbers"]
+__all__ = [
+    "CARDINALS",
+    "LONGEST",
+    "NUMBER_TOKENS",
+    "Kind",
+    "Number",
+    "find_numbers",
+    "quantities",
+    "with_number_tokens",
+]
 
 _DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?|\d*\.\d+|\d+)"
 #: "$ 1 , 036.70" in a tokenized text.
@@ -128,3 +140,28 @@ def _joined(text: str, numbers: list[Number]) -> list[Number]:
         else:
             joined.append(number)
     return joined
+
+
+NUMBER, FRACTION, PERCENT = "[NUM]", "[FRACTION]", "[PERCENT]"
+NUMBER_TOKENS = (NUMBER, FRACTION, PERCENT)
+
+#: Spelt out, these count nothing: "the third day".
+_NO_QUANTITY = (Kind.ORDINAL, Kind.DATE, Kind.CLOCK)
+
+
+def quantities(text: str) -> list[Number]:
+    """Numbers of a text that an equation may use, in their order: digits, and words that count or measure."""
+    return [number for number in find_numbers(text) if not (number.spelled and number.kind in _NO_QUANTITY)]
+
+
+def with_number_tokens(text: str) -> str:
+    """``text`` with a token for each of its `quantities`."""
+    parts, behind = [], 0
+    for quantity in quantities(text):
+        token = PERCENT if quantity.sign == "%" else FRACTION if quantity.kind is Kind.FRACTION else NUMBER
+        if quantity.spelled:
+            parts += [text[behind : quantity.end], f" {token} "]
+        else:
+            parts += [text[behind : quantity.start], token]
+        behind = quantity.end + (quantity.after if quantity.sign == "%" and not quantity.spelled else 0)
+    return "".join([*parts, text[behind:]])
