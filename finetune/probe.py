@@ -15,7 +15,7 @@ from tqnet.config import REQUIRED, Count, Precision, Seed, parse_config, save_co
 from tqnet.evaluation import StageResult, evaluate_probe, render, to_dict
 from tqnet.evaluation.stages import Tasks
 from tqnet.files import atomic
-from tqnet.hub.folder import write_probe_card
+from tqnet.hub.card import write_probe_card
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
 from tqnet.questions import KnowledgeHierarchy

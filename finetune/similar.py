@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import Count, CountOrZero, NonNegative, Positive, ShareBelowOne, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.contrastive import supervised_contrastive
 from tqnet.losses.pairs import draw_pairs, even_odds, pair_logistic
 from tqnet.modeling.encoder import QuestionEncoder

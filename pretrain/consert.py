@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.config import ConfigError, Positive, ShareBelowOne, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.contrastive import nt_xent
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import EmbeddingAugmentation

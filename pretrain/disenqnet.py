@@ -25,7 +25,7 @@ from torch.nn import functional as F
 from torch.nn.utils.parametrizations import spectral_norm
 
 from tqnet.config import ConfigError, Count, NonNegative, Positive, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.baselines import dependence, mutual_information
 from tqnet.losses.classification import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.config import ConfigError, Count, NonNegative, ShareAboveZero, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.baselines import figure_reconstruction, skip_gram
 from tqnet.modeling.heads import MaskedTokenHead, VectorDecoder
 from tqnet.modeling.quesnet import QuesNetModel, hole_contexts, one_sequence

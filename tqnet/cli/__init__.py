@@ -12,22 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from tqnet import errors
-from tqnet.cli import (
-    augment,
-    bank,
-    duplicates,
-    encode,
-    evaluate,
-    index,
-    paraphrase,
-    predict,
-    retrieval,
-    rewrite,
-    search,
-    serve,
-    solver,
-    train,
-)
+from tqnet.cli import bank, duplicates, evaluate, index, model, paraphrase, predict, rewrite, search, serve, solver
 from tqnet.cli.options import Command
 from tqnet.version import __version__
 
@@ -37,25 +22,25 @@ COMMANDS: tuple[type[Command], ...] = (
     bank.Check,
     bank.Merge,
     bank.Convert,
-    train.Train,
-    encode.Encode,
+    model.Train,
+    model.Encode,
     predict.Predict,
-    encode.Export,
+    model.Export,
     evaluate.Similar,
     evaluate.Probe,
     evaluate.Difficulty,
     evaluate.Agreement,
     evaluate.Concepts,
     evaluate.Stages,
-    retrieval.Retrieval,
-    retrieval.Ranking,
+    search.Retrieval,
+    search.Ranking,
     duplicates.Pairs,
     paraphrase.EvaluateParaphrase,
     evaluate.Mteb,
     predict.EvaluatePredict,
     solver.EvaluateSolver,
-    encode.Card,
-    augment.Augment,
+    model.Card,
+    bank.Augment,
     rewrite.Rewrite,
     rewrite.Perturb,
     duplicates.Duplicates,

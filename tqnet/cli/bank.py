@@ -1,19 +1,24 @@
-"""``tqnet import``, ``check``, ``merge`` and ``convert``: question banks."""
+"""``tqnet import``, ``check``, ``merge``, ``convert`` and ``augment``: question banks."""
 
 from __future__ import annotations
 
 import argparse
 import codecs
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from tqnet.cli.groups import BANK, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, assignment, option, output_file
+from tqnet.cli.groups import BANK, FaultOptions, ReadingOptions, SeedOptions
+from tqnet.cli.options import Command, argument, assignment, count, number, option, output_file
+
+if TYPE_CHECKING:
+    from tqnet.questions import QuestionBank
 
 #: As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
 FORMATS = (
@@ -24,16 +29,43 @@ _TABLES = ("csv", "xlsx", "parquet")
 _SPLITS = ("train", "valid", "test")
 
 
+def _known(name: str, names: Sequence[str], note: str = "") -> str:
+    if name not in names:
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(names)}{note}")
+    return name
+
+
 def _columns(text: str) -> tuple[str, tuple[str, ...]]:
+    from tqnet.importers.tables import FIELDS
+
     name, columns = assignment("FIELD=COLUMN, such as stem=Question")(text)
-    return name, tuple(column.strip() for column in columns.split(","))
+    return _known(name, FIELDS, "; other columns become extras"), tuple(map(str.strip, columns.split(",")))
 
 
-def _fixed(text: str) -> tuple[str, str]:
+def _separator(text: str) -> tuple[str, str]:
+    name, separator = assignment("FIELD=SEPARATOR, such as options=;")(text)
+    return _known(name, ("options", "images", "knowledge")), separator
+
+
+def _fixed(text: str) -> tuple[str, Any]:
     name, value = assignment("FIELD=VALUE, such as language=en")(text)
     if name in ("id", "stem", "options", "images", "extras"):
         raise argparse.ArgumentTypeError(f"{text}: {name} differs from question to question")
-    return name, value.strip()
+    if name == "knowledge":
+        from tqnet.importers.tables import paths
+
+        return name, paths(value.split(";"))
+    if name == "difficulty":
+        return name, number()(value)
+    return name, _known(value.strip(), _SPLITS) if name == "split" else value.strip()
+
+
+def _encoding(name: str) -> str:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        raise argparse.ArgumentTypeError(f"unknown encoding {name!r}") from None
+    return name
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,17 +90,17 @@ class Import(Command, name="import"):
         "of a table: what separates several options, images or knowledge paths in one cell",
         default=(),
         action="append",
-        type=assignment("FIELD=SEPARATOR, such as options=;"),
+        type=_separator,
         metavar="FIELD=SEPARATOR",
     )
-    set: Sequence[tuple[str, str]] = option(
+    set: Sequence[tuple[str, Any]] = option(
         "give every question this: language=en, split=train, 'knowledge=Algebra > Equations'",
         default=(),
         action="append",
         type=_fixed,
         metavar="FIELD=VALUE",
     )
-    encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..")
+    encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..", type=_encoding)
     sheet: str | None = option("of a workbook; by default the first", metavar="NAME")
     on_error: Literal["skip", "stop"] = option(
         "stop: write nothing if there is any fault", default="skip", choices=("skip", "stop")
@@ -77,48 +109,23 @@ class Import(Command, name="import"):
 
     def run(self) -> int:
         from tqnet.importers import import_bank
-
-        imported = import_bank(self.source, self.out, self.format, self._settings(), self.on_error, self.replace)
-        for fault in imported.faults:
-            print(fault, file=sys.stderr)
-        left_out = f", {imported.left_out:,} left out" if imported.left_out else ""
-        faults = f" ({_count(len(imported.faults), 'fault')})" if imported.faults else ""
-        questions = _count(imported.questions, "question")
-        print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
-        return 0
-
-    def _settings(self) -> Any:
         from tqnet.importers.job import Settings
-        from tqnet.importers.tables import FIELDS, paths
 
         if self.format not in ("auto", *_TABLES) and (self.map or self.separate):
             raise ValueError(f"--map and --separate are for tables; {self.format} has fields of its own")
-        for name, _ in self.map:
-            if name not in FIELDS:
-                raise ValueError(f"--map: {name!r} is not one of {', '.join(FIELDS)}; other columns become extras")
-        for name, _ in self.separate:
-            if name not in ("options", "images", "knowledge"):
-                raise ValueError(f"--separate: {name!r} is not one of options, images, knowledge")
-        if self.encoding:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise ValueError(f"--encoding: unknown encoding {self.encoding!r}") from None
-        fixed: dict[str, Any] = dict(self.set)
-        if "knowledge" in fixed:
-            fixed["knowledge"] = paths(fixed["knowledge"].split(";"))
-        if "difficulty" in fixed:
-            try:
-                fixed["difficulty"] = float(fixed["difficulty"])
-            except ValueError:
-                raise ValueError(f"--set: difficulty: not a number: {fixed['difficulty']!r}") from None
-        if fixed.get("split", "train") not in _SPLITS:
-            raise ValueError(f"--set: split: {fixed['split']!r} is not one of {', '.join(_SPLITS)}")
-        return Settings(dict(self.map), dict(self.separate), fixed, self.encoding, self.sheet)
+        settings = Settings(dict(self.map), dict(self.separate), dict(self.set), self.encoding, self.sheet)
+        imported = import_bank(self.source, self.out, self.format, settings, self.on_error, self.replace)
+        for fault in imported.faults:
+            print(fault, file=sys.stderr)
+        left_out = f", {imported.left_out:,} left out" if imported.left_out else ""
+        faults = f" ({_counted(len(imported.faults), 'fault')})" if imported.faults else ""
+        questions = _counted(imported.questions, "question")
+        print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
+        return 0
 
 
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'s' if number != 1 else ''}"
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' * (number != 1)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +155,7 @@ class Check(Command, name="check"):
 class _Tokenizer:
     """Encodes texts without loading the transformers library; ``spells`` out formulas first, as a TQ-Net may."""
 
-    def __init__(self, tokenizer: Any, spells: bool = False):
+    def __init__(self, tokenizer: Any, spells: bool):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer, self._spells = tokenizer, spells
@@ -156,10 +163,9 @@ class _Tokenizer:
         self.unk_token_id = None if unknown is None else tokenizer.token_to_id(unknown)
 
     def __call__(self, texts: list[str], **_: Any) -> dict[str, list[list[int]]]:
-        if self._spells:
-            from tqnet.text.vocabulary import spell
+        from tqnet.text.vocabulary import spell
 
-            texts = [spell(text) for text in texts]
+        texts = list(map(spell, texts)) if self._spells else texts
         return {"input_ids": [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]}
 
     def num_special_tokens_to_add(self) -> int:
@@ -269,3 +275,83 @@ class Convert(Command, ReadingOptions, name="convert"):
             print(fault, file=sys.stderr)
         print(f"{out}: {count:,} questions in Moodle XML")
         return 0
+
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|\s+|.", re.DOTALL)
+_RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Augment(Command, SeedOptions, FaultOptions, name="augment"):
+    """Show QuesCo's augmentation of questions.
+
+    Differences are marked: [-removed-]{+added+}.
+    """
+
+    bank: str = argument(BANK, metavar="BANK")
+    id: Sequence[str] = option(
+        "of a question, repeatable; by default three at random", default=(), action="append", metavar="ID"
+    )
+    strategy: Sequence[str] = option(
+        "swap, delete, rename, scale, operator, number, shuffle, repeat, or a group of them: text, formula, "
+        "structure; repeatable; by default all",
+        default=(),
+        action="append",
+        metavar="NAME",
+    )
+    probability: float | None = option(
+        "of each strategy; by default 1 with --strategy, else 0.3 as in training", type=number(0, 1)
+    )
+    draws: int = count("augmentations of each question", default=1)
+
+    def run(self) -> int:
+        import numpy as np
+
+        from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
+        from tqnet.questions import load_bank
+
+        names = strategy_names(list(self.strategy or GROUPS))
+        default = 1.0 if self.strategy else 0.3
+        probability = default if self.probability is None else self.probability
+        bank = load_bank(self.bank, self.on_error)
+        for row in self._rows(bank):
+            before = bank[row]
+            print(f"{before.id}\n  {_indented(before.content)}")
+            for draw in range(self.draws):
+                rng = np.random.default_rng([self.seed, row, draw])
+                after = apply_strategies(before, names, probability, rng)
+                print(f"  -> {_indented(_marked(before.content, after.content, sys.stdout.isatty()))}")
+        return 0
+
+    def _rows(self, bank: QuestionBank) -> list[int]:
+        import numpy as np
+
+        if not self.id:
+            chosen = np.random.default_rng(self.seed).choice(len(bank), min(3, len(bank)), replace=False)
+            return sorted(chosen.tolist())
+        rows = {id: row for row, id in enumerate(bank.ids)}
+        for id in self.id:
+            if id not in rows:
+                raise ValueError(f"--id: the bank has no question {id!r}")
+        return [rows[id] for id in self.id]
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _marked(before: str, after: str, colour: bool) -> str:
+    """Return ``after`` with removals in [- -] and additions in {+ +}, in red and green if ``colour``."""
+    if before == after:
+        return "(unchanged)"
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    pieces = []
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        removed, added = "".join(old[start:end]), "".join(new[first:last])
+        if kind == "equal":
+            pieces.append(added)
+            continue
+        for text, opening, closing, paint in ((removed, "[-", "-]", _RED), (added, "{+", "+}", _GREEN)):
+            if text:
+                pieces.append(f"{paint}{opening}{text}{closing}{_PLAIN}" if colour else f"{opening}{text}{closing}")
+    return "".join(pieces)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.cli.groups import BANK, EncodingOptions, FaultOptions, ReadingOptions
-from tqnet.cli.options import Command, argument, count, number, option, output_file, write_lines
+from tqnet.cli.groups import BANK, EncodingOptions, FaultOptions, LineOptions, ReadingOptions
+from tqnet.cli.options import Command, argument, count, number, option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,7 +28,7 @@ _SHOWN = 160
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duplicates(Command, ReadingOptions, EncodingOptions, name="duplicates"):
+class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="duplicates"):
     """Report clusters of duplicates in a bank.
 
     Duplicates are questions of equal text, formulas in one form, and equal figures; of near text with the same numbers,
@@ -46,32 +46,24 @@ class Duplicates(Command, ReadingOptions, EncodingOptions, name="duplicates"):
         type=number(0, 1, above=True),
         metavar="SHARE",
     )
-    out: str | None = option("write the clusters, one JSON object per line", metavar="FILE")
     show: int = count("clusters to print", default=20, least=0)
-    json: bool = option("print all clusters, one JSON object per line", default=False)
 
     def run(self) -> int:
-        from tqnet.libraries import quiet
         from tqnet.search.duplicates import find_duplicates
         from tqnet.search.retrieval import NEAR
 
-        quiet()
         if self.model and not self.pairs_model:
             raise ValueError("--model: needs --pairs-model, a classifier to judge the neighbours")
-        out = output_file(self.out) if self.out else None
+        out = self.out_file
         bank = self.load(self.bank)
         if self.pairs_model:
             with self._judge(self.pairs_model, bank) as judge:
-                clusters = find_duplicates(bank, judge=judge)
+                found = find_duplicates(bank, judge=judge)
         else:
-            clusters = find_duplicates(bank, self.threshold or NEAR)
-        lines = [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in clusters.clusters]
-        if out is not None:
-            write_lines(out, lines)
-        if self.json:
-            print("\n".join(lines), end="\n" if lines else "")
-        else:
-            print(_text(clusters, bank, self.show))
+            found = find_duplicates(bank, self.threshold or NEAR)
+        self.write(out, [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in found.clusters])
+        if not self.json:
+            print(_text(found, bank, self.show))
         return 0
 
     @contextmanager
@@ -112,16 +104,13 @@ def _record(cluster: Cluster, bank: QuestionBank) -> dict[str, Any]:
 def _text(found: Clusters, bank: QuestionBank, shown: int) -> str:
     lines = []
     for cluster in found.clusters[:shown]:
-        why = sorted({str(link) for link in cluster.links})
-        ids = " ".join(bank[row].id for row in cluster.rows)
-        lines += [f"{ids}  {', '.join(why)}", f"     {_excerpt(cluster, bank)}"]
-    if len(found.clusters) > shown:
-        lines.append(f"... and {len(found.clusters) - shown:,} more: --out FILE, or --show N")
-    rows = sum(len(cluster.rows) for cluster in found.clusters)
-    lines.append(
-        f"{len(found.clusters):,} clusters of {rows:,} of {len(bank):,} questions; "
-        f"keeping one of each removes {rows - len(found.clusters):,}"
-    )
+        why = ", ".join(sorted({str(link) for link in cluster.links}))
+        lines.append(f"{' '.join(bank[row].id for row in cluster.rows)}  {why}\n     {_excerpt(cluster, bank)}")
+    clusters, rows = len(found.clusters), sum(len(cluster.rows) for cluster in found.clusters)
+    if clusters > shown:
+        lines.append(f"... and {clusters - shown:,} more: --out FILE, or --show N")
+    of_all = f"{clusters:,} clusters of {rows:,} of {len(bank):,} questions"
+    lines.append(f"{of_all}; keeping one of each removes {rows - clusters:,}")
     if found.named:
         named = ", ".join(f"{count:,} {relation}" for relation, count in found.named.items())
         lines.append(f"candidates by the model: {named}")
@@ -146,13 +135,11 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
 
     def run(self) -> int:
         from tqnet.evaluation.pairs import pairs_table
-        from tqnet.libraries import quiet
         from tqnet.modeling.pairs import PairClassifier
         from tqnet.questions import load_bank
         from tqnet.questions.pairs import RELATIONS, read_labelled_pairs
         from tqnet.training.pairs import pair_vectors, score_pairs
 
-        quiet()
         bank = load_bank(self.bank, self.on_error) if self.bank else None
         pairs = read_labelled_pairs(self.pairs, bank, self.on_error)
         classifier = PairClassifier.from_pretrained(self.model)

@@ -43,8 +43,6 @@ _START_NAME = "start encoder"
 
 @dataclass(frozen=True, kw_only=True)
 class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions):
-    """The bank, and what is read of it."""
-
     bank: str = option("the corpus: " + BANK, required=True)
     show: str = option(
         "what is read of a question: all, text, figures, or shuffled: with those of another one",
@@ -69,9 +67,7 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
         """
         from tqnet.evaluation.sources import SourceError, shortest_length, source_notes, source_vectors
         from tqnet.evaluation.stages import LEXICAL
-        from tqnet.libraries import quiet
 
-        quiet()
         encoding = self.encoding(shortest_length(source for source in stages.values() if source not in LEXICAL))
         results, vectors = {}, {}
         for name, source in stages.items():
@@ -98,16 +94,17 @@ class _OneModelOptions(_TaskOptions, VectorOptions):
     no_baselines: bool = option("leave out TF-IDF, BM25 and the start encoder", default=False)
     start: str | None = option(f"what the model is compared with; by default {_START}", metavar="SOURCE")
 
-    def compare(self, tasks: Tasks, bm25: bool = False) -> dict[str, StageResult]:
+    def compare(self, *lexical: str, **tasks: Any) -> dict[str, StageResult]:
         """Measure the model beside the baselines and print the results."""
         from tqnet.evaluation import render, to_dict
 
-        tasks.check()
-        lexical = {"TF-IDF": "tfidf"} | ({"BM25": "bm25"} if bm25 else {})
-        baselines = {} if self.no_baselines else {**lexical, _START_NAME: self.start or _START}
+        made = self.tasks(**tasks)
+        made.check()
+        names = {"TF-IDF": "tfidf", **dict(zip(lexical, map(str.lower, lexical), strict=True))}
+        baselines = {} if self.no_baselines else {**names, _START_NAME: self.start or _START}
         # The default encoder may be missing; one that was named may not.
         optional = None if self.start else _START_NAME
-        results, _ = self.measure({**baselines, self.name: self.model}, tasks, optional, self.cache)
+        results, _ = self.measure({**baselines, self.name: self.model}, made, optional, self.cache)
         print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if self.json else render(results))
         return results
 
@@ -125,7 +122,7 @@ class Similar(Command, _OneModelOptions, _SearchOptions, name="evaluate similar"
     """Measure P@k, MRR, recall and nDCG of similar-question search."""
 
     def run(self) -> int:
-        self.compare(self.tasks(**self.search(self.load(self.bank))), bm25=True)
+        self.compare("BM25", **self.search(self.load(self.bank)))
         return 0
 
 
@@ -137,7 +134,7 @@ class Probe(Command, _OneModelOptions, name="evaluate probe"):
         from tqnet.questions import KnowledgeHierarchy
 
         bank = self.load(self.bank)
-        self.compare(self.tasks(bank=bank, hierarchy=KnowledgeHierarchy.from_bank(bank)))
+        self.compare(bank=bank, hierarchy=KnowledgeHierarchy.from_bank(bank))
         return 0
 
 
@@ -146,7 +143,7 @@ class Difficulty(Command, _OneModelOptions, name="evaluate difficulty"):
     """Measure a linear regression for difficulty: MAE, RMSE, PCC, DOA."""
 
     def run(self) -> int:
-        self.compare(self.tasks(bank=self.load(self.bank), difficulty=True))
+        self.compare(bank=self.load(self.bank), difficulty=True)
         return 0
 
 
@@ -172,7 +169,7 @@ class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreemen
 
         bank = self.load(self.bank)
         judged = read_pairs(self.pairs, bank, on_error=self.on_error) if self.pairs else None
-        results = self.compare(self.tasks(bank=bank, agreement=True, judged=judged, split=self.one_split))
+        results = self.compare(bank=bank, agreement=True, judged=judged, split=self.one_split)
         if self.plot:
             path = Path(self.plot)
             agreements = {name: stage.agreement for name, stage in results.items() if stage.agreement}
@@ -215,8 +212,7 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
             facts=facts,
             seed=self.seed,
         )
-        print(render(results))
-        print(f"report: {report}")
+        print(f"{render(results)}\nreport: {report}")
         return 0
 
 
@@ -262,9 +258,7 @@ class Concepts(
         from tqnet.evaluation.concept_pairs import concept_table, draw_concept_pairs, measure_concept_pairs, to_numbers
         from tqnet.evaluation.plots import concept_maps
         from tqnet.evaluation.sources import shortest_length, source_vectors
-        from tqnet.libraries import quiet
 
-        quiet()
         stages = self.sources()
         bank = self.load(self.bank)
         pairs = draw_concept_pairs(bank, self.one_split, level=self.level, pairs=self.pairs, seed=self.seed)
@@ -301,14 +295,11 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
     tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), nargs="+", metavar="NAME")
 
     def run(self) -> int:
-        from tqnet.evaluation.table import Table
-        from tqnet.libraries import quiet
-
         if not (self.bank or self.tasks):
             raise ValueError("--bank or --tasks: nothing to measure")
-        quiet()
         import mteb
 
+        from tqnet.evaluation.table import Table
         from tqnet.hub.mteb import TQNetEncoder, similar_questions
 
         tasks: list[Any] = []
@@ -341,13 +332,13 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
 
 def _main_scores(result: Any, task: Any) -> dict[str, float]:
     """Return the task's main metric by split, and by subset if there are several; for a bank also R and nDCG."""
-    main: dict[str, float] = {}
     metric = task.metadata.main_score
     names = [metric]
     if metric.startswith("precision_at_"):
-        names += [f"{other}_at_{metric.rpartition('_')[2]}" for other in ("recall", "ndcg")]
-    for split, subsets in result.scores.items():
-        for scores in subsets:
-            where = split if len(subsets) == 1 else f"{split} {scores['hf_subset']}"
-            main |= {f"{where}: {name}": float(scores[name]) for name in names}
-    return main
+        names += [metric.replace("precision", other) for other in ("recall", "ndcg")]
+    return {
+        f"{split if len(subsets) == 1 else f'{split} ' + scores['hf_subset']}: {name}": float(scores[name])
+        for split, subsets in result.scores.items()
+        for scores in subsets
+        for name in names
+    }

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqnet.cli.groups import BANK, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
 from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, write_lines
@@ -34,24 +34,19 @@ def _english_texts(questions: Iterable[tuple[str, str, str | None]], where: str)
 
     Args:
         questions: Text, id and, where it is known, language of each.
-
-    Raises:
-        ValueError: There are none in ``where``.
+        where: Named in the ValueError if there are none.
     """
     from tqnet.paraphrase.check.text import is_english
 
     candidates = [question for question in questions if question[0].strip()]
-    texts: dict[str, str] = {}
-    left = 0
-    for text, name, language in candidates:
-        if is_english(text, language):
-            texts.setdefault(text, name)
-        else:
-            left += 1
-    if left:
+    english = [(text, name) for text, name, language in candidates if is_english(text, language)]
+    if left := len(candidates) - len(english):
         print(f"tqnet: {left:,} of {len(candidates):,} questions left out: not in English", file=sys.stderr)
-    if not texts:
+    if not english:
         raise ValueError(f"{where}: no question with an English text")
+    texts: dict[str, str] = {}
+    for text, name in english:
+        texts.setdefault(text, name)
     return texts
 
 
@@ -84,11 +79,9 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     prefix: str = option('what a paraphraser expects first ("paraphrase: ")', default="", metavar="TEXT")
 
     def run(self) -> int:
-        from tqnet.libraries import quiet
         from tqnet.paraphrase.rewrites import RewritesFile
         from tqnet.paraphrase.settings import check_installed
 
-        quiet()
         out = output_file(self.out)
         texts = self._texts()
         models = self._models()
@@ -104,7 +97,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return 0
 
     def _texts(self) -> list[str]:
-        """The distinct stems, as ``finetune/paraphrase.py`` looks them up; a line says how many are too long."""
+        """Return the distinct stems, as ``finetune/paraphrase.py`` looks them up; a line counts those too long."""
         from tqnet.paraphrase.problem import LONGEST, TOO_LONG
 
         bank = self.load(self.bank)
@@ -121,17 +114,13 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return texts
 
     def _models(self) -> list[Seq2Seq]:
-        """Load the models of the operator.
-
-        Raises:
-            ValueError: They are too many or too few, or of another kind.
-        """
+        """Load the models of the operator; ValueError if they are too many or too few, or of another kind."""
         from tqnet.paraphrase.seq2seq import Seq2Seq
 
         most = 2 if self.operator == "back-translation" else 1
         if len(self.model) > most:
             raise ValueError(f"--model: {self.operator} takes {most}, not {len(self.model)}")
-        settings = {"batch_size": self.batch_size, "precision": self.chosen_precision}
+        settings: dict[str, Any] = {"batch_size": self.batch_size, "precision": self.chosen_precision}
         models = [Seq2Seq.from_pretrained(name, self.device, **settings) for name in self.model]
         if most == 2 and len(models) == 1 and not models[0].is_rewriter:
             raise ValueError(
@@ -143,7 +132,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return models
 
     def _fingerprint(self) -> str:
-        """16 hex digits of the models and of all settings that their results depend on."""
+        """Return 16 hex digits of the models and of all settings that their results depend on."""
         from tqnet.files import content_digest
         from tqnet.questions.table import hash64
 
@@ -152,29 +141,23 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return f"{hash64(repr(settings)):016x}"
 
     def _rewriting(self, models: Sequence[Seq2Seq], parser: Parser) -> Rewriting:
-        from tqnet.paraphrase.rewriting import BackTranslator, Paraphraser, Restorer, Settings
-
-        settings = Settings(self.candidates, self.diversity, self.beams)
-        if len(models) == 2:
-            there, back = models
-            return BackTranslator(there, back, settings)
-        (model,) = models
-        if model.is_rewriter or self.operator == "reconstruction":
-            return Restorer(model, self._damage(parser), settings)
-        return Paraphraser(model, settings, self.prefix)
-
-    def _damage(self, parser: Parser) -> Callable[[str], str]:
-        """Draws depend on the seed, the operator and the text alone, so that a resumed run draws the same."""
         import numpy as np
 
-        from tqnet.paraphrase.rewriting import DAMAGES
+        from tqnet.paraphrase.rewriting import DAMAGES, BackTranslator, Paraphraser, Restorer, Settings
         from tqnet.questions.table import hash64
 
         def damage(text: str) -> str:
+            # Depends on the seed, the operator and the text alone, so that a resumed run draws the same.
             rng = np.random.default_rng([self.seed, hash64(f"{self.operator}\n{text}")])
             return DAMAGES[self.operator](parser(text), rng)
 
-        return damage
+        settings = Settings(self.candidates, self.diversity, self.beams)
+        if len(models) == 2:
+            return BackTranslator(*models, settings)
+        (model,) = models
+        if model.is_rewriter or self.operator == "reconstruction":
+            return Restorer(model, damage, settings)
+        return Paraphraser(model, settings, self.prefix)
 
 
 def _rewrite(
@@ -258,11 +241,9 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     def run(self) -> int:
         import numpy as np
 
-        from tqnet.libraries import quiet
         from tqnet.paraphrase.settings import check_installed
         from tqnet.questions.table import hash64
 
-        quiet()
         out = output_file(self.out)
         if out.suffix != ".jsonl":
             raise ValueError(f"--out: {out} does not end in .jsonl")
@@ -301,11 +282,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return _english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True), self.bank)
 
     def _operators(self, problems: Sequence[Problem]) -> list[Operator]:
-        """Return the operators of ``--operators``, and say which lack their rewritings.
-
-        Raises:
-            ValueError: None is left.
-        """
+        """Return the operators of ``--operators``, and say which lack their rewritings; ValueError if all do."""
         from tqnet.paraphrase.operators import Operator, evaluation_operators, training_operators
         from tqnet.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
         from tqnet.paraphrase.test_operators import WordWeights
@@ -331,7 +308,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return [available[symbol] for symbol in symbols if symbol in available]
 
     def _phrase_deletion(self, problems: Sequence[Problem]) -> Rewriter:
-        """f5, with all questions' phrases encoded at once."""
+        """Return f5, with all questions' phrases encoded at once."""
         from tqnet.evaluation.sources import open_source
         from tqnet.paraphrase.negatives import NO_PHRASES
         from tqnet.paraphrase.precompute import LookUp, without_important_phrases
@@ -363,6 +340,6 @@ def _paraphrases(
             text, symbol = first_that_applies(problem, candidates, rng)
         except NotApplicable as reasons:
             lacking[name] = str(reasons)
-            continue
-        made.append((next(operator for operator in candidates if operator.symbol == symbol), text))
+        else:
+            made.append((next(operator for operator in candidates if operator.symbol == symbol), text))
     return made, lacking

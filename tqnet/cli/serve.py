@@ -33,9 +33,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     port: int = count("0: any that is free", default=8000, least=0)
     api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
     without_key: bool = option("let everyone search who can reach --host", default=False)
-    batch_wait_ms: int = count("wait for others to encode with", default=5, least=0)
     queue: int = count("searches that wait or run at a time", default=64)
-    cache: int = count("answers that are kept", default=1000, least=0)
     max_upload_mb: int = count("size limit of a request", default=10)
     max_pixels: int = count("size limit of a figure", default=20_000_000)
 
@@ -43,12 +41,9 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
         import python_multipart  # noqa: F401 - without it, the first form with figures would fail
         import uvicorn
 
-        from tqnet.libraries import quiet
-        from tqnet.search.rerank import Curriculum
         from tqnet.serving.app import create_app
         from tqnet.serving.requests import Settings
 
-        quiet()
         key = _key(self.api_key_file)
         local = _is_loopback(self.host)
         if not local and key is None and not self.without_key:
@@ -61,25 +56,19 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),
             batch_size=self.batch_size,
-            batch_wait=self.batch_wait_ms / 1000,
             queue=self.queue,
-            cache=self.cache,
             max_upload=self.max_upload_mb * 2**20,
             max_pixels=self.max_pixels,
             classify=self.classifier(),
-            curriculum=Curriculum.load(Path(self.curriculum)) if self.curriculum else None,
+            curriculum=self.load_curriculum(),
         )
         with _listen(self.host, self.port) as listening:
             index = open_index(self.index)
             searcher = self.searcher(index, self.rank(index))
             shown = f"[{self.host}]" if ":" in self.host else self.host
             print(f"{self.index}: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends)", flush=True)
-            config = uvicorn.Config(
-                create_app(searcher, settings),
-                log_level="warning",
-                server_header=False,
-                timeout_graceful_shutdown=_GRACE,
-            )
+            app = create_app(searcher, settings)
+            config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GRACE)
             uvicorn.Server(config).run(sockets=[listening])
         return 0
 
@@ -104,11 +93,7 @@ def _is_loopback(host: str) -> bool:
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    """Open the socket, so that a port in use fails before the model is read, and a chosen one is known.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
+    """Open the socket, so that a port in use fails before the model is read, and a chosen one is known."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -1,19 +1,48 @@
-"""``tqnet encode``, ``export`` and ``card``: what becomes of a trained model."""
+"""``tqnet train``, ``encode``, ``export`` and ``card``: a model, from its training to its use elsewhere."""
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqnet.cli.groups import BANK, MODEL, BackendOptions, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, count, option
+from tqnet.cli.options import Command, argument, count, option, whole_number
+from tqnet.recipes import recipe, recipes
 
-if TYPE_CHECKING:
-    from tqnet.questions import QuestionBank
+
+@dataclass(frozen=True, kw_only=True)
+class Train(Command, name="train"):
+    """Train a model by a recipe. Starts it as accelerate launch would.
+
+    Behind the recipe come --num-processes N (one a GPU; 1), --cpu (keep to the processor), --config FILE or NAME, such
+    as small/moco, and settings: data.bank=BANK run.out=DIR. tqnet train RECIPE --help explains every setting.
+    """
+
+    recipe: str = argument(", ".join(recipes()), metavar="RECIPE")
+    arguments: tuple[str, ...] = argument("options and settings", nargs=argparse.REMAINDER, metavar="...")
+
+    def run(self) -> int:
+        script = recipe(self.recipe)
+        parser = argparse.ArgumentParser(prog=f"tqnet train {self.recipe}", add_help=False, allow_abbrev=False)
+        parser.add_argument("--num-processes", type=whole_number(1), default=1)
+        parser.add_argument("--cpu", action="store_true")
+        ours, passed_on = parser.parse_known_args(self.arguments)
+        command = [sys.executable, str(script), *passed_on]
+        if ours.num_processes > 1:
+            # Given in full, so that accelerate neither asks for its own configuration nor warns that there is none.
+            launch = ["--quiet", "--num_processes", str(ours.num_processes), "--num_machines", "1"]
+            launch += ["--mixed_precision", "no", "--dynamo_backend", "no", *(["--cpu"] if ours.cpu else [])]
+            command[1:1] = ["-m", "accelerate.commands.launch", *launch]
+        elif ours.cpu:
+            os.environ["ACCELERATE_USE_CPU"] = "true"
+        sys.stdout.flush()
+        os.execv(sys.executable, command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,9 +58,7 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
         import numpy as np
 
         from tqnet.files import atomic
-        from tqnet.libraries import quiet
 
-        quiet()
         bank = self.load(self.bank)
         model = self.open_encoder(self.model)
         out = Path(self.out)
@@ -39,29 +66,15 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
         with atomic(out / "vectors.npy") as temporary:
             shape = (len(bank), model.config.hidden_size)
             vectors = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-            model.encode(
-                bank,
-                batch_size=self.batch_size,
-                device=self.device,
-                precision=self.precision_of(model),
-                normalize=self.normalize,
-                show_progress=True,
-                out=vectors,
-            )
+            model.encode(bank, **self.settings, normalize=self.normalize, show_progress=True, out=vectors)
             vectors.flush()
-        with atomic(out / "ids.json") as temporary:
-            _write_ids(bank, temporary)
+        with atomic(out / "ids.json") as temporary, temporary.open("w", encoding="utf-8") as stream:
+            stream.write("[")  # a list, written in bounded memory
+            for part, (ids,) in enumerate(bank.batches("id")):
+                stream.write(", " * bool(part) + json.dumps(ids, ensure_ascii=False)[1:-1])
+            stream.write("]")
         print(f"{len(bank)} vectors of width {shape[1]}: {out / 'vectors.npy'}")
         return 0
-
-
-def _write_ids(bank: QuestionBank, file: Path) -> None:
-    """Write the ids as a JSON list, in bounded memory."""
-    with file.open("w", encoding="utf-8") as stream:
-        stream.write("[")
-        for part, (ids,) in enumerate(bank.batches("id")):
-            stream.write(", " * bool(part) + json.dumps(ids, ensure_ascii=False)[1:-1])
-        stream.write("]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,16 +99,15 @@ class Export(Command, SeedOptions, ReadingOptions, name="export"):
     force: bool = option("write it even if its vectors are too far from PyTorch's", default=False)
 
     def run(self) -> int:
+        from tqnet.export.encoder import Manifest, check_made
         from tqnet.export.make import NotWrittenError, export
-        from tqnet.export.manifest import Manifest, check_made
-        from tqnet.libraries import quiet
 
-        quiet()
         check_made(self.format, self.precision)
-        out = Path(self.out) if self.out else Path(self.model) / self.format
+        model = Path(self.model)
+        out = Path(self.out) if self.out else model / self.format
         if out.exists() and not (out.is_dir() and (Manifest.is_in(out) or not any(out.iterdir()))):
             raise FileExistsError(f"{out}: exists and is not an export")
-        bank, model = self.load(self.bank), Path(self.model)
+        bank = self.load(self.bank)
         try:
             check = export(model, bank, out, self.format, self.precision, self.questions, self.seed, self.force)
         except NotWrittenError as error:
@@ -122,7 +134,7 @@ class Card(Command, name="card"):
     force: bool = option("overwrite a README.md that is not tqnet's or was changed", default=False)
 
     def run(self) -> int:
-        from tqnet.hub.folder import write_card
+        from tqnet.hub.card import write_card
         from tqnet.hub.lineage import read_measured
         from tqnet.modeling.interchange import introduce, kind_of
 
@@ -132,8 +144,7 @@ class Card(Command, name="card"):
         for file in self.results:
             for title, rows in read_measured(Path(file), self.name).items():
                 measured.setdefault(title, []).extend(rows)
-        added = introduce(folder)
-        if added:
+        if added := introduce(folder):
             print(f"added: {', '.join(added)}")
         if not write_card(folder, self.license, measured, self.force):
             print(f"tqnet: {folder / 'README.md'} is kept; --force overwrites it", file=sys.stderr)
