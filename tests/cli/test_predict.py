@@ -18,8 +18,7 @@ from tqnet.cli import main
 from tqnet.config import ConfigError, load_config
 from tqnet.modeling.build import load_model
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.prediction.fit import HeadData
-from tqnet.prediction.heads import HeadsError, heads_of
+from tqnet.prediction.heads import HeadData, HeadsError, heads_of
 from tqnet.questions import Question, QuestionBank, find_contamination
 
 ROOT = Path(__file__).parents[2]
@@ -218,7 +217,7 @@ def labelled(count: int, group: str | None = None) -> QuestionBank:
 
 def test_labels_that_say_the_same_leave_difficulty_its_head() -> None:
     data = HeadData.of(labelled(60))
-    assert "the same knowledge point" in data.why_no_knowledge
+    assert "the same knowledge point" in data.left_out[0]
     assert data.difficulty is not None
 
 

@@ -14,8 +14,7 @@ import yaml
 from huggingface_hub import ModelCard
 
 from tqnet.cli import main
-from tqnet.hub.card import without_paths
-from tqnet.hub.card import is_own, put, write_card
+from tqnet.hub.card import is_own, put, without_paths, write_card
 from tqnet.hub.lineage import lineage, short_name
 from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel

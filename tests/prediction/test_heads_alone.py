@@ -10,22 +10,23 @@ import numpy as np
 import pytest
 
 from tqnet.prediction.calibration import LevelCalibration, calibrate_level
-from tqnet.prediction.difficulty import DifficultyHead, RatedQuestions, fit_difficulty_head
+from tqnet.prediction.difficulty import DifficultyHead, fit_difficulty_head
+from tqnet.prediction.features import Examples
 from tqnet.prediction.heads import Heads, HeadsError, predict
-from tqnet.prediction.knowledge import KnowledgeHead, LabelledQuestions, fit_knowledge_head
+from tqnet.prediction.knowledge import KnowledgeHead, fit_knowledge_head
 from tqnet.prediction.tree import STOP, ConceptTree
 
 PATHS = [("A", "x", "1"), ("A", "x", "2"), ("A", "y"), ("B", "x", "1"), ("B", "z", "3"), ("B", "z")]
 
 
-def questions(count: int, seed: int, several: bool) -> LabelledQuestions:
+def questions(count: int, seed: int, several: bool) -> Examples:
     """Vectors and words that say, not always, which of ``PATHS`` a question has."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(99).normal(size=(len(PATHS), 12))
     own = [rng.choice(len(PATHS), size=rng.integers(1, 4) if several else 1, replace=False) for _ in range(count)]
     vectors = np.stack([centres[chosen].mean(axis=0) for chosen in own]) + rng.normal(size=(count, 12))
     texts = [" ".join(f"word{'abcdef'[i]}" for i in chosen if rng.random() < 0.5) + " find" for chosen in own]
-    return LabelledQuestions(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in own])
+    return Examples(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in own])
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["one", "several"])
@@ -44,7 +45,7 @@ def test_probabilities_agree_along_the_hierarchy(head: KnowledgeHead) -> None:
             assert (chance[:, head.tree.levels == level].sum(axis=1) <= 1 + 1e-5).all()
     likeliest = chance[:, head.tree.concepts(1)].argmax(axis=1)
     names = [head.tree.nodes[i][0] for i in head.tree.concepts(1)]
-    hits = [names[i] in {path[0] for path in paths} for i, paths in zip(likeliest, asked.knowledge, strict=True)]
+    hits = [names[i] in {path[0] for path in paths} for i, paths in zip(likeliest, asked.labels, strict=True)]
     assert np.mean(hits) > 0.8
 
 
@@ -70,10 +71,10 @@ def test_words_or_vectors_alone() -> None:
     def right(**options: bool) -> float:
         head = fit_knowledge_head(train, valid, **options)
         chance = head.predict(asked.vectors, asked.texts)[:, head.tree.concepts(1)]
-        truth = np.array([paths[0][0] == "B" for paths in asked.knowledge])
+        truth = np.array([paths[0][0] == "B" for paths in asked.labels])
         return float(((chance.argmax(axis=1) == 1) == truth).mean())
 
-    assert right() >= max(right(use_words=False), right(use_vectors=False, neighbours=False)) - 0.01
+    assert right() >= right(words_only=True) - 0.01
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -82,8 +83,8 @@ def test_a_branch_of_questions_without_words(several: bool) -> None:
     names = ("x", "x", "x", "y", "y", "z")
     known = [(("A",),)] * 6 + [(("B", name), ("A",)) if several else (("B", name),) for name in names]
     texts = ["find it"] * 6 + [""] * 6
-    own = LabelledQuestions(np.zeros((12, 1)), texts, known)
-    head = fit_knowledge_head(own, own, use_vectors=False, neighbours=False)
+    own = Examples(np.zeros((12, 1)), texts, known)
+    head = fit_knowledge_head(own, own, words_only=True)
     below = [head.tree.index["B", name] for name in "xyz"]
     assert (np.diff(head.branches.bias[below]) < 0).all()
     assert head.branches.weight[:, below].nnz == 0
@@ -165,11 +166,11 @@ def test_what_no_training_question_has_takes_its_share() -> None:
     assert calibration.chance(evidence, tree.families, False).sum(axis=1) == pytest.approx(0.75, abs=1e-3)
 
 
-def rated(count: int, seed: int) -> RatedQuestions:
+def rated(count: int, seed: int) -> Examples:
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(count, 8))
     difficulty = 5 + vectors[:, 0] + 0.5 * rng.standard_t(4, size=count)
-    return RatedQuestions(vectors, ["find"] * count, [str(i // 2) for i in range(count)], difficulty)
+    return Examples(vectors, ["find"] * count, difficulty, [str(i // 2) for i in range(count)])
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
@@ -177,11 +178,11 @@ def test_intervals_hold_as_often_as_they_say(coverage: float) -> None:
     head = fit_difficulty_head(rated(300, 0), rated(400, 1))
     asked = rated(4000, 2)
     found = head.predict(asked.vectors, asked.texts, coverage)
-    held = (asked.difficulty >= found.low) & (asked.difficulty <= found.high)
+    held = (asked.labels >= found.low) & (asked.labels <= found.high)
     assert abs(held.mean() - coverage) < 0.05
     assert (found.low <= found.value).all()
     assert (found.value <= found.high).all()
-    assert json.dumps(head.to_dict())
+    assert json.dumps(head.state()[0])
 
 
 def test_a_large_group_counts_as_one() -> None:
@@ -191,17 +192,17 @@ def test_a_large_group_counts_as_one() -> None:
     grouped = replace(head, errors=errors, shares=np.array([1 / 19] * 19 + [1.0] * 4, dtype=np.float32))
     assert [grouped.reach(place / 6) for place in (1, 2, 5)] == pytest.approx([0.1, 1.0, 4.0])
     assert grouped.reach(0.84) == np.inf
-    tensors = head.tensors()
+    facts, tensors = head.state()
     del tensors["shares"]  # as 0.1.0 wrote it
-    assert DifficultyHead.load(head.to_dict(), tensors).reach(0.5) == head.errors[11]
+    assert DifficultyHead.load(facts, tensors).reach(0.5) == head.errors[11]
 
 
 def test_an_interval_may_leave_what_train_has() -> None:
     train, valid, asked = rated(300, 0), rated(400, 1), rated(2000, 2)
-    kept = np.flatnonzero(np.abs(train.difficulty - 5) < 1)
-    narrow = RatedQuestions(train.vectors[kept], ["find"] * len(kept), [str(i) for i in kept], train.difficulty[kept])
+    kept = np.flatnonzero(np.abs(train.labels - 5) < 1)
+    narrow = Examples(train.vectors[kept], ["find"] * len(kept), train.labels[kept], [str(i) for i in kept])
     found = fit_difficulty_head(narrow, valid).predict(asked.vectors, asked.texts, 0.9)
-    held = (asked.difficulty >= found.low) & (asked.difficulty <= found.high)
+    held = (asked.labels >= found.low) & (asked.labels <= found.high)
     assert abs(held.mean() - 0.9) < 0.05
 
 

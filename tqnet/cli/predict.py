@@ -143,8 +143,7 @@ class EvaluatePredict(
 
         from tqnet.evaluation.sources import source_vectors
         from tqnet.prediction.evaluation import difficulty_table, knowledge_table, reliability_plot
-        from tqnet.prediction.fit import HeadData, fit_heads
-        from tqnet.prediction.heads import heads_of
+        from tqnet.prediction.heads import HeadData, fit_heads, heads_of
 
         heads = {name: heads_of(source) for name, source in self.sources().items()}
         bank = self.load(self.bank)
@@ -161,7 +160,7 @@ class EvaluatePredict(
                 print(f"tqnet: {left_out}", file=sys.stderr)
             else:
                 empty = np.zeros((len(bank), 1), dtype=np.float32)
-                fitted = fit_heads(data, empty, show_progress=True, use_vectors=False, neighbours=False)
+                fitted = fit_heads(data, empty, words_only=True, show_progress=True)
                 models[_BASELINE] = (*fitted, empty[: len(rows)])
         encoding = self.encoding()
         for name, (source, head) in heads.items():
