@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from tqnet.cli.groups import BANK, FaultOptions, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, assignment, count, number, option, output_file
+from tqnet.cli.options import Command, argument, assignment, count, number, option, output_file, repeated, switch
 
 if TYPE_CHECKING:
     from tqnet.questions import QuestionBank
@@ -79,33 +79,23 @@ class Import(Command, name="import"):
     source: str = argument("a file, a folder or a zip", metavar="SOURCE")
     out: str = option("a new folder", required=True, metavar="BANK")
     format: str = option("of the source", default="auto", choices=FORMATS)
-    map: Sequence[tuple[str, tuple[str, ...]]] = option(
+    map: Sequence[tuple[str, tuple[str, ...]]] = repeated(
         "of a table: columns of a field, as stem=Question or options=A,B,C,D; by default matched by name",
-        default=(),
-        action="append",
         type=_columns,
         metavar="FIELD=COLUMN[,COLUMN..]",
     )
-    separate: Sequence[tuple[str, str]] = option(
-        "of a table: what separates several options, images or knowledge paths in one cell",
-        default=(),
-        action="append",
-        type=_separator,
-        metavar="FIELD=SEPARATOR",
+    separate: Sequence[tuple[str, str]] = repeated(
+        "of a table: what separates several values in one cell", type=_separator, metavar="FIELD=SEPARATOR"
     )
-    set: Sequence[tuple[str, Any]] = option(
-        "give every question this: language=en, split=train, 'knowledge=Algebra > Equations'",
-        default=(),
-        action="append",
-        type=_fixed,
-        metavar="FIELD=VALUE",
+    set: Sequence[tuple[str, Any]] = repeated(
+        "of every question: language=en, 'knowledge=Algebra > Equations'", type=_fixed, metavar="FIELD=VALUE"
     )
     encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..", type=_encoding)
     sheet: str | None = option("of a workbook; by default the first", metavar="NAME")
     on_error: Literal["skip", "stop"] = option(
-        "stop: write nothing if there is any fault", default="skip", choices=("skip", "stop")
+        "stop: write nothing if there is a fault", default="skip", choices=("skip", "stop")
     )
-    replace: bool = option("replace an existing bank", default=False)
+    replace: bool = switch("replace an existing bank")
 
     def run(self) -> int:
         from tqnet.importers import import_bank
@@ -133,13 +123,10 @@ class Check(Command, name="check"):
     """Report on a question bank and list its faults."""
 
     bank: str = argument(BANK, metavar="BANK")
-    tokenizer: str | None = option(
-        "count tokens with a tokenizer, or that of a trained TQ-Net; by default minilm's where it is installed",
-        metavar="NAME_OR_DIR",
-    )
-    unique_names: bool = option("names of knowledge concepts are unique", default=False)
-    json: bool = option("print the report as JSON", default=False)
-    no_images: bool = option("do not read images; duplicates then compare figures by path", default=False)
+    tokenizer: str | None = option("counts tokens; or a trained TQ-Net; by default minilm's", metavar="NAME_OR_DIR")
+    unique_names: bool = switch("names of knowledge concepts are unique")
+    json: bool = switch("print the report as JSON")
+    no_images: bool = switch("do not read images; duplicates then compare figures by path")
 
     def run(self) -> int:
         from tqnet.questions.check import check_bank
@@ -225,15 +212,10 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
 
     banks: Sequence[str] = argument(BANK, nargs="+", metavar="BANK")
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
-    split: Sequence[str] = option("only questions of these splits", default=(), nargs="+", choices=_SPLITS)
-    language: Sequence[str] = option("only questions in these languages", default=(), nargs="+", metavar="CODE")
+    split: Sequence[str] = option("only questions of these splits", default=(), choices=_SPLITS)
+    language: Sequence[str] = option("only questions in these languages", default=(), metavar="CODE")
     rename: Sequence[tuple[str, str]] = option(
-        "rename a split: valid=test, for a bank without a test split",
-        default=(),
-        exclusive="splits",
-        nargs="+",
-        type=_renamed,
-        metavar="OLD=NEW",
+        "rename a split: valid=test", default=(), exclusive="splits", type=_renamed, metavar="OLD=NEW"
     )
     fold: tuple[int, int] | None = option(
         "draw train and test anew by group: test is the K-th of N parts", exclusive="splits", type=_fold, metavar="K/N"
@@ -289,19 +271,13 @@ class Augment(Command, SeedOptions, FaultOptions, name="augment"):
     """
 
     bank: str = argument(BANK, metavar="BANK")
-    id: Sequence[str] = option(
-        "of a question, repeatable; by default three at random", default=(), action="append", metavar="ID"
-    )
-    strategy: Sequence[str] = option(
+    id: Sequence[str] = repeated("of a question; by default three at random", metavar="ID")
+    strategy: Sequence[str] = repeated(
         "swap, delete, rename, scale, operator, number, shuffle, repeat, or a group of them: text, formula, "
-        "structure; repeatable; by default all",
-        default=(),
-        action="append",
+        "structure; by default all",
         metavar="NAME",
     )
-    probability: float | None = option(
-        "of each strategy; by default 1 with --strategy, else 0.3 as in training", type=number(0, 1)
-    )
+    probability: float | None = option("of each strategy; by default 1 with --strategy, else 0.3", type=number(0, 1))
     draws: int = count("augmentations of each question", default=1)
 
     def run(self) -> int:

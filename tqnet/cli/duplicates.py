@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqnet.cli.groups import BANK, EncodingOptions, FaultOptions, LineOptions, ReadingOptions
-from tqnet.cli.options import Command, argument, count, number, option
+from tqnet.cli.options import Command, argument, count, number, option, switch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -37,12 +37,9 @@ class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="du
 
     bank: str = argument(BANK, metavar="BANK")
     pairs_model: str | None = option(PAIRS_MODEL, metavar="DIR")
-    model: str | None = option(
-        "whose vectors' neighbours the pair classifier judges; by default its own encoder's", metavar="DIR"
-    )
+    model: str | None = option("whose vectors' neighbours are judged; by default the classifier's own", metavar="DIR")
     threshold: float | None = option(
-        "of the three-word runs that near texts share, by default 0.9; with --pairs-model the least probability, "
-        "by default 0.5",
+        "share of three-word runs in near texts (0.9); with --pairs-model the least probability (0.5)",
         type=number(0, 1, above=True),
         metavar="SHARE",
     )
@@ -130,8 +127,8 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
     model: str = option(PAIRS_MODEL, required=True, metavar="DIR")
     pairs: str = option("a, b (questions, or ids of --bank) and label; .jsonl or .csv", required=True, metavar="FILE")
     bank: str | None = option("whose questions the pairs name by id")
-    errors: bool = option("list the pairs that are classified wrongly", default=False)
-    json: bool = option("print JSON", default=False)
+    errors: bool = switch("list the pairs that are classified wrongly")
+    json: bool = switch("print JSON")
 
     def run(self) -> int:
         from tqnet.evaluation.pairs import pairs_table

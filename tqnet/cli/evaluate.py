@@ -26,7 +26,7 @@ from tqnet.cli.groups import (
     bank_fact,
     model_fact,
 )
-from tqnet.cli.options import Command, argument, count, option
+from tqnet.cli.options import Command, argument, count, option, switch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,11 +44,7 @@ _START_NAME = "start encoder"
 @dataclass(frozen=True, kw_only=True)
 class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions):
     bank: str = option("the corpus: " + BANK, required=True)
-    show: str = option(
-        "what is read of a question: all, text, figures, or shuffled: with those of another one",
-        default="all",
-        metavar="WHAT",
-    )
+    show: str = option("of a question: all, text, figures, or shuffled: with another's", default="all", metavar="WHAT")
 
     def tasks(self, **tasks: Any) -> Tasks:
         from tqnet.evaluation.stages import Tasks
@@ -90,8 +86,8 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
 class _OneModelOptions(_TaskOptions, VectorOptions):
     model: str = option(MODEL, required=True, metavar="DIR")
     name: str = option("what the model is called in tables and pictures", default="model")
-    json: bool = option("print JSON", default=False)
-    no_baselines: bool = option("leave out TF-IDF, BM25 and the start encoder", default=False)
+    json: bool = switch("print JSON")
+    no_baselines: bool = switch("leave out TF-IDF, BM25 and the start encoder")
     start: str | None = option(f"what the model is compared with; by default {_START}", metavar="SOURCE")
 
     def compare(self, *lexical: str, **tasks: Any) -> dict[str, StageResult]:
@@ -157,9 +153,7 @@ def _picture(path: str) -> str:
 class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreement"):
     """Correlate similarities with a judge's, or with groups and the knowledge hierarchy."""
 
-    pairs: str | None = option(
-        "pairs with scores, of which those within the split count; by default groups and concepts", metavar="FILE"
-    )
+    pairs: str | None = option("pairs with scores, within the split; by default groups and concepts", metavar="FILE")
     plot: str | None = option("draw similarity by rank: .svg or .png", type=_picture, metavar="FILE")
 
     def run(self) -> int:
@@ -292,7 +286,7 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
 
     model: str = option(MODEL, required=True, metavar="DIR")
     bank: str | None = option("whose similar questions are a task: " + BANK)
-    tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), nargs="+", metavar="NAME")
+    tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), metavar="NAME")
 
     def run(self) -> int:
         if not (self.bank or self.tasks):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tqnet.cli.options import Options, argument, count, naming, option, output_file, torch_device, write_lines
+from tqnet.cli.options import Options, argument, count, naming, option, output_file, switch, torch_device, write_lines
 
 if TYPE_CHECKING:
     import torch
@@ -27,16 +27,12 @@ STAGES = "SOURCE is a model folder, or encoder:NAME for an off-the-shelf text en
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions(Options):
-    on_error: Literal["stop", "skip"] = option(
-        "what to do with faulty records", default="stop", choices=("stop", "skip")
-    )
+    on_error: Literal["stop", "skip"] = option("of faulty records", default="stop", choices=("stop", "skip"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions(FaultOptions):
-    no_verify_images: bool = option(
-        "do not decode every figure first; for banks that tqnet check has passed", default=False
-    )
+    no_verify_images: bool = switch("do not decode every figure first; for banks that tqnet check has passed")
 
     def load(self, path: str) -> QuestionBank:
         from tqnet.questions import load_bank
@@ -50,9 +46,7 @@ class EncodingOptions(Options):
 
     batch_size: int = count("questions encoded at a time", default=32)
     device: str | None = option("cpu, cuda, ...; by default an accelerator if present", type=torch_device)
-    precision: str = option(
-        "of encoding; auto: bf16 where the device supports it", default="auto", choices=("auto", "fp32", "bf16")
-    )
+    precision: str = option("auto: bf16 where the device supports it", default="auto", choices=("auto", "fp32", "bf16"))
 
     @property
     def chosen_precision(self) -> str:
@@ -81,7 +75,7 @@ class EncodingOptions(Options):
 @dataclass(frozen=True, kw_only=True)
 class BackendOptions(EncodingOptions):
     backend: str = option(
-        "what computes vectors; auto: an export beside the weights if there is one, else PyTorch",
+        "auto: an export beside the model, else PyTorch",
         default="auto",
         choices=("auto", "torch", "openvino", "onnx"),
     )
@@ -115,9 +109,7 @@ class SplitOptions(Options):
 class SimilarityOptions(FaultOptions):
     """Which questions are similar."""
 
-    pairs: str | None = option(
-        "similar pairs; by default questions of one group are", exclusive="similar", metavar="FILE"
-    )
+    pairs: str | None = option("similar pairs; by default those of one group", exclusive="similar", metavar="FILE")
     similar_level: int | None = count(
         "questions of one concept of this level are similar (1: coarsest)", exclusive="similar", metavar="LEVEL"
     )
@@ -134,9 +126,7 @@ class SimilarityOptions(FaultOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LeakageOptions(Options):
-    without_duplicates: bool = option(
-        "leave out questions of valid and test that have a duplicate in train (see tqnet check)", default=False
-    )
+    without_duplicates: bool = switch("leave out questions of valid and test that have a duplicate in train")
 
     def leakage(self, bank: QuestionBank) -> Contamination | None:
         """Find the duplicates in train and print their number to stderr; None without ``--without-duplicates``.
@@ -186,7 +176,7 @@ class LineOptions(Options):
     """Results as JSON, an object a line."""
 
     out: str | None = option("write one JSON object per line", metavar="FILE")
-    json: bool = option("print one JSON object per line", default=False)
+    json: bool = switch("print one JSON object per line")
 
     @property
     def out_file(self) -> Path | None:
@@ -240,9 +230,7 @@ class ReportOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelOptions(Options):
-    language_model: str | None = option(
-        "spaCy model of English, a name or a folder; by default the extra's", metavar="NAME"
-    )
+    language_model: str | None = option("spaCy model of English; by default the extra's", metavar="NAME_OR_DIR")
 
     def english_parser(self, size: int = 2000) -> Any:
         """Load the parser, which keeps the parses of ``size`` texts; raises OSError if there is no such model."""

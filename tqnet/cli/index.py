@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tqnet.cli.groups import BANK, BackendOptions, ReadingOptions
-from tqnet.cli.options import Command, Options, argument, count, option
+from tqnet.cli.options import Command, Options, argument, count, option, switch
 
 if TYPE_CHECKING:
     from tqnet.export.encoder import ExportedEncoder
@@ -53,10 +53,7 @@ class ClusterOptions(Options):
         "on GPUs."
     )
 
-    ray: str | None = option(
-        "HOST:PORT of the cluster, auto for the one that this machine is part of, local for this machine alone",
-        metavar="ADDRESS",
-    )
+    ray: str | None = option("HOST:PORT, auto for this machine's cluster, local for this machine", metavar="ADDRESS")
     ray_workers: int | None = count("by default as many as there is room for", metavar="N")
     ray_cpus: int = count("CPUs of each worker", default=1, metavar="N")
     ray_gpus: int | None = count("GPUs of each worker; by default one if the cluster has any", least=0, metavar="N")
@@ -166,7 +163,7 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
     bank: str = argument(BANK, metavar="BANK")
     model: str = option("a trained TQ-Net, or encoder:minilm", required=True, metavar="DIR")
     out: str = option("folder that appears when the index is complete", required=True, metavar="INDEX")
-    replace: bool = option("remove the existing index once the new one is complete", default=False)
+    replace: bool = switch("remove the existing index once the new one is complete")
 
     def run(self) -> int:
         from tqnet.evaluation.sources import source_digest

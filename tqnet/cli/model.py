@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tqnet.cli.groups import BANK, MODEL, BackendOptions, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, count, option, whole_number
+from tqnet.cli.options import Command, argument, count, option, switch, whole_number
 from tqnet.recipes import recipe, recipes
 
 
@@ -52,7 +52,7 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
     model: str = option(MODEL, required=True, metavar="DIR")
     bank: str = option(BANK, required=True)
     out: str = option("folder for vectors.npy [questions, width] and ids.json", required=True, metavar="DIR")
-    normalize: bool = option("scale every vector to length 1", default=False)
+    normalize: bool = switch("scale every vector to length 1")
 
     def run(self) -> int:
         import numpy as np
@@ -89,14 +89,12 @@ class Export(Command, SeedOptions, ReadingOptions, name="export"):
     model: str = option(MODEL, required=True, metavar="DIR")
     format: str = option("of the graphs", required=True, choices=("onnx", "openvino", "torch"))
     precision: str = option(
-        "bf16: openvino and torch; int8: openvino, calibrated on questions of the bank",
-        default="fp32",
-        choices=("fp32", "bf16", "int8"),
+        "int8 is calibrated on questions of the bank", default="fp32", choices=("fp32", "bf16", "int8")
     )
     bank: str = option("questions to compare vectors on: " + BANK, required=True)
     questions: int = count("how many of the bank's questions to compare", default=512)
     out: str | None = option("by default MODEL/FORMAT, where it is found", metavar="DIR")
-    force: bool = option("write it even if its vectors are too far from PyTorch's", default=False)
+    force: bool = switch("write it even if its vectors are too far from PyTorch's")
 
     def run(self) -> int:
         from tqnet.export.encoder import Manifest, check_made
@@ -127,11 +125,9 @@ class Card(Command, name="card"):
 
     model: str = argument("a trained folder: RUN/model", metavar="DIR")
     license: str | None = option("of the weights, as the Hugging Face Hub names it (apache-2.0)", metavar="ID")
-    results: Sequence[str] = option(
-        "results.json of tqnet evaluate stages or mteb whose scores are added", default=(), nargs="+", metavar="FILE"
-    )
+    results: Sequence[str] = option("results.json of tqnet evaluate stages or mteb, to add", default=(), metavar="FILE")
     name: str | None = option("the model's name in --results that have several")
-    force: bool = option("overwrite a README.md that is not tqnet's or was changed", default=False)
+    force: bool = switch("overwrite a README.md that is not tqnet's or was changed")
 
     def run(self) -> int:
         from tqnet.hub.card import write_card

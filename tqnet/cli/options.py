@@ -89,7 +89,7 @@ def option(
 ) -> Any:
     """Make a field an option, ``--name-of-the-field`` unless ``flags`` say otherwise.
 
-    With the default False it is a switch; with an empty tuple it takes several values.
+    With an empty tuple as default it takes several values.
 
     Args:
         exclusive: Of the options with the same word here, only one may be given.
@@ -97,6 +97,16 @@ def option(
     """
     metadata = {"flags": flags, "exclusive": exclusive, "settings": {"help": help, **more}}
     return field(metadata=metadata) if required else field(default=default, metadata=metadata)
+
+
+def switch(help: str) -> Any:
+    """Make a field an option without a value."""
+    return option(help, default=False)
+
+
+def repeated(help: str, **more: Any) -> Any:
+    """Make a field an option that may be given several times."""
+    return option(f"{help}; repeatable", default=(), action="append", **more)
 
 
 def argument(help: str, *, default: Any = MISSING, **more: Any) -> Any:
@@ -142,6 +152,8 @@ def _add_argument(target: Any, item: Any) -> None:
     if item.default is False:
         settings["action"] = "store_true"
     elif item.default is not MISSING:
+        if item.default == () and "action" not in settings:
+            settings.setdefault("nargs", "+")
         settings["default"] = list(item.default) if item.default == () else item.default
         if item.default not in (None, (), ""):
             settings["help"] += " (default: %(default)s)"

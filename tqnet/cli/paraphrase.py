@@ -17,7 +17,7 @@ from tqnet.cli.groups import (
     StageOptions,
     model_fact,
 )
-from tqnet.cli.options import Command, argument, number, option
+from tqnet.cli.options import Command, argument, number, option, switch
 
 if TYPE_CHECKING:
     from tqnet.evaluation.table import Table
@@ -37,14 +37,10 @@ class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="s
     """
 
     texts: Sequence[str] = argument("the original and its paraphrase", nargs="*", metavar="TEXT")
-    model: str = option(
-        "a trained model, or an off-the-shelf text encoder: minilm, encoder:NAME", required=True, metavar="DIR"
-    )
-    pairs: str | None = option(
-        "score the pairs of a .csv or .jsonl file: original, paraphrase and, if known, label", metavar="FILE"
-    )
+    model: str = option("a trained model, or minilm, encoder:NAME", required=True, metavar="DIR")
+    pairs: str | None = option("a .csv or .jsonl file: original, paraphrase and, if known, label", metavar="FILE")
     threshold: float | None = option("a score above it is valid; by default the paper's", type=number(-1, 1))
-    no_explain: bool = option("scores alone, as fast as encoding", default=False)
+    no_explain: bool = switch("scores alone, as fast as encoding")
 
     def run(self) -> int:
         from tqnet.paraphrase import ParaphraseScorer
@@ -127,15 +123,8 @@ class EvaluateParaphrase(
 ):
     """Measure precision, recall, F1 and separation of labelled paraphrases' scores (ParaQD)."""
 
-    pairs: Sequence[str] = option(
-        "original, paraphrase and label, and kind for a table by it; .jsonl or .csv",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-    )
-    checked: bool = option(
-        "also each score with a check of numbers and units, as tqnet score calls a pair valid", default=False
-    )
+    pairs: Sequence[str] = option("original, paraphrase, label; maybe kind", required=True, nargs="+", metavar="FILE")
+    checked: bool = switch("also each score with a check of numbers and units, as tqnet score does")
 
     def run(self) -> int:
         from tqnet.evaluation.sources import open_source, shortest_length

@@ -21,7 +21,7 @@ from tqnet.cli.groups import (
     VectorOptions,
     typed_question,
 )
-from tqnet.cli.options import Command, argument, count, number, option, whole_number
+from tqnet.cli.options import Command, argument, count, number, option, switch, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -47,14 +47,10 @@ class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predi
     model: str = option(HEADS, required=True, metavar="DIR")
     bank: str | None = option("the questions: " + BANK)
     text: str | None = option("a single question: a stem with LaTeX formulas")
-    image: Sequence[str] = option("figures of the single question", default=(), nargs="+", metavar="FILE")
+    image: Sequence[str] = option("figures of the single question", default=(), metavar="FILE")
     top: int = count("concepts of each level", "-k", "--top", default=3)
-    levels: Sequence[int] = option(
-        "of the hierarchy, 1 the coarsest; by default all", default=(), type=whole_number(1), nargs="+", metavar="N"
-    )
-    coverage: float = option(
-        "share of questions whose difficulty should lie within its interval", default=0.9, type=number(0, 1, above=True)
-    )
+    levels: Sequence[int] = option("1 the coarsest; by default all", default=(), type=whole_number(1), metavar="N")
+    coverage: float = option("share of questions whose interval holds", default=0.9, type=number(0, 1, above=True))
 
     def run(self) -> int:
         from tqnet.files import atomic
@@ -136,7 +132,7 @@ class EvaluatePredict(
     stages: Sequence[str] = argument(HEADS, nargs="+", metavar="NAME=DIR")
     bank: str = option("labelled questions: " + BANK, required=True)
     coverage: float = option("of the intervals of difficulty", default=0.9, type=number(0, 0.999, above=True))
-    no_baselines: bool = option(f"leave out {_BASELINE}, fitted to the bank's train", default=False)
+    no_baselines: bool = switch(f"leave out {_BASELINE}, fitted to the bank's train")
 
     def run(self) -> int:
         import numpy as np

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tqnet.cli.groups import BANK, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, write_lines
+from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, switch, write_lines
 from tqnet.paraphrase.symbols import NEGATIVE, POSITIVE, TEST
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         "of ParaQD", required=True, choices=("back-translation", "lossy-paraphrase", "reconstruction", "paraphrase")
     )
     model: Sequence[str] = option(
-        "a sequence-to-sequence model of the transformers library, a folder or a name on the hub; for "
-        "back-translation two, there and back (facebook/wmt19-en-de facebook/wmt19-de-en)",
+        "of sequences, of the transformers library; for back-translation two, there and back "
+        "(facebook/wmt19-en-de facebook/wmt19-de-en)",
         required=True,
         nargs="+",
-        metavar="NAME",
+        metavar="NAME_OR_DIR",
     )
     out: str = option("a .jsonl file; extended if it exists", required=True, metavar="FILE")
     split: str | None = option("only questions of this split", choices=("train", "valid", "test"))
@@ -221,7 +221,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     """
 
     bank: str = argument("a bank: " + BANK, metavar="QUESTIONS")
-    pairs: bool = option("QUESTIONS is a file of pairs; take their originals", default=False)
+    pairs: bool = switch("QUESTIONS is a file of pairs; take their originals")
     operators: Sequence[str] = option(
         "f3 f8 and the like; training: f1 to f10; test: f_a to f_e",
         default=("training",),
@@ -229,13 +229,9 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         choices=(*_SETS, *POSITIVE, *NEGATIVE, *TEST),
         metavar="NAME",
     )
-    every: bool = option("a text by each operator that applies, not by one per label", default=False)
+    every: bool = switch("a text by each operator that applies, not by one per label")
     rewrites: str | None = option("rewritings of tqnet rewrite, for f1, f9, f_b and f_e", metavar="FILE")
-    encoder: str = option(
-        "finds the most important phrase (f5): encoder:NAME, or a model's folder",
-        default="encoder:minilm",
-        metavar="SOURCE",
-    )
+    encoder: str = option("finds important phrases (f5)", default="encoder:minilm", metavar="SOURCE")
     out: str = option("a .jsonl file of pairs with labels", required=True, metavar="FILE")
 
     def run(self) -> int:

@@ -21,7 +21,7 @@ from tqnet.cli.groups import (
     typed_question,
 )
 from tqnet.cli.index import IndexModelOptions, open_index
-from tqnet.cli.options import Command, argument, assignment, count, number, option
+from tqnet.cli.options import Command, argument, assignment, count, number, option, switch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,8 +45,7 @@ _SHOWN = 240
 @dataclass(frozen=True, kw_only=True)
 class SearcherOptions(IndexModelOptions):
     merging: str = option(
-        "of what text and vectors find: the best by the score of both; or FSE's rule: what both found, then half "
-        "of the rest from each",
+        "of what text and vectors find: by the score of both; FSE's: what both found, then half of the rest from each",
         default="score",
         choices=("score", "halves"),
     )
@@ -71,9 +70,7 @@ class RankOptions(EncodingOptions):
         metavar="DIR",
     )
     rank_first: int = count("how many the model reads, chosen by features", default=20, metavar="N")
-    deadline: float | None = option(
-        "for the ranker; past it the order of retrieval is kept", type=number(0), metavar="SECONDS"
-    )
+    deadline: float | None = option("past it the ranker is not waited for", type=number(0), metavar="SECONDS")
 
     def rank(self, index: Index) -> Rank | None:
         """Make the ranking stage of searches in ``index``; None with ``--ranker none``."""
@@ -184,7 +181,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
 
     index: str = argument(INDEX, metavar="INDEX")
     text: str | None = option("of the query: a stem with LaTeX formulas")
-    image: Sequence[str] = option("figures of the query", default=(), nargs="+", metavar="FILE")
+    image: Sequence[str] = option("figures of the query", default=(), metavar="FILE")
     id: str | None = option("the query is this question of the index", metavar="ID")
     queries: str | None = option("a bank whose questions are the queries", metavar="BANK")
     k: int = count("how many results to show", "-k", default=5)
@@ -198,7 +195,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         metavar="CONDITION",
     )
     by: str = option("what finds candidates", default="both", choices=("text", "vector", "both"))
-    json: bool = option("print one JSON object per line and query", default=False)
+    json: bool = switch("print one JSON object per line and query")
 
     def run(self) -> int:
         from tqnet.search.records import read_filter
@@ -273,7 +270,7 @@ def _excerpt(question: Question) -> str:
 class _IndexEvaluation(SplitOptions, SimilarityOptions, LeakageOptions):
     index: str = argument(f"{INDEX}; its questions are also the queries", metavar="INDEX")
     out: str | None = option("folder for results.json and results.md", metavar="DIR")
-    json: bool = option("print JSON", default=False)
+    json: bool = switch("print JSON")
     command: str = ""
 
     def report(self, key: str, numbers: dict[str, Any], table: Table, facts: Mapping[str, str]) -> int:
@@ -294,11 +291,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
 
     n: int = count("candidates to retrieve", "-n", default=100, least=5)
     text_weights: Sequence[float] = option(
-        "also order what both find by the cosine + W times the text's score, whose best is 1",
-        default=(),
-        type=number(0),
-        nargs="+",
-        metavar="W",
+        "also order by the cosine + W times the text's score, whose best is 1", default=(), type=number(0), metavar="W"
     )
 
     def run(self) -> int:
@@ -330,14 +323,14 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
 
     index: str = argument(f"{INDEX}; its questions are also the queries", metavar="INDEX")
     rankers: Sequence[tuple[str, str]] = argument(
-        "folders made by finetune/ranker.py, in the order of comparison; by default the features alone",
+        "made by finetune/ranker.py; by default the features alone",
         default=(),
         nargs="*",
         type=assignment("NAME=DIR"),
         metavar="NAME=DIR",
     )
     first: int = count("candidates that rankers read, chosen by features", default=20, least=5)
-    concepts: bool = option("queries whose concepts are known, as with --id", default=False)
+    concepts: bool = switch("queries whose concepts are known, as with --id")
     queries: int | None = count("this many queries, at random; by default all", metavar="N")
 
     def run(self) -> int:

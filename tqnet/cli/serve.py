@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tqnet.cli.groups import INDEX
 from tqnet.cli.index import open_index
-from tqnet.cli.options import Command, argument, count, option
+from tqnet.cli.options import Command, argument, count, option, switch
 from tqnet.cli.search import PairsModelOptions, RankOptions, SearcherOptions
 
 #: Environment variable of the key if no file is named.
@@ -32,7 +32,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     host: str = option("address to listen on", default="127.0.0.1")
     port: int = count("0: any that is free", default=8000, least=0)
     api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
-    without_key: bool = option("let everyone search who can reach --host", default=False)
+    without_key: bool = switch("let everyone search who can reach --host")
     queue: int = count("searches that wait or run at a time", default=64)
     max_upload_mb: int = count("size limit of a request", default=10)
     max_pixels: int = count("size limit of a figure", default=20_000_000)
