@@ -40,7 +40,8 @@ class PlaceOptions(Options):
     def place(self) -> Place:
         from tqnet.search.engine import Place
 
-        return Place(self.engine, self.uri, self.collection, shards=self.shards, replicas=self.replicas)
+        where = {"engine": self.engine, "uri": self.uri, "collection": self.collection}
+        return Place(**where, shards=self.shards, replicas=self.replicas)
 
 
 @dataclass(frozen=True, kw_only=True)
