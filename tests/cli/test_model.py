@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.cli.conftest import FAST, Tqnet
+from tests.cli.conftest import FAST, Tqnet, WriteBank
 from tqnet.export import make
 from tqnet.files import content_digest
 from tqnet.modeling.build import load_model
@@ -32,7 +31,7 @@ def test_vectors_and_ids(model_folder: str, bank_folder: str, tmp_path: Path, tq
     assert said == f"{len(bank)} vectors of width 48: {out / 'vectors.npy'}\n"
 
 
-def test_normalize(model_folder: str, write_bank: Callable[..., str], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_normalize(model_folder: str, write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet) -> None:
     tqnet("encode", "--model", model_folder, "--bank", write_bank(), "--out", tmp_path, "--normalize")
     assert np.linalg.norm(np.load(tmp_path / "vectors.npy"), axis=1) == pytest.approx(1, abs=1e-5)
 
@@ -47,12 +46,6 @@ def test_figures_are_decoded_before_the_first_question_is_encoded(
         tqnet(*call, "--on-error", "skip")
     assert json.loads((tmp_path / "out" / "ids.json").read_text(encoding="utf-8")) == ["good"]
     assert f"{BROKEN / 'cut.png'}: corrupt image" in tqnet.fails(*call, "--no-verify-images")
-
-
-def test_a_folder_without_a_model(write_bank: Callable[..., str], tmp_path: Path, tqnet: Tqnet) -> None:
-    error = tqnet.fails("encode", "--model", tmp_path, "--bank", write_bank(), "--out", tmp_path / "out")
-    assert error == f"tqnet: error: {tmp_path}: no model here (config.json is missing)"
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests import tiny_seq2seq
-from tests.cli.conftest import Tqnet
+from tests.cli.conftest import Call, Tqnet
 from tqnet.modeling.model import TQNetModel
 from tqnet.paraphrase.rewrites import Rewrites
 from tqnet.questions import Question, QuestionBank
@@ -29,6 +29,7 @@ PROBLEMS = [
 ]
 
 Rows = list[dict[str, Any]]
+Perturb = Callable[..., tuple[Rows, str]]
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def bank(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def call(bank: Path, folders: dict[str, str]) -> Callable[..., list[object]]:
+def call(bank: Path, folders: dict[str, str]) -> Call:
     """Makes the call that rewrites the bank with models by name or folder."""
 
     def call(out: Path, operator: str, *models: str, bank: Path = bank) -> list[object]:
@@ -67,7 +68,7 @@ def rows(out: Path) -> Rows:
     return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
 
-def test_operators_share_a_file(call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_operators_share_a_file(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "made.jsonl"
     said = tqnet(*call(out, "back-translation", "there", "back"))
     assert "stand-in" not in said
@@ -83,7 +84,7 @@ def test_operators_share_a_file(call: Callable[..., list[object]], tmp_path: Pat
     assert Rewrites.load(out).operator("paraphrase") is not None
 
 
-def test_odd_questions_stop_nothing(call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_odd_questions_stop_nothing(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     """What is too long, or in another language, is left out, and a line says so."""
     stems = ["Tom ran to the shop. " * 4000, "Ann ran home.", "小明有15个苹果，吃了3个。"]
     odd, out = save(tmp_path / "odd.jsonl", stems), tmp_path / "made.jsonl"
@@ -93,7 +94,7 @@ def test_odd_questions_stop_nothing(call: Callable[..., list[object]], tmp_path:
     assert [row["text"] for row in rows(out)] == stems[1:2] * 2
 
 
-def test_a_run_that_was_killed_goes_on(call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_a_run_that_was_killed_goes_on(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     whole, part = tmp_path / "whole.jsonl", tmp_path / "part.jsonl"
     for operator in ("lossy-paraphrase", "reconstruction"):
         tqnet(*call(whole, operator, "rewriter"))
@@ -106,7 +107,7 @@ def test_a_run_that_was_killed_goes_on(call: Callable[..., list[object]], tmp_pa
     assert part.read_bytes() == before
 
 
-def test_a_stand_in_is_named(call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_a_stand_in_is_named(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "made.jsonl"
     stands_in = {"back-translation": True, "lossy-paraphrase": True, "reconstruction": False}
     for operator, expected in stands_in.items():
@@ -115,7 +116,7 @@ def test_a_stand_in_is_named(call: Callable[..., list[object]], tmp_path: Path, 
     assert Rewrites.load(out).is_stand_in("back-translation")
 
 
-def test_a_result_is_its_seed(call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_a_result_is_its_seed(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     def made(name: str, *more: str) -> list[list[str]]:
         tqnet(*call(tmp_path / name, "lossy-paraphrase", "rewriter"), *more)
         return [row["rewrites"] for row in rows(tmp_path / name)]
@@ -127,7 +128,7 @@ def test_a_result_is_its_seed(call: Callable[..., list[object]], tmp_path: Path,
     assert any(made(f"{seed}.jsonl", "--split", "train", "--seed", seed) != first for seed in ("1", "2", "3"))
 
 
-def test_wrong_calls(call: Callable[..., list[object]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_wrong_calls(call: Call, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "made.jsonl"
     cases: list[tuple[tuple[str, ...], tuple[str, ...], str]] = [
         (("back-translation", "bart"), (), "back-translation takes two models, there and back"),
@@ -151,7 +152,7 @@ def problems(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def perturb(tmp_path: Path, tqnet: Tqnet) -> Callable[..., tuple[Rows, str]]:
+def perturb(tmp_path: Path, tqnet: Tqnet) -> Perturb:
     """Writes pairs.jsonl by operators, and returns its rows and what was printed."""
 
     def perturb(questions: Path, *operators: str, more: tuple[object, ...] = ()) -> tuple[Rows, str]:
@@ -162,7 +163,7 @@ def perturb(tmp_path: Path, tqnet: Tqnet) -> Callable[..., tuple[Rows, str]]:
     return perturb
 
 
-def test_a_text_of_each_label(problems: Path, perturb: Callable[..., tuple[Rows, str]], tmp_path: Path) -> None:
+def test_a_text_of_each_label(problems: Path, perturb: Perturb, tmp_path: Path) -> None:
     made, said = perturb(problems, "f3", "f6", "f8", "f9")
     assert [row["label"] for row in made] == [1, 0, 1, 0]
     assert [row["original"] for row in made] == [PROBLEMS[0], PROBLEMS[0], PROBLEMS[1], PROBLEMS[1]]
@@ -179,9 +180,7 @@ def test_a_text_of_each_label(problems: Path, perturb: Callable[..., tuple[Rows,
     assert perturb(problems, "f6", "f8", more=("--seed", "3"))[0] != perturb(problems, "f6", "f8")[0]
 
 
-def test_every_operator(
-    problems: Path, perturb: Callable[..., tuple[Rows, str]], tiny_model: TQNetModel, tmp_path: Path
-) -> None:
+def test_every_operator(problems: Path, perturb: Perturb, tiny_model: TQNetModel, tmp_path: Path) -> None:
     """Those of test sets and f5 too, with what models have written."""
     tiny_model.save_pretrained(tmp_path / "model")
     names = ("back-translation", "lossy-paraphrase", "reconstruction", "paraphrase")
@@ -197,7 +196,7 @@ def test_every_operator(
     assert len({row["id"] for row in made}) == len(made)
 
 
-def test_other_languages_are_left_out(perturb: Callable[..., tuple[Rows, str]], tmp_path: Path, tqnet: Tqnet) -> None:
+def test_other_languages_are_left_out(perturb: Perturb, tmp_path: Path, tqnet: Tqnet) -> None:
     """By the language that a question names, or else by its text; of a file of pairs too."""
     stems = [("A box holds 24 eggs.", "en"), ("Ein Korb hat 24 Eier.", "de"), ("小明有15个苹果，吃了3个。", None)]
     QuestionBank.from_questions(

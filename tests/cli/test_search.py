@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli.conftest import FAST, Tqnet
+from tests.cli.conftest import FAST, Tqnet, WriteBank
 from tqnet.cli import main
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import QuestionBank
@@ -153,7 +153,7 @@ def test_how_much_is_recalled(index: str, tqnet: Tqnet) -> None:
     assert "no question of split 'nowhere' has a similar one" in tqnet.fails(*call[:3], "--split", "nowhere")
 
 
-def test_another_model_is_noticed(model_folder: str, write_bank: Callable[..., str], tmp_path: Path, tqnet: Tqnet):
+def test_another_model_is_noticed(model_folder: str, write_bank: WriteBank, tmp_path: Path, tqnet: Tqnet):
     model = Path(shutil.copytree(model_folder, tmp_path / "model"))
     folder = tmp_path / "index"
     tqnet("index", write_bank(), "--model", model, "--out", folder, *FAST)

@@ -114,7 +114,6 @@ def test_a_model_that_is_no_solver(tmp_path: Path, tqnet: Tqnet) -> None:
     [
         ([], "give one problem, or --bank with many"),
         ([" "], "the problem is empty"),
-        (["--bank", "gone.jsonl"], "gone.jsonl"),
     ],
 )
 def test_calls_that_are_refused(arguments: list[str], message: str, model: Path, tqnet: Tqnet) -> None:
@@ -202,7 +201,6 @@ def test_its_encoder_searches_problems_of_one_prototype(folder: Path, tmp_path: 
     [
         (["x={0}/nothing", "--bank", "{0}/bank.jsonl"], "nothing: no solver here; finetune/solver.py makes one"),
         (["encoder:minilm", "--bank", "{0}/bank.jsonl"], "encoder:minilm: no solver here"),
-        (["x={0}/gru/model", "--bank", "{0}/gone.jsonl"], "gone.jsonl"),
         (["x={0}/gru/model", "--bank", "{0}/bank.jsonl", "--split", "dev"], "has no question of split 'dev'"),
         (["x={0}/gru/model", "--bank", "{0}/untold.jsonl", "--split", "all"], "has no problem with an equation"),
     ],

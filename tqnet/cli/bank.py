@@ -97,7 +97,7 @@ class Import(Command, name="import"):
     )
     replace: bool = switch("replace an existing bank")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.importers import import_bank
         from tqnet.importers.job import Settings
 
@@ -111,7 +111,6 @@ class Import(Command, name="import"):
         faults = f" ({_counted(len(imported.faults), 'fault')})" if imported.faults else ""
         questions = _counted(imported.questions, "question")
         print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
-        return 0
 
 
 def _counted(number: int, name: str) -> str:
@@ -221,7 +220,7 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
         "draw train and test anew by group: test is the K-th of N parts", exclusive="splits", type=_fold, metavar="K/N"
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.questions.splits import draw_fold, kept, merge, rename_splits
 
         bank = merge([self.load(bank) for bank in self.banks], kept(list(self.split), list(self.language)))
@@ -234,7 +233,6 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
         bank.save(out)
         counts = Counter(split or "no split" for split in bank.column("split"))
         print(f"{out}: {len(bank):,} questions, " + ", ".join(f"{count:,} {split}" for split, count in counts.items()))
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +246,7 @@ class Convert(Command, ReadingOptions, name="convert"):
     to: str = option("format", required=True, choices=("moodle",))
     out: str = option("an .xml file", required=True, metavar="FILE")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.importers.moodle_export import export_moodle
 
         out = output_file(self.out)
@@ -256,7 +254,6 @@ class Convert(Command, ReadingOptions, name="convert"):
         for fault in faults:
             print(fault, file=sys.stderr)
         print(f"{out}: {count:,} questions in Moodle XML")
-        return 0
 
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|\s+|.", re.DOTALL)
@@ -280,7 +277,7 @@ class Augment(Command, SeedOptions, FaultOptions, name="augment"):
     probability: float | None = option("of each strategy; by default 1 with --strategy, else 0.3", type=number(0, 1))
     draws: int = count("augmentations of each question", default=1)
 
-    def run(self) -> int:
+    def run(self) -> None:
         import numpy as np
 
         from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
@@ -297,7 +294,6 @@ class Augment(Command, SeedOptions, FaultOptions, name="augment"):
                 rng = np.random.default_rng([self.seed, row, draw])
                 after = apply_strategies(before, names, probability, rng)
                 print(f"  -> {_indented(_marked(before.content, after.content, sys.stdout.isatty()))}")
-        return 0
 
     def _rows(self, bank: QuestionBank) -> list[int]:
         import numpy as np

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import QuestionBank
     from tqnet.search.duplicates import Cluster, Judge
-    from tqnet.search.duplicates import Duplicates as Clusters
+    from tqnet.search.duplicates import Duplicates as Report
 
 PAIRS_MODEL = "a pair classifier, RUN/model of finetune/pairs.py"
 
@@ -45,7 +45,7 @@ class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="du
     )
     show: int = count("clusters to print", default=20, least=0)
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.duplicates import find_duplicates
         from tqnet.search.retrieval import NEAR
 
@@ -55,13 +55,12 @@ class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="du
         bank = self.load(self.bank)
         if self.pairs_model:
             with self._judge(self.pairs_model, bank) as judge:
-                found = find_duplicates(bank, judge=judge)
+                report = find_duplicates(bank, judge=judge)
         else:
-            found = find_duplicates(bank, self.threshold or NEAR)
-        self.write(out, [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in found.clusters])
+            report = find_duplicates(bank, self.threshold or NEAR)
+        self.write(out, [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in report.clusters])
         if not self.json:
-            print(_text(found, bank, self.show))
-        return 0
+            print(_text(report, bank, self.show))
 
     @contextmanager
     def _judge(self, folder: str, bank: QuestionBank) -> Iterator[Judge]:
@@ -98,18 +97,18 @@ def _record(cluster: Cluster, bank: QuestionBank) -> dict[str, Any]:
     return {"ids": list(ids.values()), "links": links, "text": _excerpt(cluster, bank)}
 
 
-def _text(found: Clusters, bank: QuestionBank, shown: int) -> str:
+def _text(report: Report, bank: QuestionBank, shown: int) -> str:
     lines = []
-    for cluster in found.clusters[:shown]:
+    for cluster in report.clusters[:shown]:
         why = ", ".join(sorted({str(link) for link in cluster.links}))
         lines.append(f"{' '.join(bank[row].id for row in cluster.rows)}  {why}\n     {_excerpt(cluster, bank)}")
-    clusters, rows = len(found.clusters), sum(len(cluster.rows) for cluster in found.clusters)
+    clusters, rows = len(report.clusters), sum(len(cluster.rows) for cluster in report.clusters)
     if clusters > shown:
         lines.append(f"... and {clusters - shown:,} more: --out FILE, or --show N")
-    of_all = f"{clusters:,} clusters of {rows:,} of {len(bank):,} questions"
-    lines.append(f"{of_all}; keeping one of each removes {rows - clusters:,}")
-    if found.named:
-        named = ", ".join(f"{count:,} {relation}" for relation, count in found.named.items())
+    summary = f"{clusters:,} clusters of {rows:,} of {len(bank):,} questions"
+    lines.append(f"{summary}; keeping one of each removes {rows - clusters:,}")
+    if report.named:
+        named = ", ".join(f"{count:,} {relation}" for relation, count in report.named.items())
         lines.append(f"candidates by the model: {named}")
     return "\n".join(lines)
 
@@ -130,7 +129,7 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
     errors: bool = switch("list the pairs that are classified wrongly")
     json: bool = switch("print JSON")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.pairs import pairs_table
         from tqnet.modeling.pairs import PairClassifier
         from tqnet.questions import load_bank
@@ -149,8 +148,7 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
         if self.json:
             numbers = scores.to_dict() | ({"errors": errors} if self.errors else {})
             print(json.dumps(numbers, indent=2, ensure_ascii=False))
-            return 0
+            return
         print(pairs_table(scores).text())
         if self.errors:
             print("\n".join(f"\n{e['label']}, predicted {e['predicted']}:\n  {e['a']}\n  {e['b']}" for e in errors))
-        return 0

@@ -117,30 +117,27 @@ class _SearchOptions(SplitOptions, SimilarityOptions):
 class Similar(Command, _OneModelOptions, _SearchOptions, name="evaluate similar"):
     """Measure P@k, MRR, recall and nDCG of similar-question search."""
 
-    def run(self) -> int:
+    def run(self) -> None:
         self.compare("BM25", **self.search(self.load(self.bank)))
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Command, _OneModelOptions, name="evaluate probe"):
     """Measure a linear probe for knowledge points on each level of the hierarchy."""
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.questions import KnowledgeHierarchy
 
         bank = self.load(self.bank)
         self.compare(bank=bank, hierarchy=KnowledgeHierarchy.from_bank(bank))
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difficulty(Command, _OneModelOptions, name="evaluate difficulty"):
     """Measure a linear regression for difficulty: MAE, RMSE, PCC, DOA."""
 
-    def run(self) -> int:
+    def run(self) -> None:
         self.compare(bank=self.load(self.bank), difficulty=True)
-        return 0
 
 
 def _picture(path: str) -> str:
@@ -156,7 +153,7 @@ class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreemen
     pairs: str | None = option("pairs with scores, within the split; by default groups and concepts", metavar="FILE")
     plot: str | None = option("draw similarity by rank: .svg or .png", type=_picture, metavar="FILE")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.plots import similarity_by_rank
         from tqnet.files import atomic
         from tqnet.questions.pairs import read_pairs
@@ -171,7 +168,6 @@ class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreemen
             with atomic(path) as temporary:
                 temporary.write_bytes(similarity_by_rank(agreements, fmt="png" if path.suffix == ".png" else "svg"))
             print(f"picture: {path}", file=sys.stderr)
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +178,7 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
     out: str = option("folder for results.json, results.md and report.html", required=True, metavar="DIR")
     title: str = option("of the report", default="Question vectors, stage by stage")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation import render, to_dict, write_report
         from tqnet.evaluation.results import write_results
         from tqnet.evaluation.stages import parse_stages, provenance, training_logs
@@ -207,7 +203,6 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
             seed=self.seed,
         )
         print(f"{render(results)}\nreport: {report}")
-        return 0
 
 
 def _labelled(tasks: Tasks) -> Tasks:
@@ -248,7 +243,7 @@ class Concepts(
     level: int | None = count("level of the concepts; by default the deepest", least=2, metavar="N")
     pairs: int = count("pairs of each kind", default=100, least=_DRAWN, metavar="N")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.concept_pairs import concept_table, draw_concept_pairs, measure_concept_pairs, to_numbers
         from tqnet.evaluation.plots import concept_maps
         from tqnet.evaluation.sources import shortest_length, source_vectors
@@ -263,7 +258,6 @@ class Concepts(
         maps = concept_maps(list(_maps(next(reversed(vectors.values())), pairs, self.seed)))
         document = {"concepts": to_numbers(results, pairs)}
         self.report(document, [concept_table(results, pairs)], facts, {"concepts": maps})
-        return 0
 
 
 def _maps(vectors: np.ndarray, pairs: Sequence[ConceptPair], seed: int) -> Iterator[ConceptMap]:
@@ -288,7 +282,7 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
     bank: str | None = option("whose similar questions are a task: " + BANK)
     tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), metavar="NAME")
 
-    def run(self) -> int:
+    def run(self) -> None:
         if not (self.bank or self.tasks):
             raise ValueError("--bank or --tasks: nothing to measure")
         import mteb
@@ -321,7 +315,6 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
         scores = {measured.task_name: _main_scores(measured, task) for measured, task in results}
         rows = [(task, metric, f"{value:.4f}") for task, row in scores.items() for metric, value in row.items()]
         self.report({"mteb": scores}, [Table("mteb", ("task", "metric", "score"), tuple(rows))], facts)
-        return 0
 
 
 def _main_scores(result: Any, task: Any) -> dict[str, float]:

@@ -166,7 +166,7 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
     out: str = option("folder that appears when the index is complete", required=True, metavar="INDEX")
     replace: bool = switch("remove the existing index once the new one is complete")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.sources import source_digest
         from tqnet.export.encoder import ExportedEncoder
 
@@ -190,7 +190,6 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
             build(bank, encode_shards, Path(self.out), manifest, processes, replace=self.replace, precision=precision)
         if processes.rank == 0:
             print(f"{self.out}: {len(bank):,} questions; tqnet search {self.out} --text '...'")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +202,7 @@ class _Change(Command, IndexModelOptions, ReadingOptions):
     def check(self, index: Index, bank: QuestionBank) -> None:
         """Fail if the index must not take the bank."""
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.build import update
 
         with _writable(self.index) as index:
@@ -212,7 +211,6 @@ class _Change(Command, IndexModelOptions, ReadingOptions):
             encode = partial(self.open_model(index).encode, **self.settings)
             changes = update(index, bank, encode, delete=self.deletes)
         print(f"{self.index}: {changes}")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,10 +236,10 @@ class Sync(_Change, name="index sync"):
 
     deletes = True
 
-    def run(self) -> int:
+    def run(self) -> None:
         if self.on_error == "skip":
             raise ValueError("--on-error skip: sync would delete the questions whose records are faulty; use update")
-        return super().run()
+        super().run()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,13 +271,12 @@ class Precompute(Command, name="index precompute"):
     index: str = argument("the index to change", metavar="INDEX")
     n: int = count("candidates per question", "-n", default=100)
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.precomputed import precompute
 
         with _writable(self.index) as index:
             questions = precompute(index, self.n)
         print(f"{self.index}: {self.n} candidates of {questions:,} questions each")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,7 +286,7 @@ class Export(Command, name="index export"):
     index: str = argument("the index to export", metavar="INDEX")
     folder: str = argument("must be new", metavar="FOLDER")
 
-    def run(self) -> int:
+    def run(self) -> None:
         folder = Path(self.folder)
         if folder.exists():
             raise FileExistsError(f"{folder}: already exists")
@@ -300,7 +297,6 @@ class Export(Command, name="index export"):
             index.manifest.save(work)
         work.rename(folder)
         print(f"{self.folder}: {count:,} questions")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,9 +306,8 @@ class Restore(Command, PlaceOptions, name="index restore"):
     folder: str = argument("written by tqnet index export", metavar="FOLDER")
     out: str = option("must be new", required=True, metavar="INDEX")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.index import restore
 
         index = restore(Path(self.folder), Path(self.out), self.place)
         print(f"{self.out}: {index.engine.count():,} questions")
-        return 0

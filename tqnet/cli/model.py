@@ -27,7 +27,7 @@ class Train(Command, name="train"):
     recipe: str = argument(", ".join(recipes()), metavar="RECIPE")
     arguments: tuple[str, ...] = argument("options and settings", nargs=argparse.REMAINDER, metavar="...")
 
-    def run(self) -> int:
+    def run(self) -> None:
         script = recipe(self.recipe)
         parser = argparse.ArgumentParser(prog=f"tqnet train {self.recipe}", add_help=False, allow_abbrev=False)
         parser.add_argument("--num-processes", type=whole_number(1), default=1)
@@ -54,7 +54,7 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
     out: str = option("folder for vectors.npy [questions, width] and ids.json", required=True, metavar="DIR")
     normalize: bool = switch("scale every vector to length 1")
 
-    def run(self) -> int:
+    def run(self) -> None:
         import numpy as np
 
         from tqnet.files import atomic
@@ -74,7 +74,6 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
                 stream.write(", " * bool(part) + json.dumps(ids, ensure_ascii=False)[1:-1])
             stream.write("]")
         print(f"{len(bank)} vectors of width {shape[1]}: {out / 'vectors.npy'}")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,8 @@ A command subclasses :class:`Command` and the groups it needs; ``parse`` is the 
         bank: str = argument(BANK, metavar="BANK")
         first: int = count("how many", default=3)
 
-        def run(self) -> int:
+        def run(self) -> None:
             print(list(self.load(self.bank))[: self.first])
-            return 0
 """
 
 from __future__ import annotations
@@ -169,21 +168,25 @@ class Command(Options):
 
     Attributes:
         command_name: As typed after ``tqnet``.
+        registered: All commands with a name, in the order of ``tqnet --help``.
     """
 
     command_name: ClassVar[str]
+    registered: ClassVar[list[type[Command]]] = []
 
     def __init_subclass__(cls, name: str = "", **settings: Any) -> None:
         super().__init_subclass__(**settings)
         cls.command_name = name
+        if name:
+            cls.registered.append(cls)
 
     @classmethod
     def execute(cls, args: argparse.Namespace) -> int:
         quiet()
-        return cls.parse(args).run()
+        return cls.parse(args).run() or 0
 
-    def run(self) -> int:
-        """Run the command and return its exit code."""
+    def run(self) -> int | None:
+        """Run the command and return its exit code; None for 0."""
         raise NotImplementedError
 
 

@@ -42,7 +42,7 @@ class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="s
     threshold: float | None = option("a score above it is valid; by default the paper's", type=number(-1, 1))
     no_explain: bool = switch("scores alone, as fast as encoding")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.paraphrase import ParaphraseScorer
         from tqnet.paraphrase.evaluation import THRESHOLD
 
@@ -61,17 +61,16 @@ class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="s
         records = [self._record(pair, score, threshold) for pair, score in zip(pairs, scores, strict=True)]
         self.write(out, [json.dumps(record, ensure_ascii=False) for record in records])
         if self.json:
-            return 0
+            return
         if not self.pairs:
             print(_verdict(scores[0], threshold))
-            return 0
+            return
         if out is None:
             print(_table(pairs, scores, threshold))
         valid = sum(score.checked > threshold for score in scores)
         same = ", nothing that changes what is asked" if scorer.explainer else ""
         where = f": {out}" if out is not None else ""
         print(f"{len(pairs):,} pairs, {valid:,} valid (score above {threshold:g}{same}){where}")
-        return 0
 
     def _pairs(self) -> list[ParaphrasePair]:
         from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
@@ -126,7 +125,7 @@ class EvaluateParaphrase(
     pairs: Sequence[str] = option("original, paraphrase, label; maybe kind", required=True, nargs="+", metavar="FILE")
     checked: bool = switch("also each score with a check of numbers and units, as tqnet score does")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.sources import open_source, shortest_length
         from tqnet.files import content_digest
         from tqnet.paraphrase.evaluation import kind_scores, kind_table, paraphrase_table, scored_pairs
@@ -167,7 +166,6 @@ class EvaluateParaphrase(
             "precision": self.chosen_precision,
         }
         self.report({"paraphrase": numbers}, tables, facts, pictures)
-        return 0
 
 
 def _draw(

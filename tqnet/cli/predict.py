@@ -52,7 +52,7 @@ class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predi
     levels: Sequence[int] = option("1 the coarsest; by default all", default=(), type=whole_number(1), metavar="N")
     coverage: float = option("share of questions whose interval holds", default=0.9, type=number(0, 1, above=True))
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.files import atomic
         from tqnet.prediction.heads import check_levels, heads_of
 
@@ -70,7 +70,7 @@ class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predi
         if out is None:
             for record in records:
                 print(json.dumps(record, ensure_ascii=False) if self.json else _shown(record))
-            return 0
+            return
         # Closed before an error is printed, so that the progress bar does not follow it.
         with closing(records), atomic(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
             for record in records:
@@ -80,7 +80,6 @@ class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predi
                     print(line)
         if not self.json:
             print(f"{len(questions):,} questions: {out}")
-        return 0
 
     def _records(
         self, source: str, heads: Any, questions: Any, levels: Sequence[int]
@@ -134,7 +133,7 @@ class EvaluatePredict(
     coverage: float = option("of the intervals of difficulty", default=0.9, type=number(0, 0.999, above=True))
     no_baselines: bool = switch(f"leave out {_BASELINE}, fitted to the bank's train")
 
-    def run(self) -> int:
+    def run(self) -> None:
         import numpy as np
 
         from tqnet.evaluation.sources import source_vectors
@@ -183,7 +182,6 @@ class EvaluatePredict(
             "difficulty": {name: score.to_dict() for name, score in difficulty.items()},
         }
         self.report(document, tables, facts, {"reliability": reliability_plot(knowledge)} if knowledge else {})
-        return 0
 
     def _rows(self, bank: QuestionBank) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows of ``--split``, int64 [n], and which are measured, bool [n]; ValueError without any."""

@@ -78,7 +78,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     beams: int = count("of the first translation", default=5)
     prefix: str = option('what a paraphraser expects first ("paraphrase: ")', default="", metavar="TEXT")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.paraphrase.rewrites import RewritesFile
         from tqnet.paraphrase.settings import check_installed
 
@@ -94,7 +94,6 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
             print(f"stand-in: {self.model[0]} restores questions; it stands in for a model of {self.operator}")
         counts = _rewrite(texts, self._rewriting(models, parser), parser, file, restores)
         print(_summary(counts, len(texts), file))
-        return 0
 
     def _texts(self) -> list[str]:
         """Return the distinct stems, as ``finetune/paraphrase.py`` looks them up; a line counts those too long."""
@@ -234,7 +233,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     encoder: str = option("finds important phrases (f5)", default="encoder:minilm", metavar="SOURCE")
     out: str = option("a .jsonl file of pairs with labels", required=True, metavar="FILE")
 
-    def run(self) -> int:
+    def run(self) -> None:
         import numpy as np
 
         from tqnet.paraphrase.settings import check_installed
@@ -267,7 +266,6 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         print(f"{len(lines):,} pairs of {len(problems):,} questions ({summary}): {out}")
         for reason, times in sorted(without.items()):
             print(f"{times:,} without a {reason}")
-        return 0
 
     def _texts(self) -> dict[str, str]:
         from tqnet.questions.paraphrase_pairs import read_pairs

@@ -197,7 +197,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     by: str = option("what finds candidates", default="both", choices=("text", "vector", "both"))
     json: bool = switch("print one JSON object per line and query")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.records import read_filter
         from tqnet.search.retrieval import SOURCES
 
@@ -215,7 +215,6 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
                     print(f"tqnet: {note}", file=sys.stderr)
             printed.update(answer.notes)
             print(_json(answer) if self.json else _text(answer, self.queries is not None))
-        return 0
 
     def _open(self, by: Sequence[str]) -> tuple[Searcher, Iterator[Query]]:
         from tqnet.questions import load_bank
@@ -273,7 +272,7 @@ class _IndexEvaluation(SplitOptions, SimilarityOptions, LeakageOptions):
     json: bool = switch("print JSON")
     command: str = ""
 
-    def report(self, key: str, numbers: dict[str, Any], table: Table, facts: Mapping[str, str]) -> int:
+    def report(self, key: str, numbers: dict[str, Any], table: Table, facts: Mapping[str, str]) -> None:
         from tqnet.evaluation.results import write_results
         from tqnet.evaluation.table import render_tables
 
@@ -282,7 +281,6 @@ class _IndexEvaluation(SplitOptions, SimilarityOptions, LeakageOptions):
             markdown = render_tables([table], markdown=True)
             write_results(Path(self.out), {"command": self.command, **facts}, {key: numbers}, markdown)
         print(json.dumps(numbers, indent=2) if self.json else render_tables([table]).rstrip("\n"))
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -294,7 +292,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
         "also order by the cosine + W times the text's score, whose best is 1", default=(), type=number(0), metavar="W"
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.evaluation import KNOWN, WAYS, evaluate_retrieval, index_bank, retrieval_table, weighted
 
         index = open_index(self.index)
@@ -314,7 +312,7 @@ class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
             }
             for name, scores in results.items()
         }
-        return self.report("ways", numbers, retrieval_table(results, self.n), index.facts)
+        self.report("ways", numbers, retrieval_table(results, self.n), index.facts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,7 +331,7 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
     concepts: bool = switch("queries whose concepts are known, as with --id")
     queries: int | None = count("this many queries, at random; by default all", metavar="N")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.files import content_digest
         from tqnet.search.evaluation import evaluate_ranking, index_bank, ranking_table, retrieve_candidates
 
@@ -360,4 +358,4 @@ class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="eva
         }
         digests = "; ".join(f"{name}: files {content_digest(Path(folder))}" for name, folder in folders.items())
         facts = {**index.facts, "rankers": digests} if digests else index.facts
-        return self.report("orders", numbers, ranking_table(results, self.first), facts)
+        self.report("orders", numbers, ranking_table(results, self.first), facts)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,7 +35,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     max_upload_mb: int = count("size limit of a request", default=10)
     max_pixels: int = count("size limit of a figure", default=20_000_000)
 
-    def run(self) -> int:
+    def run(self) -> None:
         import python_multipart  # noqa: F401 - without it, the first form with figures would fail
         import uvicorn
 
@@ -45,7 +43,7 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
         from tqnet.serving.requests import Settings
 
         key = _key(self.api_key_file)
-        local = _is_loopback(self.host)
+        local = self.host in ("localhost", "127.0.0.1", "::1")
         if not local and key is None and not self.without_key:
             raise ValueError(
                 f"--host {self.host}: others could search the index; give --api-key-file FILE or ${_KEY}, or say "
@@ -70,7 +68,6 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             app = create_app(searcher, settings)
             config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GRACE)
             uvicorn.Server(config).run(sockets=[listening])
-        return 0
 
 
 def _key(file: str | None) -> str | None:
@@ -85,23 +82,9 @@ def _key(file: str | None) -> str | None:
     return key
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _listen(host: str, port: int) -> socket.socket:
     """Open the socket, so that a port in use fails before the model is read, and a chosen one is known."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
     try:
-        if sys.platform != "win32":  # where it would let two listen on one port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen()  # connections before the server runs wait and are not refused
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        listening.close()
         raise OSError(f"--host {host} --port {port}: {error.strerror}") from None
-    return listening

@@ -131,7 +131,7 @@ class Prototypes(Command, ReadingOptions, name="prototypes"):
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
     min_count: int = count("a number in this many equations whose texts lack it is a constant", default=5)
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.questions import QuestionBank
         from tqnet.solver.problems import Alphabet, gold_equations, grouped_by_prototype
 
@@ -152,7 +152,6 @@ class Prototypes(Command, ReadingOptions, name="prototypes"):
             f"{out}: {len(questions):,} questions, {len(sizes):,} prototypes, most often {common or 'none'}; "
             f"{len(faults):,} equations not read; constants {', '.join(alphabet.constants) or 'none'}"
         )
-        return 0
 
 
 #: Problems that a map shows at most.
@@ -174,7 +173,7 @@ class EvaluateSolver(
     stages: Sequence[str] = argument(SOLVER, nargs="+", metavar="NAME=DIR")
     bank: str = option(BANK, required=True)
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.solver.evaluation import gold_problems, score_solutions
         from tqnet.solver.representations import analyse, draw_layer_pairs, example_table, representations
 
@@ -209,7 +208,6 @@ class EvaluateSolver(
             _draw(problems, vectors, analyses, self.seed),
             [table for table in (*tables, by_text) if table.rows],
         )
-        return 0
 
 
 def _split(whole: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,7 +66,7 @@ def test_a_head_comes_back_as_it_was(head: KnowledgeHead, tmp_path: Path) -> Non
         Heads.load(tmp_path / "heads")
 
 
-def test_words_or_vectors_alone() -> None:
+def test_vectors_add_to_words() -> None:
     train, valid, asked = (questions(n, seed, False) for n, seed in ((200, 0), (120, 1), (200, 2)))
 
     def right(**options: bool) -> float:
@@ -102,40 +103,42 @@ def test_paths_of_different_length() -> None:
 
 
 def overconfident(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities ``[questions, 4]`` that are three times as sure as they should be, and the classes."""
+    """Log-probabilities ``[2, questions, 4]`` three times as sure as they should be, beside zeros, and the classes."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(count, 4))
     chance = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    return (3 * logits).astype(np.float32), np.array([rng.choice(4, p=own) for own in chance])
+    opinions = np.stack([3 * logits, 0 * logits]).astype(np.float32)
+    return opinions, np.array([rng.choice(4, p=row) for row in chance])
+
+
+def flat_tree(names: str) -> ConceptTree:
+    return ConceptTree.of([((name,),) for name in names])
+
+
+def calibrated(tree: ConceptTree, opinions: np.ndarray, names: Sequence[str]) -> LevelCalibration:
+    paths = [((name,),) for name in names]
+    return calibrate_level(tree, 1, opinions, tree.indicators(paths), paths)
 
 
 def test_calibration_beats_what_was_there_before() -> None:
-    tree = ConceptTree.of([((name,),) for name in "abcd"])
-    families = tree.families
-    evidence, classes = overconfident(600, 0)
-    found = [(tree.nodes[i],) for i in classes]
-    calibration = calibrate_level(tree, 1, np.stack([evidence, 0 * evidence]), tree.indicators(found), found)
-    evidence, classes = overconfident(4000, 1)
-    stacked, rows = np.stack([evidence, 0 * evidence]), np.arange(len(classes))
-    losses = [
-        -np.log(one.chance(stacked, families, False)[rows, classes]).mean()
-        for one in (calibration, LevelCalibration((1.0, 0.0)))
-    ]
-    assert losses[0] < losses[1] - 0.2
-    likeliest = calibration.chance(stacked, families, False)
-    sure, hits = likeliest.max(axis=1), likeliest.argmax(axis=1) == classes
-    assert abs(sure.mean() - hits.mean()) < 0.03
-    assert abs(LevelCalibration((1.0, 0.0)).chance(stacked, families, False).max(axis=1).mean() - hits.mean()) > 0.1
+    tree, as_it_was = flat_tree("abcd"), LevelCalibration((1.0, 0.0))
+    opinions, classes = overconfident(600, 0)
+    calibration = calibrated(tree, opinions, ["abcd"[i] for i in classes])
+    opinions, classes = overconfident(4000, 1)
+    after, before = (one.chance(opinions, tree.families, False) for one in (calibration, as_it_was))
+    rows = np.arange(len(classes))
+    assert -np.log(after[rows, classes]).mean() < -np.log(before[rows, classes]).mean() - 0.2
+    hits = after.argmax(axis=1) == classes
+    assert abs(after.max(axis=1).mean() - hits.mean()) < 0.03
+    assert abs(before.max(axis=1).mean() - hits.mean()) > 0.1
 
 
 @pytest.mark.parametrize("concepts", [2, 5])
 def test_a_small_valid_makes_nothing_certain(concepts: int) -> None:
-    tree = ConceptTree.of([((name,),) for name in "abcde"[:concepts]])
-    classes = np.arange(3) % concepts
+    names = "abcde"[:concepts]
+    tree, classes = flat_tree(names), np.arange(3) % concepts
     sure = np.log(np.where(np.eye(concepts)[classes] > 0, 0.999, 0.001 / (concepts - 1))).astype(np.float32)
-    found = [(tree.nodes[i],) for i in classes]
-    stacked = np.stack([sure, 0 * sure])
-    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
+    calibration = calibrated(tree, np.stack([sure, 0 * sure]), [names[i] for i in classes])
     chance = calibration.chance(np.stack([4 * sure, 0 * sure]), tree.families, False)  # surer than any of valid
     assert 0.7 < chance.max() < 0.95
     assert chance.min() > 1e-3
@@ -143,27 +146,22 @@ def test_a_small_valid_makes_nothing_certain(concepts: int) -> None:
 
 def test_the_curve_keeps_the_order_of_concepts() -> None:
     """Where the sure are wrong, a curve of its own choice would turn the order."""
-    tree = ConceptTree.of([((name,),) for name in "abcd"])
-    evidence, classes = overconfident(300, 0)
-    likeliest = evidence.argmax(axis=1)
-    sure = np.sort(evidence, axis=1)[:, -1] > np.quantile(evidence.max(axis=1), 0.6)
-    classes = np.where(sure, (likeliest + 1) % 4, likeliest)
-    found = [(tree.nodes[i],) for i in classes]
-    stacked = np.stack([evidence, 0 * evidence])
-    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
-    chance = calibration.chance(stacked, tree.families, False)
+    tree = flat_tree("abcd")
+    opinions, classes = overconfident(300, 0)
+    sure = opinions[0].max(axis=1) > np.quantile(opinions[0].max(axis=1), 0.6)
+    classes = np.where(sure, (opinions[0].argmax(axis=1) + 1) % 4, opinions[0].argmax(axis=1))
+    calibration = calibrated(tree, opinions, ["abcd"[i] for i in classes])
+    chance = calibration.chance(opinions, tree.families, False)
     assert calibration.curve[0] > 0
     assert calibration.curve[1] >= 0
-    assert (chance.argmax(axis=1) == calibration.logits(stacked).argmax(axis=1)).all()
+    assert (chance.argmax(axis=1) == calibration.logits(opinions).argmax(axis=1)).all()
 
 
 def test_what_no_training_question_has_takes_its_share() -> None:
-    tree = ConceptTree.of([(("a",),), (("b",),)])
-    found = [(("a",),)] * 30 + [(("b",),)] * 30 + [(("c",),)] * 20
-    evidence = np.zeros((2, 80, 2), dtype=np.float32)
-    calibration = calibrate_level(tree, 1, evidence, tree.indicators(found), found)
+    tree, opinions = flat_tree("ab"), np.zeros((2, 80, 2), dtype=np.float32)
+    calibration = calibrated(tree, opinions, "a" * 30 + "b" * 30 + "c" * 20)
     assert calibration.new == pytest.approx(0.25)
-    assert calibration.chance(evidence, tree.families, False).sum(axis=1) == pytest.approx(0.75, abs=1e-3)
+    assert calibration.chance(opinions, tree.families, False).sum(axis=1) == pytest.approx(0.75, abs=1e-3)
 
 
 def rated(count: int, seed: int) -> Examples:
