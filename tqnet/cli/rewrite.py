@@ -152,7 +152,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
 
         settings = Settings(self.candidates, self.diversity, self.beams)
         if len(models) == 2:
-            return BackTranslator(*models, settings)
+            return BackTranslator(models[0], models[1], settings)
         (model,) = models
         if model.is_rewriter or self.operator == "reconstruction":
             return Restorer(model, damage, settings)

@@ -104,7 +104,7 @@ def compare(bank: QuestionBank, expected: np.ndarray, exported: np.ndarray) -> C
     """
     lengths = np.linalg.norm(expected, axis=1) * np.linalg.norm(exported, axis=1)
     cosines = (expected.astype(np.float64) * exported).sum(1) / np.maximum(lengths, 1e-12)
-    p5: list[float | None] = [None, None]
+    torch_p5 = export_p5 = None
     queries = 0
     if np.isfinite(expected).all() and np.isfinite(exported).all():
         similarity = Similarity.from_groups(bank)
@@ -113,9 +113,9 @@ def compare(bank: QuestionBank, expected: np.ndarray, exported: np.ndarray) -> C
             for vectors in (expected, exported)
         ]
         if queries := len(results[0]):
-            p5 = [float(result.precision.mean()) for result in results]
+            torch_p5, export_p5 = (float(result.precision.mean()) for result in results)
     figures = sum(map(len, bank.column("images")))
-    return Check(len(bank), figures, float(cosines.mean()), float(cosines.min()), *p5, queries)
+    return Check(len(bank), figures, float(cosines.mean()), float(cosines.min()), torch_p5, export_p5, queries)
 
 
 def export(

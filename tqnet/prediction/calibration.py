@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,7 +77,7 @@ class LevelCalibration:
 
 
 def calibrate_level(
-    tree: ConceptTree, level: int, opinions: Opinions, truth: csr_array, knowledge: list[tuple[KnowledgePath, ...]]
+    tree: ConceptTree, level: int, opinions: Opinions, truth: csr_array, knowledge: Sequence[tuple[KnowledgePath, ...]]
 ) -> LevelCalibration:
     """Fit a level by maximum likelihood.
 
