@@ -28,6 +28,7 @@ for code in sys.argv[1:]:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="Windows has no fork")
 def test_first_imports() -> None:
     done = subprocess.run([sys.executable, "-c", FORKS, *FIRST_IMPORTS], capture_output=True, text=True, check=False)

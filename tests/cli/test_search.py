@@ -147,7 +147,7 @@ def test_how_much_is_recalled(index: str, tqnet: Tqnet) -> None:
         assert 0 < low <= numbers["r@20"] <= high <= 1
         assert numbers["queries"] > 5
     assert found["exact text, concepts known"]["r@20"] >= found["exact text"]["r@20"]  # its groups are concepts
-    weighted = tqnet.json(*call, "--similar-level", "3", "--text-weights", "0", "0.25", "0.25")
+    weighted = tqnet.json(*call, "-n", "20", "--similar-level", "3", "--text-weights", "0", "0.25", "0.25")
     assert list(weighted) == [*alone, "both, by score, text 0", "both, by score, text 0.25"]
     assert weighted["both, by score, text 0.25"] == weighted["both, by score"]  # the default
     assert "no question of split 'nowhere' has a similar one" in tqnet.fails(*call[:3], "--split", "nowhere")
