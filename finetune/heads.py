@@ -13,8 +13,15 @@ from pathlib import Path
 from tqnet.config import REQUIRED, ConfigError, Count, Precision, Seed, parse_config, section, settings
 from tqnet.evaluation.sources import ENCODER, Encoding, SourceError, open_source, source_vectors
 from tqnet.libraries import precision, quiet
-from tqnet.prediction.fit import HeadData, fit_heads
-from tqnet.prediction.heads import BESIDE, Heads, check_replaceable, model_fingerprint, model_of_heads
+from tqnet.prediction.heads import (
+    BESIDE,
+    HeadData,
+    Heads,
+    check_replaceable,
+    fit_heads,
+    model_fingerprint,
+    model_of_heads,
+)
 from tqnet.training import session
 from tqnet.training.config import DataConfig
 
@@ -60,11 +67,10 @@ def main(config: HeadsConfig) -> Path:
         open_source(config.model)
     except (SourceError, FileNotFoundError) as error:
         raise ConfigError(f"model: {error}") from error
-    for why in filter(None, (data.why_no_knowledge, data.why_no_difficulty)):
+    for why in data.left_out:
         log.info("left out: %s", why)
-    if data.splits.drawn:
-        held_out = len(data.splits.valid)
-        log.info("the bank has no split 'valid': %d labelled questions of train are held out for it", held_out)
+    if data.drawn:
+        log.info("the bank has no split 'valid': %d labelled questions of train are held out for it", data.drawn)
         if not config.model.startswith(ENCODER):
             log.warning(
                 "they are held out of the heads alone: a model that was trained on them makes the heads too sure, and "

@@ -20,7 +20,7 @@ from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, parse_config, section, settings
 from tqnet.evaluation.metrics import micro_f1
 from tqnet.evaluation.probe import decide, probabilities
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.libraries import precision
 from tqnet.losses.prediction import concept_classification
 from tqnet.modeling.encoder import QuestionEncoder

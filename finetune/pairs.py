@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional as F
 
 from tqnet.config import ConfigError, Count, ShareBelowOne, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from tqnet.config import parse_config
 from tqnet.files import atomic
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.contrastive import in_batch_infonce
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.paraphrase.settings import PSEUDO_LABELS, TRIPLETS, ParaphraseConfig, check_installed

@@ -16,7 +16,7 @@ from tqnet.evaluation.probe import evaluate_probe
 from tqnet.evaluation.stages import Tasks
 from tqnet.evaluation.table import StageResult, render, to_dict
 from tqnet.files import atomic
-from tqnet.hub.folder import write_probe_card
+from tqnet.hub.card import write_probe_card
 from tqnet.libraries import precision, quiet
 from tqnet.modeling.build import load_model
 from tqnet.questions import KnowledgeHierarchy

@@ -37,7 +37,7 @@ from tqnet.config import (
 from tqnet.evaluation.metrics import mean_average_precision
 from tqnet.evaluation.sources import source_digest
 from tqnet.files import atomic
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank, Similarity

@@ -20,7 +20,7 @@ from torch.nn import functional as F
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import Count, CountOrZero, NonNegative, Positive, ShareBelowOne, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.contrastive import draw_pairs, even_odds, pair_logistic, supervised_contrastive
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import Projector

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from tqnet.config import ConfigError, Count, NonNegative, Share, ShareBelowOne, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.libraries import precision
 from tqnet.losses.contrastive import cosine_triplet
 from tqnet.modeling.build import set_dropout

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.prediction import figure_reconstruction
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.heads import FigureDecoder

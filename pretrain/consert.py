@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from tqnet.config import ConfigError, Positive, ShareBelowOne, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.contrastive import nt_xent
 from tqnet.modeling.heads import ContrastiveEncoder, EmbeddingAugmentation
 from tqnet.modeling.model import TQNetModel

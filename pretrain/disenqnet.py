@@ -25,7 +25,7 @@ from torch.nn import functional as F
 from torch.nn.utils.parametrizations import spectral_norm
 
 from tqnet.config import ConfigError, Count, NonNegative, Positive, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.prediction import concept_classification, mutual_information
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import KnowledgeHierarchy

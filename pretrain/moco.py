@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, Positive, Share, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.contrastive import infonce
 from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm

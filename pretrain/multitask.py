@@ -27,7 +27,7 @@ import torch
 from pydantic import Field
 
 from tqnet.config import ConfigError, Count, NonNegative, Positive, ProperShare, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import KnowledgeHierarchy, QuestionBank
 from tqnet.text.sentences import halves

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from tqnet.augment.view import AugmentConfig
 from tqnet.config import ConfigError, Count, CountOrZero, Positive, Share, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.ranking import rince, temperatures_for
 from tqnet.modeling.heads import ContrastiveEncoder, KeyQueue, MomentumEncoder
 from tqnet.modeling.visual import split_batchnorm

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from tqnet.config import ConfigError, Count, NonNegative, ShareAboveZero, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.prediction import figure_reconstruction, masked_token_prediction, skip_gram
 from tqnet.modeling.heads import FigureDecoder, MaskedTokenHead
 from tqnet.modeling.quesnet import QuesNetModel, hole_contexts, one_sequence

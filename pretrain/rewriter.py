@@ -16,7 +16,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from tqnet.config import ConfigError, Count, parse_config, section, settings
-from tqnet.hub.folder import write_card
+from tqnet.hub.card import write_card
 from tqnet.losses.prediction import masked_token_prediction
 from tqnet.modeling.build import build_text_encoder
 from tqnet.paraphrase.rewriter import (

@@ -62,7 +62,6 @@ def test_what_is_foreseen(error: BaseException, code: int, message: str, capsys:
     begins = "tqnet: " if code == 130 else "tqnet: error: "
     assert line.startswith(begins)
     assert line.count("\n") == 1
-
     assert re.fullmatch(message, line.removeprefix(begins).rstrip("\n"))
 
 

@@ -1,12 +1,14 @@
-"""Which precision ``auto`` is, and what a process computes on."""
+"""Which precision ``auto`` is, what a process computes on, and digests of files and folders."""
 
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 import torch
 
+from tqnet.files import content_digest
 from tqnet.libraries import machine, precision
 
 
@@ -55,3 +57,22 @@ def test_the_machine_is_what_one_process_computes_on(monkeypatch: pytest.MonkeyP
     for cores, said in ({0}, "1 processor core ("), ({0, 1}, "2 processor cores ("):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: cores, raising=False)
         assert machine().startswith(said)
+
+
+def test_a_digest_follows_the_content_and_not_the_place(tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "config.json").write_text("{}")
+        (tmp_path / name / "notes.md").write_text(name)  # no part of the model
+    digest = content_digest(tmp_path / "one")
+    assert digest == content_digest(tmp_path / "other")
+    (tmp_path / "one" / "model.safetensors").write_bytes(b"weights")
+    assert digest != content_digest(tmp_path / "one")
+    assert content_digest(tmp_path / "one" / "config.json") == content_digest(tmp_path / "other" / "config.json")
+
+
+def test_what_is_not_there_has_none(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="no model in this folder"):
+        content_digest(tmp_path)
+    with pytest.raises(FileNotFoundError, match="gone: no such file or folder"):
+        content_digest(tmp_path / "gone")

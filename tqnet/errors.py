@@ -15,7 +15,6 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 FAILED, CALLED_WRONGLY, INTERRUPTED, NO_READER = 1, 2, 130, 141
 
@@ -103,7 +102,10 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
     if isinstance(error, OSError) and error.errno is not None:
         return Ending(CALLED_WRONGLY if error.errno in _WRONG_PATH else FAILED, _file_message(error))
     if not _is_ours(error):
-        return Ending(FAILED, f"unexpected {_named(error)}", unexpected=True)
+        named = f"{type(error).__name__}: {first_line(error)}"
+        if " worker process" in first_line(error):  # torch wraps errors of data loading processes
+            named = str(error).strip().splitlines()[-1]
+        return Ending(FAILED, f"unexpected {named}", unexpected=True)
     wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, FaultyDataError)
     return Ending(CALLED_WRONGLY if wrong_call else FAILED, _RUST_SOURCE.sub("", str(error)))
 
@@ -146,13 +148,6 @@ def clear(name: str, argv: Sequence[str], when_memory_ends: Callable[[], str] = 
         raise Ended(end(error, name, when_memory_ends())) from None
 
 
-def _named(error: BaseException) -> str:
-    """Return class and message, of the original where torch wraps an error of a data loading process."""
-    if str(error).startswith("Caught ") and " worker process" in first_line(error):
-        return str(error).strip().splitlines()[-1]
-    return f"{type(error).__name__}: {first_line(error)}"
-
-
 def _file_message(error: OSError) -> str:
     """Return ``file: problem``, like our own messages."""
     words = error.strerror or type(error).__name__
@@ -178,13 +173,11 @@ def _no_space(error: BaseException) -> str | None:
 
 
 def _out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, MemoryError):
+    """Return True for out of memory; on a CPU, torch raises a plain RuntimeError."""
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
         return True
-    if not isinstance(error, RuntimeError):
-        return False
-    from tqnet.libraries import out_of_memory
-
-    return out_of_memory(error)
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(error, torch.OutOfMemoryError)
 
 
 def _is_ours(error: BaseException) -> bool:
@@ -201,17 +194,13 @@ def _is_ours(error: BaseException) -> bool:
 
 
 def _keep_traceback(error: BaseException) -> str:
+    """Write the traceback to a new file, and return what the error line says of it; nothing if the disk is full."""
     try:
         with tempfile.NamedTemporaryFile("w", prefix="tqnet-", suffix=".txt", encoding="utf-8", delete=False) as stream:
-            try:
-                stream.write("".join(traceback.format_exception(error)))
-                stream.flush()
-            except OSError:
-                Path(stream.name).unlink(missing_ok=True)
-                raise
-            return f"traceback: {stream.name}; "
+            stream.write("".join(traceback.format_exception(error)))
     except OSError:
         return ""
+    return f"traceback: {stream.name}; "
 
 
 def _output_is_closed() -> bool:

@@ -61,15 +61,6 @@ def on_cuda() -> bool:
     return torch.cuda.is_available() and os.environ.get("ACCELERATE_USE_CPU", "false").lower() != "true"
 
 
-def out_of_memory(error: Exception) -> bool:
-    """Return True for out of memory; on a CPU, torch raises a plain RuntimeError."""
-    import torch
-
-    return isinstance(error, torch.OutOfMemoryError | MemoryError) or (
-        isinstance(error, RuntimeError) and "can't allocate memory" in str(error)
-    )
-
-
 def _processor_unit() -> str:
     """Name the unit of the CPU that multiplies bf16 matrices faster than fp32; empty without one.
 

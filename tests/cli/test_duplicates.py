@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from tqnet.cli import main
+from tests.cli.conftest import FAST, Tqnet
 from tqnet.modeling.build import load_model
 from tqnet.modeling.pairs import PairClassifier
 from tqnet.questions import QuestionBank
 from tqnet.questions.pairs import RELATIONS
 
-FAST = ["--device", "cpu", "--precision", "fp32"]
 CHECKED = Path(__file__).parents[2] / "assets" / "pairs.jsonl"
 
 
@@ -38,16 +37,14 @@ def bank(sample_bank: QuestionBank, tmp_path_factory: pytest.TempPathFactory) ->
 def pairs_model(model_folder: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A head as it starts."""
     torch.manual_seed(0)
-    classifier = PairClassifier(load_model(model_folder), hidden=8)
     folder = tmp_path_factory.mktemp("pairs") / "model"
-    classifier.save_pretrained(folder)
+    PairClassifier(load_model(model_folder), hidden=8).save_pretrained(folder)
     return str(folder)
 
 
-def test_clusters(bank: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clusters(bank: str, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "clusters.jsonl"
-    assert main(["duplicates", bank, "--out", str(out), "--show", "1"]) == 0
-    shown = capsys.readouterr().out
+    shown = tqnet("duplicates", bank, "--out", out, "--show", "1")
     found = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     first = QuestionBank.load(bank)[0].id
     assert [first, "again", "letters"] in [cluster["ids"] for cluster in found]
@@ -56,27 +53,23 @@ def test_clusters(bank: str, tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert f"{first} again letters  equal text" in shown
     assert "... and 1 more" in shown
     assert "2 clusters of 5 of 43 questions; keeping one of each removes 3" in shown
-    assert main(["duplicates", bank, "--json"]) == 0
-    assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == found
+    assert tqnet.lines("duplicates", bank) == found
 
 
-def test_a_pair_classifier_decides(bank: str, pairs_model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["duplicates", bank, "--pairs-model", pairs_model, "--threshold", "0.99", *FAST]) == 0
-    shown = capsys.readouterr().out
+def test_a_pair_classifier_decides(bank: str, pairs_model: str, tqnet: Tqnet) -> None:
+    call = ["duplicates", bank, "--pairs-model", pairs_model, "--threshold", "0.99", *FAST]
+    shown = tqnet(*call)
     assert "equal text" in shown
     assert "candidates by the model: " in shown
-    own = ["--model", pairs_model]
-    assert main(["duplicates", bank, "--pairs-model", pairs_model, *own, "--threshold", "0.99", *FAST]) == 0
-    assert capsys.readouterr().out == shown
+    assert tqnet(*call, "--model", pairs_model) == shown
 
 
-def test_pairs_are_evaluated(pairs_model: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["evaluate", "pairs", "--model", pairs_model, "--pairs", str(CHECKED), "--errors", *FAST]) == 0
-    shown = capsys.readouterr().out
+def test_pairs_are_evaluated(pairs_model: str, tqnet: Tqnet) -> None:
+    call = ["evaluate", "pairs", "--model", pairs_model, "--pairs", CHECKED, *FAST]
+    shown = tqnet(*call, "--errors")
     assert all(f"{relation} (30)" in shown for relation in RELATIONS)
     assert ", predicted " in shown
-    assert main(["evaluate", "pairs", "--model", pairs_model, "--pairs", str(CHECKED), "--json", *FAST]) == 0
-    numbers = json.loads(capsys.readouterr().out)
+    numbers = tqnet.json(*call)
     assert numbers["pairs"] == 120
     assert sum(sum(numbers[relation]["taken_for"].values()) for relation in RELATIONS) == 120
 
@@ -89,10 +82,5 @@ def test_pairs_are_evaluated(pairs_model: str, capsys: pytest.CaptureFixture[str
         (["--out", "nowhere/at/all.jsonl"], "no such folder"),
     ],
 )
-def test_what_is_refused(bank: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["duplicates", bank, *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("tqnet: error: ")
-    assert message in error
-    with pytest.raises(SystemExit):
-        main(["duplicates", bank, "--threshold", "0"])
+def test_what_is_refused(bank: str, arguments: list[str], message: str, tqnet: Tqnet) -> None:
+    assert message in tqnet.fails("duplicates", bank, *arguments)

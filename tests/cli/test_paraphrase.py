@@ -8,15 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tqnet.cli import main
+from tests.cli.conftest import FAST, Tqnet
 from tqnet.paraphrase.evaluation import THRESHOLD
 
-FAST = ["--device", "cpu", "--precision", "fp32"]
-
-
 ORIGINAL = "Tom ran 15 miles in 2 hours. How fast was he?"
-
-
 PARAPHRASE = "Tom ran 15 km in two hrs. How fast was he?"
 
 
@@ -34,59 +29,50 @@ def pairs_file(tmp_path: Path) -> Path:
     return file
 
 
-def test_two_texts(model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_two_texts(model_folder: str, tqnet: Tqnet) -> None:
     pytest.importorskip("spacy")
-    assert main(["score", "--model", model_folder, ORIGINAL, PARAPHRASE, *FAST]) == 0
-    score, explanation = capsys.readouterr().out.splitlines()
+    score, explanation = tqnet("score", "--model", model_folder, ORIGINAL, PARAPHRASE, *FAST).splitlines()
     assert score.endswith(" (invalid by what was lost or changed)")  # tiny random models find all texts alike
     assert explanation == "changed unit: miles -> km"
-    assert main(["score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--json", "--threshold", "1"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = tqnet.json("score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--threshold", "1")
     assert found["score"] == found["checked"] == pytest.approx(1.0)
     assert found["differences"] == []
     assert found["valid"] is False  # not above 1
 
 
 def test_the_threshold_is_that_of_the_evaluation(
-    model_folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model_folder: str, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     call = ["score", "--model", model_folder, ORIGINAL, ORIGINAL, *FAST, "--no-explain"]
-    assert main(call) == 0
-    assert capsys.readouterr().out == f"1.000 (valid, above {THRESHOLD:g})\n"
+    assert tqnet(*call) == f"1.000 (valid, above {THRESHOLD:g})\n"
     monkeypatch.setattr("tqnet.paraphrase.evaluation.THRESHOLD", 1.0)
-    assert main(call) == 0
-    assert capsys.readouterr().out == "1.000 (invalid, not above 1)\n"
+    assert tqnet(*call) == "1.000 (invalid, not above 1)\n"
 
 
-def test_texts_that_say_little_have_a_score(model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    pairs = [("Why?", "How?"), ("What is a prime?", "Define a prime."), ("小明有5个苹果。", "小明有五个苹果。")]
-    for pair in pairs:
-        assert main(["score", "--model", model_folder, *pair, "--json", "--no-explain", *FAST]) == 0
-        found = json.loads(capsys.readouterr().out)
-        assert -1 <= found["score"] <= 1
-        assert "differences" not in found
+@pytest.mark.parametrize(
+    "pair", [("Why?", "How?"), ("What is a prime?", "Define a prime."), ("小明有5个苹果。", "小明有五个苹果。")]
+)
+def test_texts_that_say_little_have_a_score(pair: tuple[str, str], model_folder: str, tqnet: Tqnet) -> None:
+    found = tqnet.json("score", "--model", model_folder, *pair, "--no-explain", *FAST)
+    assert -1 <= found["score"] <= 1
+    assert "differences" not in found
 
 
-def test_a_file_of_pairs(
-    model_folder: str, pairs_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_file_of_pairs(model_folder: str, pairs_file: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     pytest.importorskip("spacy")
-    call = ["score", "--model", model_folder, "--pairs", str(pairs_file), *FAST]
-    assert main(call) == 0
-    header, *rows, summary = capsys.readouterr().out.splitlines()
+    out, call = tmp_path / "scores.jsonl", ["score", "--model", model_folder, "--pairs", pairs_file, *FAST]
+    header, *rows, summary = tqnet(*call).splitlines()
     assert header.split() == ["pair", "score", "label", "lost", "or", "changed"]
     assert [row.split()[0] for row in rows] == [str(line) for line in range(2, 14)]
     assert rows[1].endswith("lost number: 3")
     assert summary.startswith("12 pairs, ")
-    assert main([*call, "--json", "--out", str(tmp_path / "scores.jsonl")]) == 0
-    printed = capsys.readouterr().out
-    assert (tmp_path / "scores.jsonl").read_text(encoding="utf-8") == printed
+    printed = tqnet(*call, "--json", "--out", out)
+    assert out.read_text(encoding="utf-8") == printed
     records = [json.loads(line) for line in printed.splitlines()]
     assert [record["label"] for record in records] == [1, 0] * 6
     assert records[1]["explanation"] == "lost number: 3"
-    assert main([*call, "--no-explain", "--out", str(tmp_path / "scores.jsonl")]) == 0
-    assert capsys.readouterr().out.endswith(f" valid (score above 0.5): {tmp_path / 'scores.jsonl'}\n")
-    assert "differences" not in (tmp_path / "scores.jsonl").read_text(encoding="utf-8")
+    assert tqnet(*call, "--no-explain", "--out", out).endswith(f" valid (score above 0.5): {out}\n")
+    assert "differences" not in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -96,43 +82,31 @@ def test_a_file_of_pairs(
         (["a", "b", "--pairs", "c.csv"], "give two texts or --pairs, not both"),
         (["a", " "], "pair 1: paraphrase: empty"),
         (["--pairs", "gone.csv"], "gone.csv: no such file"),
+        (["a", "b", "--out", "nowhere/scores.jsonl"], "--out: nowhere: no such folder"),
     ],
 )
-def test_wrong_calls(arguments: list[str], message: str, model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["score", "--model", model_folder, "--no-explain", *arguments, *FAST]) == 2
-    assert capsys.readouterr().err == f"tqnet: error: {message}\n"
+def test_wrong_calls(arguments: list[str], message: str, model_folder: str, tqnet: Tqnet) -> None:
+    error = tqnet.fails("score", "--model", model_folder, "--no-explain", *arguments, *FAST)
+    assert error == f"tqnet: error: {message}"
 
 
-def test_a_threshold_beyond_all_cosines(model_folder: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["score", "--model", model_folder, "a", "b", "--threshold", "nan"])
-    assert "argument --threshold: 'nan' is not a number" in capsys.readouterr().err
-
-
-def test_a_language_model_or_a_folder_that_is_not_there(
-    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_language_model_that_is_not_there(model_folder: str, tqnet: Tqnet) -> None:
     pytest.importorskip("spacy")
-    call = ["score", "--model", model_folder, "a", "b", *FAST]
-    assert main([*call, "--language-model", "nosuch"]) == 2
-    assert "--language-model: " in capsys.readouterr().err
-    assert main([*call, "--out", str(tmp_path / "no" / "scores.jsonl")]) == 2
-    assert "--out: " in capsys.readouterr().err
+    call = ["score", "--model", model_folder, "a", "b", *FAST, "--language-model", "nosuch"]
+    assert "--language-model: " in tqnet.fails(*call)
 
 
-def test_a_faulty_file_is_named_with_line_and_field(
-    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_faulty_file_is_named_with_line_and_field(model_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     (tmp_path / "bad.csv").write_text("original,paraphrase\nWhy?,\n")
-    assert main(["score", "--model", model_folder, "--pairs", str(tmp_path / "bad.csv")]) == 1
-    assert capsys.readouterr().err == f"tqnet: error: {tmp_path / 'bad.csv'}:2: paraphrase: empty\n"
+    error = tqnet.fails("score", "--model", model_folder, "--pairs", tmp_path / "bad.csv", code=1)
+    assert error == f"tqnet: error: {tmp_path / 'bad.csv'}:2: paraphrase: empty"
 
 
-def test_evaluate(model_folder: str, pairs_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate(model_folder: str, pairs_file: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "out"
-    call = ["evaluate", "paraphrase", f"one={model_folder}", f"two={model_folder}", "--pairs", str(pairs_file), *FAST]
-    assert main([*call, "--out", str(out)]) == 0
-    assert "(every pair valid)" in capsys.readouterr().out
+    stages = [f"one={model_folder}", f"two={model_folder}"]
+    said = tqnet("evaluate", "paraphrase", *stages, "--pairs", pairs_file, "--out", out, *FAST)
+    assert "(every pair valid)" in said
     results = json.loads((out / "results.json").read_text(encoding="utf-8"))
     assert results["paraphrase"]["set"].keys() == {"one", "two"}
     assert results["paraphrase"]["set"]["one"] == results["paraphrase"]["set"]["two"]
@@ -143,10 +117,12 @@ def test_evaluate(model_folder: str, pairs_file: Path, tmp_path: Path, capsys: p
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
 
 
-def test_evaluate_with_a_look_at_numbers_and_units(model_folder: str, pairs_file: Path, tmp_path: Path) -> None:
+def test_evaluate_with_a_look_at_numbers_and_units(
+    model_folder: str, pairs_file: Path, tmp_path: Path, tqnet: Tqnet
+) -> None:
     pytest.importorskip("spacy")
-    call = ["evaluate", "paraphrase", f"one={model_folder}", "--pairs", str(pairs_file), "--checked", *FAST]
-    assert main([*call, "--out", str(tmp_path / "out")]) == 0
+    call = ["evaluate", "paraphrase", f"one={model_folder}", "--pairs", pairs_file, "--checked", *FAST]
+    tqnet(*call, "--out", tmp_path / "out")
     found = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))["paraphrase"]["set"]
     assert found.keys() == {"one", "one, checked"}
     # The invalid ones of this file say "some" where there was a number.
@@ -155,12 +131,11 @@ def test_evaluate_with_a_look_at_numbers_and_units(model_folder: str, pairs_file
     assert found["one, checked"]["macro_f1"] == 1
 
 
-def test_evaluate_by_kind(model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evaluate_by_kind(model_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     pairs = Path(__file__).parents[2] / "assets" / "paraphrase_behaviour.jsonl"
     out = tmp_path / "out"
-    call = ["evaluate", "paraphrase", f"one={model_folder}", "--pairs", str(pairs), "--out", str(out), *FAST]
-    assert main(call) == 0
-    assert "paraphrase_behaviour, by kind" in capsys.readouterr().out
+    said = tqnet("evaluate", "paraphrase", f"one={model_folder}", "--pairs", pairs, "--out", out, *FAST)
+    assert "paraphrase_behaviour, by kind" in said
     found = json.loads((out / "results.json").read_text(encoding="utf-8"))["paraphrase"]["paraphrase_behaviour"]["one"]
     assert [(kind["label"], kind["pairs"]) for kind in found["kinds"]] == [(0, 12)] * 3 + [(1, 12)] * 4 + [(0, 12)]
     valid = found["confusion"]["valid"]["called_valid"]
@@ -168,16 +143,18 @@ def test_evaluate_by_kind(model_folder: str, tmp_path: Path, capsys: pytest.Capt
     assert "| lost number | no | 12 |" in (out / "results.md").read_text(encoding="utf-8")
 
 
-def test_evaluate_needs_labels_of_both_kinds(
-    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("stage", "content", "message"),
+    [
+        ("one", "original,paraphrase\nWhy?,How?\n", "pair 2: label: missing (1 pairs without one)"),
+        ("one", "original,paraphrase,label\nWhy?,How?,0\n", "all pairs have the label 0"),
+        ("words=tfidf", "original,paraphrase,label\nWhy?,How?,0\n", "tfidf: has no vectors"),
+    ],
+)
+def test_evaluate_needs_vectors_and_labels_of_both_kinds(
+    stage: str, content: str, message: str, model_folder: str, tmp_path: Path, tqnet: Tqnet
 ) -> None:
-    call = ["evaluate", "paraphrase", f"one={model_folder}", "--out", str(tmp_path / "out"), "--pairs"]
-    for name, content, message in (
-        ("none.csv", "original,paraphrase\nWhy?,How?\n", "pair 2: label: missing (1 pairs without one)"),
-        ("one.csv", "original,paraphrase,label\nWhy?,How?,0\n", "all pairs have the label 0"),
-    ):
-        (tmp_path / name).write_text(content)
-        assert main([*call, str(tmp_path / name)]) == 2
-        assert message in capsys.readouterr().err
-    assert main([*call[:2], "words=tfidf", *call[3:], str(tmp_path / "one.csv")]) == 2
-    assert "tfidf: has no vectors" in capsys.readouterr().err
+    (tmp_path / "pairs.csv").write_text(content)
+    stage = stage if "=" in stage else f"{stage}={model_folder}"
+    call = ["evaluate", "paraphrase", stage, "--out", tmp_path / "out", "--pairs", tmp_path / "pairs.csv"]
+    assert message in tqnet.fails(*call)

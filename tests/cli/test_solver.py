@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
+from tests.cli.conftest import Tqnet
 from tests.word_problems import train, write_problems
 from tqnet import libraries
-from tqnet.cli import main
 from tqnet.modeling.build import build_model
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import load_bank
@@ -19,6 +19,7 @@ from tqnet.solver.model import WordProblemSolver
 from tqnet.solver.problems import Alphabet
 
 TEXT = "Tom has 3 pens and buys 5 more. How many has he?"
+FP32 = ("--precision", "fp32")
 
 
 @pytest.fixture(scope="module")
@@ -31,17 +32,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_one_problem(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", TEXT, "--model", str(model), "--json", "--precision", "fp32"]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_one_problem(model: Path, tqnet: Tqnet) -> None:
+    found = tqnet.json("solve", TEXT, "--model", model, *FP32)
     assert found["numbers"] == ["3", "5"]
     assert found["equation"]
     assert isinstance(found["value"], float)
-    assert main(["solve", TEXT, "--model", str(model), "--precision", "fp32"]) == 0
-    assert "n1 = 3, n2 = 5" in capsys.readouterr().out
+    assert "n1 = 3, n2 = 5" in tqnet("solve", TEXT, "--model", model, *FP32)
 
 
-def test_the_accelerator_is_taken_where_there_is_one(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_accelerator_is_taken_where_there_is_one(
+    model: Path, monkeypatch: pytest.MonkeyPatch, tqnet: Tqnet
+) -> None:
     """By default the model lies there, and the precision is what that computes in."""
     there, asked, move, choose = torch.device("cpu", 0), [], WordProblemSolver.to, libraries.precision
     monkeypatch.setattr("tqnet.modeling.encode.accelerator", lambda: there)
@@ -49,96 +50,74 @@ def test_the_accelerator_is_taken_where_there_is_one(model: Path, monkeypatch: p
     monkeypatch.setattr(WordProblemSolver, "to", lambda solver, device: asked.append(device) or move(solver, device))
     for device, expected in (([], there), (["--device", "cpu"], "cpu")):
         asked.clear()
-        assert main(["solve", TEXT, "--model", str(model), "--precision", "fp32", *device]) == 0
+        tqnet("solve", TEXT, "--model", model, *FP32, *device)
         assert asked == [expected, expected]
 
 
-def test_a_bank(model: Path, tmp_path: Path) -> None:
-    bank, out = tmp_path / "bank.jsonl", tmp_path / "solved.jsonl"
+def test_a_bank(model: Path, tmp_path: Path, tqnet: Tqnet) -> None:
+    out = tmp_path / "solved.jsonl"
     stems = [TEXT, "Who has the cake?", "买了5个苹果，吃了(1/5)，还剩几个？"]
-    bank.write_text("".join(json.dumps({"id": f"q{i}", "stem": stem}) + "\n" for i, stem in enumerate(stems)))
-    assert main(["solve", "--bank", str(bank), "--model", str(model), "--out", str(out), "--precision", "fp32"]) == 0
+    bank = _write(tmp_path / "bank.jsonl", [(stem, None) for stem in stems])
+    tqnet("solve", "--bank", bank, "--model", model, "--out", out, *FP32)
     records = [json.loads(line) for line in out.read_text().splitlines()]
     assert [record["id"] for record in records] == ["q0", "q1", "q2"]
-    assert records[1] == {
-        "id": "q1",
-        "numbers": [],
-        "equation": None,
-        "value": None,
-        "probability": 0.0,
-        "fault": "the text has no number",
-    }
+    unsolved = {"equation": None, "value": None, "probability": 0.0, "fault": "the text has no number"}
+    assert records[1] == {"id": "q1", "numbers": [], **unsolved}
     assert records[2]["numbers"] == ["5", "0.2"]
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("text", "equation", "fault"),
     [
-        ("Of 1/0 pens, who has 2e999 or 1.2.3 of them?", "the text has no number"),
-        (f"Tom has {'9' * 5000} pens. How many has he?", "the text has no number"),
-        ("Of 99999 pens 64 are red. What is that?", "the value has too many digits"),
-        ("Of 5 pens 0 are left. What is 5 by 0?", "5 is divided by zero"),
+        ("Who has the cake?", None, "the text has no number"),
+        ("Of 1/0 pens, who has 2e999 or 1.2.3 of them?", None, "the text has no number"),
+        (f"Tom has {'9' * 5000} pens. How many has he?", None, "the text has no number"),
+        ("Of 99999 pens 64 are red. What is that?", "^ n1 n2", "the value has too many digits"),
+        ("Of 5 pens 0 are left. What is 5 by 0?", "/ n1 n2", "5 is divided by zero"),
     ],
 )
 def test_problems_without_an_answer(
-    text: str, fault: str, model: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    text: str, equation: str | None, fault: str, model: Path, tqnet: Tqnet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Numbers that cannot be read are none, and a value that there is not is told in one line."""
-    if "divided" in fault:
-        _always(monkeypatch, "/ n1 n2")
-    elif "digits" in fault:
-        _always(monkeypatch, "^ n1 n2")
-    for arguments in ([], ["--json"]):
-        assert main(["solve", text, "--model", str(model), "--precision", "fp32", *arguments]) == 1
-        said = capsys.readouterr()
-        assert "Traceback" not in said.err
-        assert fault in said.out
-    lines = said.out.splitlines()
-    assert len(lines) == 1
-    assert json.loads(lines[0])["value"] is None
+    """Numbers that cannot be read are left out, and a value that there is not is told in one line."""
+    if equation:
+        _always(monkeypatch, equation)
+    assert f"no answer: {fault}" in tqnet("solve", text, "--model", model, *FP32, code=1)
+    (line,) = tqnet("solve", text, "--model", model, *FP32, "--json", code=1).splitlines()
+    assert (json.loads(line)["value"], json.loads(line)["fault"]) == (None, fault)
 
 
 def _always(monkeypatch: pytest.MonkeyPatch, equation: str) -> None:
-    """Every search ends with this equation alone."""
+    """Let every search end with this equation alone."""
     alphabet = Alphabet(("1",))
 
     def found(decoder: object, source: Any, beams: int, most: int) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         row = torch.tensor([alphabet.place(token) for token in equation.split()])
         problems = len(source.root)
-        return (
-            row.expand(problems, 1, -1),
-            torch.full((problems, 1), len(row)),
-            torch.zeros(problems, 1),
-        )
+        return row.expand(problems, 1, -1), torch.full((problems, 1), len(row)), torch.zeros(problems, 1)
 
     monkeypatch.setattr("tqnet.solver.model.beam_search", found)
 
 
-def test_a_model_that_is_no_solver(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_is_no_solver(tmp_path: Path, tqnet: Tqnet) -> None:
     shape = ModelConfig(text="scratch", visual=None, fusion="none", scratch_hidden=32, scratch_layers=1)
-    encoder, _ = build_model(shape, [TEXT])
-    encoder.save_pretrained(tmp_path)
-    assert main(["solve", TEXT, "--model", str(tmp_path)]) == 2
-    assert f"{tmp_path}: no solver here; finetune/solver.py makes one" in capsys.readouterr().err
+    build_model(shape, [TEXT])[0].save_pretrained(tmp_path)
+    error = tqnet.fails("solve", TEXT, "--model", tmp_path)
+    assert f"{tmp_path}: no solver here; finetune/solver.py makes one" in error
     (tmp_path / "solver.json").write_text("{broken")
     (tmp_path / "solver.safetensors").write_bytes(b"broken")
-    assert main(["solve", TEXT, "--model", str(tmp_path)]) == 2
-    error = capsys.readouterr().err
-    assert "solver.json" in error
-    assert "Traceback" not in error
+    assert "solver.json" in tqnet.fails("solve", TEXT, "--model", tmp_path)
 
 
-def test_problems_that_are_refused(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["solve", "Who has the cake?", "--model", str(model)]) == 1
-    assert "no answer: the text has no number" in capsys.readouterr().out
-    for arguments, said in (
-        (["--model", str(model)], "give one problem, or --bank with many"),
-        ([" ", "--model", str(model)], "the problem is empty"),
-        ([TEXT, "--model", str(tmp_path)], "no solver here; finetune/solver.py makes one"),
-        (["--bank", str(tmp_path / "no.jsonl"), "--model", str(model)], "no.jsonl"),
-    ):
-        assert main(["solve", *arguments]) == 2
-        assert said in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give one problem, or --bank with many"),
+        ([" "], "the problem is empty"),
+    ],
+)
+def test_calls_that_are_refused(arguments: list[str], message: str, model: Path, tqnet: Tqnet) -> None:
+    assert message in tqnet.fails("solve", *arguments, "--model", model)
 
 
 PROBLEMS = [
@@ -159,21 +138,20 @@ def _write(path: Path, problems: list[tuple[str, str | None]]) -> Path:
     return path
 
 
-def test_groups_and_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_groups_and_faults(tmp_path: Path, tqnet: Tqnet) -> None:
     bank, out = _write(tmp_path / "bank.jsonl", PROBLEMS), tmp_path / "grouped.jsonl"
-    assert main(["prototypes", str(bank), "--out", str(out)]) == 0
+    faults = tqnet("prototypes", bank, "--out", out).splitlines()
     assert list(load_bank(out).column("group")) == ["n1 + n2", "n1 + n2", "n1 * n2", None, None, None]
-    told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("line 4: q3: equation: 17 is neither in the text nor a constant")
-    assert told[1].startswith("line 5: q4: equation: '(5+6': a parenthesis is not closed")
-    assert told[2] == "line 6: q5: equation: has no field 'equation'"
-    assert "6 questions, 2 prototypes, most often n1 + n2 (2), n1 * n2 (1); 3 equations not read" in told[3]
+    assert faults[0].startswith("line 4: q3: equation: 17 is neither in the text nor a constant")
+    assert faults[1].startswith("line 5: q4: equation: '(5+6': a parenthesis is not closed")
+    assert faults[2] == "line 6: q5: equation: has no field 'equation'"
+    assert "6 questions, 2 prototypes, most often n1 + n2 (2), n1 * n2 (1); 3 equations not read" in faults[3]
 
 
-def test_a_bank_without_equations(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_bank_without_equations(tmp_path: Path, tqnet: Tqnet) -> None:
     bank = _write(tmp_path / "bank.jsonl", [("What is it?", None)])
-    assert main(["prototypes", str(bank), "--out", str(tmp_path / "out.jsonl")]) == 2
-    assert "no question has a field 'equation'" in capsys.readouterr().err
+    error = tqnet.fails("prototypes", bank, "--out", tmp_path / "out.jsonl")
+    assert "no question has a field 'equation'" in error
     assert not (tmp_path / "out.jsonl").exists()
 
 
@@ -190,57 +168,45 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_report_with_pictures(folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_a_report_with_pictures(folder: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     stages = [f"GRU={folder / 'gru' / 'model'}", f"mine={folder / 'mine' / 'model'}"]
-    command = ["evaluate", "solver", *stages, "--bank", str(folder / "bank.jsonl"), "--out", str(tmp_path / "out")]
-    assert main([*command, "--precision", "fp32"]) == 0
-    found = json.loads((tmp_path / "out" / "results.json").read_text())
+    out = tmp_path / "out"
+    said = tqnet("evaluate", "solver", *stages, "--bank", folder / "bank.jsonl", "--out", out, *FP32)
+    assert "picture:" in said
+    found = json.loads((out / "results.json").read_text())
     assert found["problems"] == 24
     mine, gru = found["solver"]["mine"], found["solver"]["GRU"]
     assert mine["answers"]["share"] > 0.95
     assert mine["equations"]["share"] > gru["equations"]["share"]
     assert mine["calinski_harabasz"] is not None
-    assert sum(one["problems"] for one in mine["by_cosine_to_centre"]) == 24
+    assert sum(distance["problems"] for distance in mine["by_cosine_to_centre"]) == 24
     assert len(mine["by_layer"]["of_one_prototype"]) == 2  # embeddings and one layer
     assert gru["by_layer"] is None
-    text = (tmp_path / "out" / "results.md").read_text()
+    text = (out / "results.md").read_text()
     for title in ("Problems solved", "by the size of the tree", "Representations by prototype", "Problems that mine"):
         assert title in text
     assert "without the 24 problems whose text is in train" in text  # generated by three templates
-    pictures = {path.name for path in (tmp_path / "out").glob("*.png")}
-    assert pictures == {"distance.png", "prototypes.png", "layers.png"}
-    assert "picture:" in capsys.readouterr().out
+    assert {path.name for path in out.glob("*.png")} == {"distance.png", "prototypes.png", "layers.png"}
 
 
-def test_its_encoder_searches_problems_of_one_prototype(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    bank, model = tmp_path / "grouped.jsonl", str(folder / "mine" / "model")
-    assert main(["prototypes", str(folder / "bank.jsonl"), "--out", str(bank)]) == 0
-    capsys.readouterr()
-    arguments = ["--bank", str(bank), "--model", model, "--no-baselines", "--json", "--precision", "fp32"]
-    assert main(["evaluate", "similar", *arguments]) == 0
-    found = json.loads(capsys.readouterr().out)
+def test_its_encoder_searches_problems_of_one_prototype(folder: Path, tmp_path: Path, tqnet: Tqnet) -> None:
+    bank, model = tmp_path / "grouped.jsonl", folder / "mine" / "model"
+    tqnet("prototypes", folder / "bank.jsonl", "--out", bank)
+    found = tqnet.json("evaluate", "similar", "--bank", bank, "--model", model, "--no-baselines", *FP32)
     assert found["model"]["similar"]["overall"]["precision"] > 0.9
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["x={0}/nothing", "--bank", "{0}/bank.jsonl"], "nothing: no solver here; finetune/solver.py makes one"),
         (["encoder:minilm", "--bank", "{0}/bank.jsonl"], "encoder:minilm: no solver here"),
-        (["x={0}/gru/model", "--bank", "{0}/gone.jsonl"], "gone.jsonl"),
         (["x={0}/gru/model", "--bank", "{0}/bank.jsonl", "--split", "dev"], "has no question of split 'dev'"),
         (["x={0}/gru/model", "--bank", "{0}/untold.jsonl", "--split", "all"], "has no problem with an equation"),
     ],
 )
-def test_evaluations_that_fail(
-    arguments: list[str], said: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (folder / "untold.jsonl").write_text(json.dumps({"id": "a", "stem": "Who is it?"}) + "\n")
+def test_evaluations_that_fail(arguments: list[str], message: str, folder: Path, tmp_path: Path, tqnet: Tqnet) -> None:
+    _write(folder / "untold.jsonl", [("Who is it?", None)])
     given = [argument.format(folder) for argument in arguments]
-    assert main(["evaluate", "solver", *given, "--out", str(tmp_path / "out")]) == 2
-    error = capsys.readouterr().err
-    assert said in error
-    assert "Traceback" not in error
+    assert message in tqnet.fails("evaluate", "solver", *given, "--out", tmp_path / "out")
     assert not (tmp_path / "out").exists()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tqnet.export.encoder import ExportedEncoder
-from tqnet.export.make import Calibration, write
+from tqnet.export.make import write
 from tqnet.modeling.model import TQNetModel
 from tqnet.questions import Question, QuestionBank
 
@@ -39,7 +39,7 @@ def exported(
             model, folder = build_tiny(awake=True, **options), tmp_path_factory.mktemp("model")
             model.save_pretrained(folder)
             (folder / format).mkdir()
-            write(model, folder, folder / format, format, precision, Calibration(model, tiny_bank))
+            write(model, folder, folder / format, format, precision, tiny_bank)
             _exports[key] = model, folder
         model, folder = _exports[key]
         return model, ExportedEncoder(folder / format, folder)

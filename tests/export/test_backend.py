@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tqnet.export.encoder import ExportedEncoder, open_encoder
-from tqnet.export.manifest import ExportError, Manifest
+from tqnet.export.encoder import ExportedEncoder, ExportError, Manifest, open_encoder
 from tqnet.modeling.model import TQNetModel
 
 

@@ -44,16 +44,3 @@ def test_an_export_of_pretrained_weights_is_near_on_a_real_bank(
     assert check.questions == 40
     assert check.cosine_mean >= LEAST_COSINE[precision]
     assert check.figures >= 40 * (real_bank_folder.name == "geometry")  # each of its questions has one
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:.*records left out")
-def test_sentence_transformers_has_the_same_vectors_on_a_real_bank(real_bank_folder: Path, tmp_path: Path) -> None:
-    theirs = pytest.importorskip("sentence_transformers")
-    questions = list(some_questions(real_bank_folder))[:60]
-    model = pretrained()
-    model.save_pretrained(tmp_path)
-    found = theirs.SentenceTransformer(str(tmp_path), trust_remote_code=True, device="cpu").encode(
-        [{"text": question.content, "image": list(question.images)} for question in questions]
-    )
-    np.testing.assert_allclose(found, model.encode(questions, device="cpu"), atol=1e-5)

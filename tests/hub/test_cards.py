@@ -14,8 +14,7 @@ import yaml
 from huggingface_hub import ModelCard
 
 from tqnet.cli import main
-from tqnet.hub.card import without_paths
-from tqnet.hub.folder import is_own, put, write_card
+from tqnet.hub.card import is_own, put, without_paths, write_card
 from tqnet.hub.lineage import lineage, short_name
 from tqnet.modeling.build import build_model
 from tqnet.modeling.model import TQNetModel
@@ -148,33 +147,31 @@ def test_a_bank_says_its_licence(tmp_path: Path) -> None:
 
 
 def test_results_are_added(tiny_model: TQNetModel, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tiny_model.save_pretrained(tmp_path / "model")
+    model, results = tmp_path / "model", tmp_path / "results.json"
+    tiny_model.save_pretrained(model)
     overall = {"precision": 0.5, "mrr": 0.75, "recall": None, "ndcg": 0.25, "queries": 1234}
     similar = {"k": 5, "depth": 100, "split": "test", "overall": overall}
     probe = {"levels": [{"level": 2, "scores": {"micro_f1": 0.625}}]}
-    results = tmp_path / "results.json"
     stages = {"mine": {"similar": similar, "probe": probe}, "other": {"similar": None, "probe": None}}
-    results.write_text(json.dumps({"made_by": {"bank": "opl, 5 questions"}, "stages": stages}))
-    assert main(["card", str(tmp_path / "model"), "--results", str(results), "--name", "mine"]) == 0
-    text = (tmp_path / "model" / "README.md").read_text()
+
+    def card(*arguments: str) -> str:
+        results.write_text(json.dumps({"made_by": {"bank": "opl, 5 questions"}, "stages": stages}))
+        assert main(["card", str(model), *arguments]) == 0
+        return (model / "README.md").read_text()
+
+    added = ["--results", str(results), "--name", "mine"]
+    text = card(*added)
     assert "## Measured afterwards: opl, 5 questions" in text
     for row in ("P@5 | 0.500 |", "MRR@100 | 0.750 |", "queries | 1,234 |", "level 2: micro F1 | 0.625 |"):
         assert row in text
     assert "R@5" not in text
 
     # What one call has stated, the next one keeps, until the weights are new.
-    model = tmp_path / "model"
-    assert main(["card", str(model), "--license", "cc-by-4.0"]) == 0
-    assert (
-        text.replace("license: unknown", "license: cc-by-4.0")
-        .split("\n<!--")[0]
-        .replace("weights: not stated", "weights: cc-by-4.0")
-        in (model / "README.md").read_text()
-    )
-    stages["mine"]["similar"] = similar | {"overall": overall | {"precision": 0.25}}
-    results.write_text(json.dumps({"made_by": {"bank": "opl, 5 questions"}, "stages": stages}))
-    assert main(["card", str(model), "--results", str(results), "--name", "mine"]) == 0
-    text = (model / "README.md").read_text()
+    stated = card("--license", "cc-by-4.0")
+    assert "license: cc-by-4.0" in stated
+    assert stated.split("## Training")[1].split("<!--")[0] == text.split("## Training")[1].split("<!--")[0]
+    overall["precision"] = 0.25
+    text = card(*added)
     assert "license: cc-by-4.0" in text
     assert "P@5 | 0.250 |" in text
     assert text.count("P@5") == text.count("## Measured afterwards") == 1
@@ -182,13 +179,11 @@ def test_results_are_added(tiny_model: TQNetModel, tmp_path: Path, capsys: pytes
     text = (model / "README.md").read_text()
     assert "license: cc-by-4.0" in text
     assert "Measured afterwards" not in text
-    capsys.readouterr()
-    for arguments, said in (
-        (["--results", str(results), "--name", "nobody"], "--name: 'nobody' is none of mine, other"),
-        (["--results", str(tmp_path / "model" / "config.json")], "not results of tqnet evaluate stages"),
-        (["--results", str(tmp_path / "gone.json")], "gone.json"),
+    for folder, arguments, said in (
+        (model, [*added[:3], "nobody"], "--name: 'nobody' is none of mine, other"),
+        (model, ["--results", str(model / "config.json")], "not results of tqnet evaluate stages"),
+        (model, ["--results", str(tmp_path / "gone.json")], "gone.json"),
+        (tmp_path, [], "no model here (config.json is missing)"),
     ):
-        assert main(["card", str(tmp_path / "model"), *arguments]) == 2
+        assert main(["card", str(folder), *arguments]) == 2
         assert said in capsys.readouterr().err
-    assert main(["card", str(tmp_path)]) == 2
-    assert "no model here (config.json is missing)" in capsys.readouterr().err

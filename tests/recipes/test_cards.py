@@ -13,7 +13,7 @@ from huggingface_hub import ModelCard
 from PIL import Image
 
 from tqnet.cli import main
-from tqnet.hub.folder import is_own
+from tqnet.hub.card import is_own
 
 FAST = ["run.max_steps=2", "run.batch_size=8"]
 CODE = re.compile(r"^### (.*?)\n\n```python\n(.*?)^```", re.DOTALL | re.MULTILINE)

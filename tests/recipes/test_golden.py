@@ -12,7 +12,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from tests.recipes.conftest import GOLDEN, ROOT, Run, golden_settings, run_recipe
-from tqnet.hub.folder import is_own
+from tqnet.hub.card import is_own
 
 each_recipe = pytest.mark.parametrize("recipe", GOLDEN, ids=" ".join)
 

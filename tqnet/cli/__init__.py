@@ -7,72 +7,21 @@ A command is a :class:`tqnet.cli.options.Command`. Whatever is heavy is imported
 from __future__ import annotations
 
 import argparse
+import importlib
 import shlex
 import sys
 from collections.abc import Sequence
 
 from tqnet import errors
-from tqnet.cli import (
-    augment,
-    bank,
-    duplicates,
-    encode,
-    evaluate,
-    index,
-    paraphrase,
-    predict,
-    retrieval,
-    rewrite,
-    search,
-    serve,
-    solver,
-    train,
-)
 from tqnet.cli.options import Command
 from tqnet.version import __version__
 
-#: In the order of ``tqnet --help``.
-COMMANDS: tuple[type[Command], ...] = (
-    bank.Import,
-    bank.Check,
-    bank.Merge,
-    bank.Convert,
-    train.Train,
-    encode.Encode,
-    predict.Predict,
-    encode.Export,
-    evaluate.Similar,
-    evaluate.Probe,
-    evaluate.Difficulty,
-    evaluate.Agreement,
-    evaluate.Concepts,
-    evaluate.Stages,
-    retrieval.Retrieval,
-    retrieval.Ranking,
-    duplicates.Pairs,
-    paraphrase.EvaluateParaphrase,
-    evaluate.Mteb,
-    predict.EvaluatePredict,
-    solver.EvaluateSolver,
-    encode.Card,
-    augment.Augment,
-    rewrite.Rewrite,
-    rewrite.Perturb,
-    duplicates.Duplicates,
-    index.Build,
-    index.Add,
-    index.Update,
-    index.Sync,
-    index.Delete,
-    index.Precompute,
-    index.Export,
-    index.Restore,
-    search.Search,
-    paraphrase.Score,
-    solver.Prototypes,
-    solver.Solve,
-    serve.Serve,
-)
+#: Modules whose import registers their commands, in the order of ``tqnet --help``.
+MODULES = (
+    "bank", "model", "predict", "evaluate", "index", "search", "duplicates", "paraphrase", "rewrite", "solver", "serve",
+)  # fmt: skip
+for _module in MODULES:
+    importlib.import_module(f"tqnet.cli.{_module}")
 
 #: First word of commands of two words -> help and what stands for the second word.
 GROUPS = {
@@ -95,7 +44,7 @@ def make_parser() -> argparse.ArgumentParser:
         errors.DEBUG, action="store_true", help=f"show the traceback of an error, as {errors.DEBUG_VARIABLE}=1 does"
     )
     groups = {"": parser.add_subparsers(required=True, metavar="COMMAND")}
-    for command in COMMANDS:
+    for command in Command.registered:
         group, _, name = command.command_name.rpartition(" ")
         if group not in groups:
             text, metavar = GROUPS[group]
@@ -131,7 +80,9 @@ def with_verb(argv: Sequence[str]) -> list[str]:
     """Return ``argv`` with ``tqnet index BANK`` written out as ``tqnet index build BANK``."""
     argv = list(argv)
     at = next((at for at, word in enumerate(argv) if not word.startswith("-")), None)
-    verbs = {name.partition(" ")[2] for command in COMMANDS if (name := command.command_name).startswith("index ")}
+    verbs = {
+        name.partition(" ")[2] for command in Command.registered if (name := command.command_name).startswith("index ")
+    }
     if at is None or argv[at] != "index" or not argv[at + 1 :] or argv[at + 1] in {*verbs, "-h", "--help"}:
         return argv
     return [*argv[: at + 1], "build", *argv[at + 1 :]]

@@ -1,44 +1,103 @@
-"""``tqnet import``, ``check``, ``merge`` and ``convert``: question banks."""
+"""``tqnet import``, ``check``, ``merge``, ``convert`` and ``augment``: question banks."""
 
 from __future__ import annotations
 
 import argparse
 import codecs
 import json
+import re
 import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from tqnet.cli.groups import BANK, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, assignment, count, option, output_file
+from tqnet.cli.groups import BANK, FaultOptions, ReadingOptions, SeedOptions
+from tqnet.cli.options import Command, argument, assignment, count, number, option, output_file, repeated, switch
 
-#: As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing heavy.
-FORMATS = (
-    "auto", "csv", "xlsx", "parquet", "json", "moodle", "mbz", "qti", "docx", "gift", "aiken", "exam", "text", "pdf",
-    "math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa",
-)  # fmt: skip
+if TYPE_CHECKING:
+    from tqnet.questions import QuestionBank
+
+#: Names -> sources. As `tqnet.importers.formats.FORMATS`, which a test compares; here so that ``--help`` loads nothing.
+FORMATS = {
+    "csv": "tables as .csv or .tsv",
+    "xlsx": "Excel workbooks",
+    "parquet": "Parquet tables",
+    "json": "JSON and JSON Lines as tables",
+    "moodle": "Moodle XML",
+    "mbz": "Moodle backups",
+    "qti": "QTI 1.2, 2 and 3: packages, cartridges (.imscc), folders, items",
+    "docx": "papers in Word",
+    "gift": "GIFT, Moodle's text format",
+    "aiken": "Aiken, Moodle's simplest text format",
+    "exam": "papers in LaTeX's exam class",
+    "text": "papers as text",
+    "pdf": "papers in PDF with a text layer",
+    "math23k": "Math23K",
+    "mathqa": "MathQA",
+    "mawps": "MAWPS, ASDiv-A, SVAMP",
+    "aqua": "AQuA-RAT",
+    "gsm8k": "GSM8K",
+    "math": "MATH",
+    "geometry3k": "Geometry3K",
+    "scienceqa": "ScienceQA",
+}
 _TABLES = ("csv", "xlsx", "parquet", "json")
 _SPLITS = ("train", "valid", "test")
 
 
+def _known(name: str, names: Sequence[str], note: str = "") -> str:
+    if name not in names:
+        raise argparse.ArgumentTypeError(f"{name!r} is not one of {', '.join(names)}{note}")
+    return name
+
+
 def _columns(text: str) -> tuple[str, tuple[str, ...]]:
+    from tqnet.importers.tables import FIELDS
+
     name, columns = assignment("FIELD=COLUMN, such as stem=Question")(text)
-    return name, tuple(column.strip() for column in columns.split(","))
+    return _known(name, FIELDS, "; other columns become extras"), tuple(map(str.strip, columns.split(",")))
 
 
-def _fixed(text: str) -> tuple[str, str]:
+def _separator(text: str) -> tuple[str, str]:
+    name, separator = assignment("FIELD=SEPARATOR, such as options=;")(text)
+    return _known(name, ("options", "images", "knowledge")), separator
+
+
+def _fixed(text: str) -> tuple[str, Any]:
     name, value = assignment("FIELD=VALUE, such as language=en")(text)
     if name in ("id", "stem", "options", "images", "extras"):
         raise argparse.ArgumentTypeError(f"{text}: {name} differs from question to question")
-    return name, value.strip()
+    if name == "knowledge":
+        from tqnet.importers.tables import paths
+
+        return name, paths(value.split(";"))
+    if name == "difficulty":
+        return name, number()(value)
+    return name, _known(value.strip(), _SPLITS) if name == "split" else value.strip()
+
+
+def _encoding(name: str) -> str:
+    try:
+        codecs.lookup(name)
+    except LookupError:
+        raise argparse.ArgumentTypeError(f"unknown encoding {name!r}") from None
+    return name
+
+
+class _ListFormats(argparse.Action):
+    """Prints the formats and ends the program."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(*(f"{name:<12}{source}" for name, source in FORMATS.items()), sep="\n")
+        parser.exit()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Import(Command, name="import"):
-    """Make a bank of a table, a Moodle or QTI export, or a public data set.
+    """Make a bank of a table, a paper, an export of a learning platform, or a public data set.
 
     BANK becomes a folder with questions.jsonl and images/. What cannot be read is reported, one line each with file,
     line and field; the rest is imported. docs/import.md has the mapping of every format.
@@ -46,90 +105,59 @@ class Import(Command, name="import"):
 
     source: str = argument("a file, a folder or a zip", metavar="SOURCE")
     out: str = option("a new folder", required=True, metavar="BANK")
-    format: str = option("of the source", default="auto", choices=FORMATS)
-    map: Sequence[tuple[str, tuple[str, ...]]] = option(
+    format: str = option("of the source", default="auto", choices=("auto", *FORMATS))
+    map: Sequence[tuple[str, tuple[str, ...]]] = repeated(
         "of a table: columns of a field, as stem=Question or options=A,B,C,D; by default matched by name",
-        default=(),
-        action="append",
         type=_columns,
         metavar="FIELD=COLUMN[,COLUMN..]",
     )
-    separate: Sequence[tuple[str, str]] = option(
-        "of a table: what separates several options, images or knowledge paths in one cell",
-        default=(),
-        action="append",
-        type=assignment("FIELD=SEPARATOR, such as options=;"),
-        metavar="FIELD=SEPARATOR",
+    separate: Sequence[tuple[str, str]] = repeated(
+        "of a table: what separates several values in one cell", type=_separator, metavar="FIELD=SEPARATOR"
     )
-    set: Sequence[tuple[str, str]] = option(
-        "give every question this: language=en, split=train, 'knowledge=Algebra > Equations'",
-        default=(),
-        action="append",
-        type=_fixed,
-        metavar="FIELD=VALUE",
+    set: Sequence[tuple[str, Any]] = repeated(
+        "of every question: language=en, 'knowledge=Algebra > Equations'", type=_fixed, metavar="FIELD=VALUE"
     )
-    encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..")
-    sheet: Sequence[str] = option(
-        "of a workbook; by default every sheet with a column for the stem", default=(), action="append", metavar="NAME"
-    )
+    encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..", type=_encoding)
+    sheet: Sequence[str] = repeated("of a workbook; by default every sheet with a column for the stem", metavar="NAME")
     header_row: int | None = count("of a table; by default the first that names a stem", metavar="N")
-    levels: str = option(
-        "words of difficulty from easy to hard, which become 1, 2, 3", default="", metavar="WORD,WORD.."
+    levels: Sequence[str] = option(
+        "words of difficulty from easy to hard, which become 1, 2, 3", default=(), metavar="WORD,WORD.."
     )
-    language: str | None = option(
-        "of texts in several languages, the one to read; by default the first", metavar="CODE"
-    )
+    language: str | None = option("of texts in several languages; by default the first", metavar="CODE")
     on_error: Literal["skip", "stop"] = option(
-        "stop: write nothing if there is any fault", default="skip", choices=("skip", "stop")
+        "stop: write nothing if there is a fault", default="skip", choices=("skip", "stop")
     )
-    replace: bool = option("replace an existing bank", default=False)
+    replace: bool = switch("replace an existing bank")
+    list_formats: None = option("list the formats and exit", action=_ListFormats, nargs=0)
 
     def run(self) -> int:
         from tqnet.importers import import_bank
-
-        imported = import_bank(self.source, self.out, self.format, self._settings(), self.on_error, self.replace)
-        for fault in imported.faults:
-            print(fault, file=sys.stderr)
-        left_out = f", {imported.left_out:,} left out" if imported.left_out else ""
-        faults = f" ({_count(len(imported.faults), 'fault')})" if imported.faults else ""
-        questions = _count(imported.questions, "question")
-        print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
-        return 1 if imported.unread else 0
-
-    def _settings(self) -> Any:
         from tqnet.importers.job import Settings
-        from tqnet.importers.tables import FIELDS, paths
 
         if self.format not in ("auto", *_TABLES) and (self.map or self.separate):
             raise ValueError(f"--map and --separate are for tables; {self.format} has fields of its own")
-        for name, _ in self.map:
-            if name not in FIELDS:
-                raise ValueError(f"--map: {name!r} is not one of {', '.join(FIELDS)}; other columns become extras")
-        for name, _ in self.separate:
-            if name not in ("options", "images", "knowledge"):
-                raise ValueError(f"--separate: {name!r} is not one of options, images, knowledge")
-        if self.encoding:
-            try:
-                codecs.lookup(self.encoding)
-            except LookupError:
-                raise ValueError(f"--encoding: unknown encoding {self.encoding!r}") from None
-        fixed: dict[str, Any] = dict(self.set)
-        if "knowledge" in fixed:
-            fixed["knowledge"] = paths(fixed["knowledge"].split(";"))
-        if "difficulty" in fixed:
-            try:
-                fixed["difficulty"] = float(fixed["difficulty"])
-            except ValueError:
-                raise ValueError(f"--set: difficulty: not a number: {fixed['difficulty']!r}") from None
-        if fixed.get("split", "train") not in _SPLITS:
-            raise ValueError(f"--set: split: {fixed['split']!r} is not one of {', '.join(_SPLITS)}")
-        levels = [word.strip().lower() for word in self.levels.split(",") if word.strip()]
-        given = (dict(self.map), dict(self.separate), fixed, self.encoding, self.sheet, self.header_row)
-        return Settings(*given, levels, self.language)
+        settings = Settings(
+            columns=dict(self.map),
+            separators=dict(self.separate),
+            fixed=dict(self.set),
+            encoding=self.encoding,
+            sheets=self.sheet,
+            header_row=self.header_row,
+            levels=[word.strip().lower() for words in self.levels for word in words.split(",") if word.strip()],
+            language=self.language,
+        )
+        imported = import_bank(self.source, self.out, self.format, settings, self.on_error, self.replace)
+        for fault in imported.faults:
+            print(fault, file=sys.stderr)
+        left_out = f", {imported.left_out:,} left out" if imported.left_out else ""
+        faults = f" ({_counted(len(imported.faults), 'fault')})" if imported.faults else ""
+        questions = _counted(imported.questions, "question")
+        print(f"{self.out}: {questions} of {self.source} ({imported.format}){left_out}{faults}")
+        return 1 if imported.unread else 0
 
 
-def _count(number: int, name: str) -> str:
-    return f"{number:,} {name}{'s' if number != 1 else ''}"
+def _counted(number: int, name: str) -> str:
+    return f"{number:,} {name}{'s' * (number != 1)}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,13 +165,10 @@ class Check(Command, name="check"):
     """Report on a question bank and list its faults."""
 
     bank: str = argument(BANK, metavar="BANK")
-    tokenizer: str | None = option(
-        "count tokens with a tokenizer, or that of a trained TQ-Net; by default minilm's where it is installed",
-        metavar="NAME_OR_DIR",
-    )
-    unique_names: bool = option("names of knowledge concepts are unique", default=False)
-    json: bool = option("print the report as JSON", default=False)
-    no_images: bool = option("do not read images; duplicates then compare figures by path", default=False)
+    tokenizer: str | None = option("counts tokens; or a trained TQ-Net; by default minilm's", metavar="NAME_OR_DIR")
+    unique_names: bool = switch("names of knowledge concepts are unique")
+    json: bool = switch("print the report as JSON")
+    no_images: bool = switch("do not read images; duplicates then compare figures by path")
 
     def run(self) -> int:
         from tqnet.questions.check import check_bank
@@ -159,7 +184,7 @@ class Check(Command, name="check"):
 class _Tokenizer:
     """Encodes texts without loading the transformers library; ``spells`` out formulas first, as a TQ-Net may."""
 
-    def __init__(self, tokenizer: Any, spells: bool = False):
+    def __init__(self, tokenizer: Any, spells: bool):
         tokenizer.no_truncation()
         tokenizer.no_padding()
         self._tokenizer, self._spells = tokenizer, spells
@@ -167,10 +192,9 @@ class _Tokenizer:
         self.unk_token_id = None if unknown is None else tokenizer.token_to_id(unknown)
 
     def __call__(self, texts: list[str], **_: Any) -> dict[str, list[list[int]]]:
-        if self._spells:
-            from tqnet.text.vocabulary import spell
+        from tqnet.text.vocabulary import spell
 
-            texts = [spell(text) for text in texts]
+        texts = list(map(spell, texts)) if self._spells else texts
         return {"input_ids": [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]}
 
     def num_special_tokens_to_add(self) -> int:
@@ -230,21 +254,16 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
 
     banks: Sequence[str] = argument(BANK, nargs="+", metavar="BANK")
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
-    split: Sequence[str] = option("only questions of these splits", default=(), nargs="+", choices=_SPLITS)
-    language: Sequence[str] = option("only questions in these languages", default=(), nargs="+", metavar="CODE")
+    split: Sequence[str] = option("only questions of these splits", default=(), choices=_SPLITS)
+    language: Sequence[str] = option("only questions in these languages", default=(), metavar="CODE")
     rename: Sequence[tuple[str, str]] = option(
-        "rename a split: valid=test, for a bank without a test split",
-        default=(),
-        exclusive="splits",
-        nargs="+",
-        type=_renamed,
-        metavar="OLD=NEW",
+        "rename a split: valid=test", default=(), exclusive="splits", type=_renamed, metavar="OLD=NEW"
     )
     fold: tuple[int, int] | None = option(
         "draw train and test anew by group: test is the K-th of N parts", exclusive="splits", type=_fold, metavar="K/N"
     )
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.questions.splits import draw_fold, kept, merge, rename_splits
 
         bank = merge([self.load(bank) for bank in self.banks], kept(list(self.split), list(self.language)))
@@ -257,7 +276,6 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
         bank.save(out)
         counts = Counter(split or "no split" for split in bank.column("split"))
         print(f"{out}: {len(bank):,} questions, " + ", ".join(f"{count:,} {split}" for split, count in counts.items()))
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +289,7 @@ class Convert(Command, ReadingOptions, name="convert"):
     to: str = option("format", required=True, choices=("moodle",))
     out: str = option("an .xml file", required=True, metavar="FILE")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.importers.moodle_export import export_moodle
 
         out = output_file(self.out)
@@ -279,4 +297,76 @@ class Convert(Command, ReadingOptions, name="convert"):
         for fault in faults:
             print(fault, file=sys.stderr)
         print(f"{out}: {count:,} questions in Moodle XML")
-        return 0
+
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:\.\d+)?|[A-Za-z]+|\s+|.", re.DOTALL)
+_RED, _GREEN, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[0m"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Augment(Command, SeedOptions, FaultOptions, name="augment"):
+    """Show QuesCo's augmentation of questions.
+
+    Differences are marked: [-removed-]{+added+}.
+    """
+
+    bank: str = argument(BANK, metavar="BANK")
+    id: Sequence[str] = repeated("of a question; by default three at random", metavar="ID")
+    strategy: Sequence[str] = repeated(
+        "swap, delete, rename, scale, operator, number, shuffle, repeat, or a group of them: text, formula, "
+        "structure; by default all",
+        metavar="NAME",
+    )
+    probability: float | None = option("of each strategy; by default 1 with --strategy, else 0.3", type=number(0, 1))
+    draws: int = count("augmentations of each question", default=1)
+
+    def run(self) -> None:
+        import numpy as np
+
+        from tqnet.augment.strategies import GROUPS, apply_strategies, strategy_names
+        from tqnet.questions import load_bank
+
+        names = strategy_names(list(self.strategy or GROUPS))
+        default = 1.0 if self.strategy else 0.3
+        probability = default if self.probability is None else self.probability
+        bank = load_bank(self.bank, self.on_error)
+        for row in self._rows(bank):
+            before = bank[row]
+            print(f"{before.id}\n  {_indented(before.content)}")
+            for draw in range(self.draws):
+                rng = np.random.default_rng([self.seed, row, draw])
+                after = apply_strategies(before, names, probability, rng)
+                print(f"  -> {_indented(_marked(before.content, after.content, sys.stdout.isatty()))}")
+
+    def _rows(self, bank: QuestionBank) -> list[int]:
+        import numpy as np
+
+        if not self.id:
+            chosen = np.random.default_rng(self.seed).choice(len(bank), min(3, len(bank)), replace=False)
+            return sorted(chosen.tolist())
+        rows = {id: row for row, id in enumerate(bank.ids)}
+        for id in self.id:
+            if id not in rows:
+                raise ValueError(f"--id: the bank has no question {id!r}")
+        return [rows[id] for id in self.id]
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")
+
+
+def _marked(before: str, after: str, colour: bool) -> str:
+    """Return ``after`` with removals in [- -] and additions in {+ +}, in red and green if ``colour``."""
+    if before == after:
+        return "(unchanged)"
+    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+    pieces = []
+    for kind, start, end, first, last in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        removed, added = "".join(old[start:end]), "".join(new[first:last])
+        if kind == "equal":
+            pieces.append(added)
+            continue
+        for text, opening, closing, paint in ((removed, "[-", "-]", _RED), (added, "{+", "+}", _GREEN)):
+            if text:
+                pieces.append(f"{paint}{opening}{text}{closing}{_PLAIN}" if colour else f"{opening}{text}{closing}")
+    return "".join(pieces)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.cli.groups import BANK, EncodingOptions, FaultOptions, ReadingOptions
-from tqnet.cli.options import Command, argument, count, number, option, output_file, write_lines
+from tqnet.cli.groups import BANK, EncodingOptions, FaultOptions, LineOptions, ReadingOptions
+from tqnet.cli.options import Command, argument, count, number, option, switch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import QuestionBank
     from tqnet.search.duplicates import Cluster, Judge
-    from tqnet.search.duplicates import Duplicates as Clusters
+    from tqnet.search.duplicates import Duplicates as Report
 
 PAIRS_MODEL = "a pair classifier, RUN/model of finetune/pairs.py"
 
@@ -28,7 +28,7 @@ _SHOWN = 160
 
 
 @dataclass(frozen=True, kw_only=True)
-class Duplicates(Command, ReadingOptions, EncodingOptions, name="duplicates"):
+class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="duplicates"):
     """Report clusters of duplicates in a bank.
 
     Duplicates are questions of equal text, formulas in one form, and equal figures; of near text with the same numbers,
@@ -37,42 +37,30 @@ class Duplicates(Command, ReadingOptions, EncodingOptions, name="duplicates"):
 
     bank: str = argument(BANK, metavar="BANK")
     pairs_model: str | None = option(PAIRS_MODEL, metavar="DIR")
-    model: str | None = option(
-        "whose vectors' neighbours the pair classifier judges; by default its own encoder's", metavar="DIR"
-    )
+    model: str | None = option("whose vectors' neighbours are judged; by default the classifier's own", metavar="DIR")
     threshold: float | None = option(
-        "of the three-word runs that near texts share, by default 0.9; with --pairs-model the least probability, "
-        "by default 0.5",
+        "share of three-word runs in near texts (0.9); with --pairs-model the least probability (0.5)",
         type=number(0, 1, above=True),
         metavar="SHARE",
     )
-    out: str | None = option("write the clusters, one JSON object per line", metavar="FILE")
     show: int = count("clusters to print", default=20, least=0)
-    json: bool = option("print all clusters, one JSON object per line", default=False)
 
-    def run(self) -> int:
-        from tqnet.libraries import quiet
+    def run(self) -> None:
         from tqnet.search.duplicates import find_duplicates
         from tqnet.search.retrieval import NEAR
 
-        quiet()
         if self.model and not self.pairs_model:
             raise ValueError("--model: needs --pairs-model, a classifier to judge the neighbours")
-        out = output_file(self.out) if self.out else None
+        out = self.out_file
         bank = self.load(self.bank)
         if self.pairs_model:
             with self._judge(self.pairs_model, bank) as judge:
-                clusters = find_duplicates(bank, judge=judge)
+                report = find_duplicates(bank, judge=judge)
         else:
-            clusters = find_duplicates(bank, self.threshold or NEAR)
-        lines = [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in clusters.clusters]
-        if out is not None:
-            write_lines(out, lines)
-        if self.json:
-            print("\n".join(lines), end="\n" if lines else "")
-        else:
-            print(_text(clusters, bank, self.show))
-        return 0
+            report = find_duplicates(bank, self.threshold or NEAR)
+        self.write(out, [json.dumps(_record(cluster, bank), ensure_ascii=False) for cluster in report.clusters])
+        if not self.json:
+            print(_text(report, bank, self.show))
 
     @contextmanager
     def _judge(self, folder: str, bank: QuestionBank) -> Iterator[Judge]:
@@ -109,21 +97,18 @@ def _record(cluster: Cluster, bank: QuestionBank) -> dict[str, Any]:
     return {"ids": list(ids.values()), "links": links, "text": _excerpt(cluster, bank)}
 
 
-def _text(found: Clusters, bank: QuestionBank, shown: int) -> str:
+def _text(report: Report, bank: QuestionBank, shown: int) -> str:
     lines = []
-    for cluster in found.clusters[:shown]:
-        why = sorted({str(link) for link in cluster.links})
-        ids = " ".join(bank[row].id for row in cluster.rows)
-        lines += [f"{ids}  {', '.join(why)}", f"     {_excerpt(cluster, bank)}"]
-    if len(found.clusters) > shown:
-        lines.append(f"... and {len(found.clusters) - shown:,} more: --out FILE, or --show N")
-    rows = sum(len(cluster.rows) for cluster in found.clusters)
-    lines.append(
-        f"{len(found.clusters):,} clusters of {rows:,} of {len(bank):,} questions; "
-        f"keeping one of each removes {rows - len(found.clusters):,}"
-    )
-    if found.relations:
-        named = ", ".join(f"{count:,} {relation}" for relation, count in found.relations.items())
+    for cluster in report.clusters[:shown]:
+        why = ", ".join(sorted({str(link) for link in cluster.links}))
+        lines.append(f"{' '.join(bank[row].id for row in cluster.rows)}  {why}\n     {_excerpt(cluster, bank)}")
+    clusters, rows = len(report.clusters), sum(len(cluster.rows) for cluster in report.clusters)
+    if clusters > shown:
+        lines.append(f"... and {clusters - shown:,} more: --out FILE, or --show N")
+    summary = f"{clusters:,} clusters of {rows:,} of {len(bank):,} questions"
+    lines.append(f"{summary}; keeping one of each removes {rows - clusters:,}")
+    if report.relations:
+        named = ", ".join(f"{count:,} {relation}" for relation, count in report.relations.items())
         lines.append(f"candidates by the model: {named}")
     return "\n".join(lines)
 
@@ -141,18 +126,16 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
     model: str = option(PAIRS_MODEL, required=True, metavar="DIR")
     pairs: str = option("a, b (questions, or ids of --bank) and label; .jsonl or .csv", required=True, metavar="FILE")
     bank: str | None = option("whose questions the pairs name by id")
-    errors: bool = option("list the pairs that are classified wrongly", default=False)
-    json: bool = option("print JSON", default=False)
+    errors: bool = switch("list the pairs that are classified wrongly")
+    json: bool = switch("print JSON")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.pairs import pairs_table
-        from tqnet.libraries import quiet
         from tqnet.modeling.pairs import PairClassifier
         from tqnet.questions import load_bank
         from tqnet.questions.pairs import RELATIONS, read_labelled_pairs
         from tqnet.training.pairs import pair_vectors, score_pairs
 
-        quiet()
         bank = load_bank(self.bank, self.on_error) if self.bank else None
         pairs = read_labelled_pairs(self.pairs, bank, self.on_error)
         classifier = PairClassifier.from_pretrained(self.model)
@@ -165,8 +148,7 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
         if self.json:
             numbers = scores.to_dict() | ({"errors": errors} if self.errors else {})
             print(json.dumps(numbers, indent=2, ensure_ascii=False))
-            return 0
+            return
         print(pairs_table(scores).text())
         if self.errors:
             print("\n".join(f"\n{e['label']}, predicted {e['predicted']}:\n  {e['a']}\n  {e['b']}" for e in errors))
-        return 0

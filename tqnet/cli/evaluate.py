@@ -26,7 +26,7 @@ from tqnet.cli.groups import (
     bank_fact,
     model_fact,
 )
-from tqnet.cli.options import Command, argument, count, option
+from tqnet.cli.options import Command, argument, count, option, switch
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,14 +43,8 @@ _START_NAME = "start encoder"
 
 @dataclass(frozen=True, kw_only=True)
 class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions):
-    """The bank, and what is read of it."""
-
     bank: str = option("the corpus: " + BANK, required=True)
-    show: str = option(
-        "what is read of a question: all, text, figures, or shuffled: with those of another one",
-        default="all",
-        metavar="WHAT",
-    )
+    show: str = option("of a question: all, text, figures, or shuffled: with another's", default="all", metavar="WHAT")
 
     def tasks(self, **tasks: Any) -> Tasks:
         from tqnet.evaluation.stages import Tasks
@@ -69,9 +63,7 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
         """
         from tqnet.evaluation.sources import SourceError, shortest_length, source_notes, source_vectors
         from tqnet.evaluation.stages import LEXICAL
-        from tqnet.libraries import quiet
 
-        quiet()
         encoding = self.encoding(shortest_length(source for source in stages.values() if source not in LEXICAL))
         results, vectors = {}, {}
         for name, source in stages.items():
@@ -94,20 +86,21 @@ class _TaskOptions(SeedOptions, LeakageOptions, ReadingOptions, EncodingOptions)
 class _OneModelOptions(_TaskOptions, VectorOptions):
     model: str = option(MODEL, required=True, metavar="DIR")
     name: str = option("what the model is called in tables and pictures", default="model")
-    json: bool = option("print JSON", default=False)
-    no_baselines: bool = option("leave out TF-IDF, BM25 and the start encoder", default=False)
+    json: bool = switch("print JSON")
+    no_baselines: bool = switch("leave out TF-IDF, BM25 and the start encoder")
     start: str | None = option(f"what the model is compared with; by default {_START}", metavar="SOURCE")
 
-    def compare(self, tasks: Tasks, bm25: bool = False) -> dict[str, StageResult]:
+    def compare(self, *lexical: str, **tasks: Any) -> dict[str, StageResult]:
         """Measure the model beside the baselines and print the results."""
         from tqnet.evaluation.table import render, to_dict
 
-        tasks.check()
-        lexical = {"TF-IDF": "tfidf"} | ({"BM25": "bm25"} if bm25 else {})
-        baselines = {} if self.no_baselines else {**lexical, _START_NAME: self.start or _START}
+        made = self.tasks(**tasks)
+        made.check()
+        names = {"TF-IDF": "tfidf", **dict(zip(lexical, map(str.lower, lexical), strict=True))}
+        baselines = {} if self.no_baselines else {**names, _START_NAME: self.start or _START}
         # The default encoder may be missing; one that was named may not.
         optional = None if self.start else _START_NAME
-        results, _ = self.measure({**baselines, self.name: self.model}, tasks, optional, self.cache)
+        results, _ = self.measure({**baselines, self.name: self.model}, made, optional, self.cache)
         print(json.dumps(to_dict(results), indent=2, ensure_ascii=False) if self.json else render(results))
         return results
 
@@ -124,30 +117,27 @@ class _SearchOptions(SplitOptions, SimilarityOptions):
 class Similar(Command, _OneModelOptions, _SearchOptions, name="evaluate similar"):
     """Measure P@k, MRR, recall and nDCG of similar-question search."""
 
-    def run(self) -> int:
-        self.compare(self.tasks(**self.search(self.load(self.bank))), bm25=True)
-        return 0
+    def run(self) -> None:
+        self.compare("BM25", **self.search(self.load(self.bank)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Probe(Command, _OneModelOptions, name="evaluate probe"):
     """Measure a linear probe for knowledge points on each level of the hierarchy."""
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.questions import KnowledgeHierarchy
 
         bank = self.load(self.bank)
-        self.compare(self.tasks(bank=bank, hierarchy=KnowledgeHierarchy.from_bank(bank)))
-        return 0
+        self.compare(bank=bank, hierarchy=KnowledgeHierarchy.from_bank(bank))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Difficulty(Command, _OneModelOptions, name="evaluate difficulty"):
     """Measure a linear regression for difficulty: MAE, RMSE, PCC, DOA."""
 
-    def run(self) -> int:
-        self.compare(self.tasks(bank=self.load(self.bank), difficulty=True))
-        return 0
+    def run(self) -> None:
+        self.compare(bank=self.load(self.bank), difficulty=True)
 
 
 def _picture(path: str) -> str:
@@ -160,19 +150,17 @@ def _picture(path: str) -> str:
 class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreement"):
     """Correlate similarities with a judge's, or with groups and the knowledge hierarchy."""
 
-    pairs: str | None = option(
-        "pairs with scores, of which those within the split count; by default groups and concepts", metavar="FILE"
-    )
+    pairs: str | None = option("pairs with scores, within the split; by default groups and concepts", metavar="FILE")
     plot: str | None = option("draw similarity by rank: .svg or .png", type=_picture, metavar="FILE")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.plots import similarity_by_rank
         from tqnet.files import atomic
         from tqnet.questions.pairs import read_pairs
 
         bank = self.load(self.bank)
         judged = read_pairs(self.pairs, bank, on_error=self.on_error) if self.pairs else None
-        results = self.compare(self.tasks(bank=bank, agreement=True, judged=judged, split=self.one_split))
+        results = self.compare(bank=bank, agreement=True, judged=judged, split=self.one_split)
         if self.plot:
             path = Path(self.plot)
             agreements = {name: stage.agreement for name, stage in results.items() if stage.agreement}
@@ -180,7 +168,6 @@ class Agreement(Command, _OneModelOptions, SplitOptions, name="evaluate agreemen
             with atomic(path) as temporary:
                 temporary.write_bytes(similarity_by_rank(agreements, fmt="png" if path.suffix == ".png" else "svg"))
             print(f"picture: {path}", file=sys.stderr)
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,7 +178,7 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
     out: str = option("folder for results.json, results.md and report.html", required=True, metavar="DIR")
     title: str = option("of the report", default="Question vectors, stage by stage")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.report import write_report
         from tqnet.evaluation.stages import parse_stages, provenance, training_logs
         from tqnet.evaluation.table import render, to_dict, write_results
@@ -215,9 +202,7 @@ class Stages(Command, _TaskOptions, _SearchOptions, ReportOptions, name="evaluat
             facts=facts,
             seed=self.seed,
         )
-        print(render(results))
-        print(f"report: {report}")
-        return 0
+        print(f"{render(results)}\nreport: {report}")
 
 
 def _labelled(tasks: Tasks) -> Tasks:
@@ -258,13 +243,11 @@ class Concepts(
     level: int | None = count("level of the concepts; by default the deepest", least=2, metavar="N")
     pairs: int = count("pairs of each kind", default=100, least=_DRAWN, metavar="N")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.concept_pairs import concept_table, draw_concept_pairs, measure_concept_pairs, to_numbers
         from tqnet.evaluation.plots import concept_maps
         from tqnet.evaluation.sources import shortest_length, source_vectors
-        from tqnet.libraries import quiet
 
-        quiet()
         stages = self.sources()
         bank = self.load(self.bank)
         pairs = draw_concept_pairs(bank, self.one_split, level=self.level, pairs=self.pairs, seed=self.seed)
@@ -275,7 +258,6 @@ class Concepts(
         maps = concept_maps(list(_maps(next(reversed(vectors.values())), pairs, self.seed)))
         document = {"concepts": to_numbers(results, pairs)}
         self.report(document, [concept_table(results, pairs)], facts, {"concepts": maps})
-        return 0
 
 
 def _maps(vectors: np.ndarray, pairs: Sequence[ConceptPair], seed: int) -> Iterator[ConceptMap]:
@@ -298,17 +280,14 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
 
     model: str = option(MODEL, required=True, metavar="DIR")
     bank: str | None = option("whose similar questions are a task: " + BANK)
-    tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), nargs="+", metavar="NAME")
+    tasks: Sequence[str] = option("tasks of mteb: NFCorpus, STS12, ...", default=(), metavar="NAME")
 
-    def run(self) -> int:
-        from tqnet.evaluation.table import Table
-        from tqnet.libraries import quiet
-
+    def run(self) -> None:
         if not (self.bank or self.tasks):
             raise ValueError("--bank or --tasks: nothing to measure")
-        quiet()
         import mteb
 
+        from tqnet.evaluation.table import Table
         from tqnet.hub.mteb import TQNetEncoder, similar_questions
 
         tasks: list[Any] = []
@@ -336,18 +315,17 @@ class Mteb(Command, _SearchOptions, ReportOptions, ReadingOptions, EncodingOptio
         scores = {measured.task_name: _main_scores(measured, task) for measured, task in results}
         rows = [(task, metric, f"{value:.4f}") for task, row in scores.items() for metric, value in row.items()]
         self.report({"mteb": scores}, [Table("mteb", ("task", "metric", "score"), tuple(rows))], facts)
-        return 0
 
 
 def _main_scores(result: Any, task: Any) -> dict[str, float]:
     """Return the task's main metric by split, and by subset if there are several; for a bank also R and nDCG."""
-    main: dict[str, float] = {}
     metric = task.metadata.main_score
     names = [metric]
     if metric.startswith("precision_at_"):
-        names += [f"{other}_at_{metric.rpartition('_')[2]}" for other in ("recall", "ndcg")]
-    for split, subsets in result.scores.items():
-        for scores in subsets:
-            where = split if len(subsets) == 1 else f"{split} {scores['hf_subset']}"
-            main |= {f"{where}: {name}": float(scores[name]) for name in names}
-    return main
+        names += [metric.replace("precision", other) for other in ("recall", "ndcg")]
+    return {
+        f"{split if len(subsets) == 1 else f'{split} ' + scores['hf_subset']}: {name}": float(scores[name])
+        for split, subsets in result.scores.items()
+        for scores in subsets
+        for name in names
+    }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from tqnet.cli.options import Options, argument, count, naming, option, torch_device
+from tqnet.cli.options import Options, argument, count, naming, option, output_file, switch, torch_device, write_lines
 
 if TYPE_CHECKING:
     import torch
@@ -27,16 +27,12 @@ STAGES = "SOURCE is a model folder, or encoder:NAME for an off-the-shelf text en
 
 @dataclass(frozen=True, kw_only=True)
 class FaultOptions(Options):
-    on_error: Literal["stop", "skip"] = option(
-        "what to do with faulty records", default="stop", choices=("stop", "skip")
-    )
+    on_error: Literal["stop", "skip"] = option("of faulty records", default="stop", choices=("stop", "skip"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions(FaultOptions):
-    no_verify_images: bool = option(
-        "do not decode every figure first; for banks that tqnet check has passed", default=False
-    )
+    no_verify_images: bool = switch("do not decode every figure first; for banks that tqnet check has passed")
 
     def load(self, path: str) -> QuestionBank:
         from tqnet.questions import load_bank
@@ -50,9 +46,7 @@ class EncodingOptions(Options):
 
     batch_size: int = count("questions encoded at a time", default=32)
     device: str | None = option("cpu, cuda, ...; by default an accelerator if present", type=torch_device)
-    precision: str = option(
-        "of encoding; auto: bf16 where the device supports it", default="auto", choices=("auto", "fp32", "bf16")
-    )
+    precision: str = option("auto: bf16 where the device supports it", default="auto", choices=("auto", "fp32", "bf16"))
 
     @property
     def chosen_precision(self) -> str:
@@ -75,35 +69,25 @@ class EncodingOptions(Options):
     def encoding(self, max_length: int | None = None) -> Encoding:
         from tqnet.evaluation.sources import Encoding
 
-        return Encoding(self.batch_size, self.device, self.chosen_precision, max_length)
+        return Encoding(**self.settings, max_length=max_length)
 
 
 @dataclass(frozen=True, kw_only=True)
 class BackendOptions(EncodingOptions):
     backend: str = option(
-        "what computes vectors; auto: an export beside the weights if there is one, else PyTorch",
+        "auto: an export beside the model, else PyTorch",
         default="auto",
         choices=("auto", "torch", "openvino", "onnx"),
     )
 
     def open_encoder(self, source: str, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
-        """Load the model ``source``, or an export of it, which a line on stderr names.
-
-        Args:
-            one_at_a_time: As for :func:`tqnet.export.encoder.open_encoder`.
-        """
+        """Load a model, or an export of it, which a line on stderr names; see :mod:`tqnet.export.encoder`."""
         from tqnet.export.encoder import ExportedEncoder, open_encoder
 
         encoder = open_encoder(source, self.backend, self.device, self.precision, one_at_a_time)
         if isinstance(encoder, ExportedEncoder):
             print(f"tqnet: vectors by the export {encoder.folder} ({encoder.manifest.precision})", file=sys.stderr)
         return encoder
-
-    def precision_of(self, encoder: QuestionEncoder | ExportedEncoder) -> str:
-        """fp32 or bf16, and for an export also its format."""
-        from tqnet.export.encoder import ExportedEncoder
-
-        return str(encoder) if isinstance(encoder, ExportedEncoder) else self.chosen_precision
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,9 +109,7 @@ class SplitOptions(Options):
 class SimilarityOptions(FaultOptions):
     """Which questions are similar."""
 
-    pairs: str | None = option(
-        "similar pairs; by default questions of one group are", exclusive="similar", metavar="FILE"
-    )
+    pairs: str | None = option("similar pairs; by default those of one group", exclusive="similar", metavar="FILE")
     similar_level: int | None = count(
         "questions of one concept of this level are similar (1: coarsest)", exclusive="similar", metavar="LEVEL"
     )
@@ -144,9 +126,7 @@ class SimilarityOptions(FaultOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class LeakageOptions(Options):
-    without_duplicates: bool = option(
-        "leave out questions of valid and test that have a duplicate in train (see tqnet check)", default=False
-    )
+    without_duplicates: bool = switch("leave out questions of valid and test that have a duplicate in train")
 
     def leakage(self, bank: QuestionBank) -> Contamination | None:
         """Find the duplicates in train and print their number to stderr; None without ``--without-duplicates``.
@@ -175,11 +155,11 @@ class StageOptions(Options):
 
     stages: Sequence[str] = argument(STAGES, nargs="+", metavar="NAME=SOURCE")
 
-    def sources(self, lexical: bool = False) -> dict[str, str]:
-        """Name -> source."""
+    def sources(self) -> dict[str, str]:
+        """Return name -> source; TF-IDF and BM25, which have no vectors, are refused."""
         from tqnet.evaluation.stages import parse_stages
 
-        return parse_stages(list(self.stages), lexical=lexical)
+        return parse_stages(list(self.stages), lexical=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,19 +172,35 @@ class VectorOptions(Options):
 
 
 @dataclass(frozen=True, kw_only=True)
+class LineOptions(Options):
+    """Results as JSON, an object a line."""
+
+    out: str | None = option("write one JSON object per line", metavar="FILE")
+    json: bool = switch("print one JSON object per line")
+
+    @property
+    def out_file(self) -> Path | None:
+        """See :func:`output_file`."""
+        return output_file(self.out) if self.out else None
+
+    def write(self, out: Path | None, lines: Sequence[str]) -> None:
+        """Write the lines to ``out``, and print them with ``--json``."""
+        if out is not None:
+            write_lines(out, lines)
+        if self.json and lines:
+            print("\n".join(lines))
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportOptions(Options):
-    """Where an evaluation writes its report.
+    """Where an evaluation writes its report; ``command`` is as typed, for its head."""
 
-    Attributes:
-        command: As typed, for the head of the report.
-    """
-
-    out: str | None = option("folder for results.json, results.md and pictures", required=True, metavar="DIR")
+    out: str = option("folder for results.json, results.md and pictures", required=True, metavar="DIR")
     command: str = ""
 
     def make_folder(self) -> Path:
         """Make the folder; called early, so that a path that cannot be written fails before anything is encoded."""
-        folder = Path(self.out or "")
+        folder = Path(self.out)
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
@@ -216,7 +212,7 @@ class ReportOptions(Options):
         pictures: Mapping[str, bytes] | None = None,
         shown: Sequence[Table] | None = None,
     ) -> None:
-        """Write the report and the PNG ``pictures`` if ``--out`` is given; print the tables, or others for a screen.
+        """Write the report and its PNG ``pictures``, and print the tables, or others for a screen.
 
         Args:
             document: For JSON.
@@ -224,36 +220,19 @@ class ReportOptions(Options):
         """
         from tqnet.evaluation.table import render_tables, write_pictures, write_results
 
-        files = []
-        if self.out:
-            written = {"command": self.command, **facts}
-            folder = self.make_folder()
-            write_results(folder, written, document, render_tables(tables, markdown=True))
-            files = write_pictures(folder, pictures or {})
-        if not getattr(self, "json", False):
-            print(render_tables(tables if shown is None else shown), end="")
-            for file in files:
-                print(f"picture: {file}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class OptionalReportOptions(ReportOptions):
-    out: str | None = option("folder for results.json and results.md", metavar="DIR")
-    json: bool = option("print JSON", default=False)
+        folder = self.make_folder()
+        write_results(folder, {"command": self.command, **facts}, document, render_tables(tables, markdown=True))
+        print(render_tables(tables if shown is None else shown), end="")
+        for file in write_pictures(folder, pictures or {}):
+            print(f"picture: {file}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelOptions(Options):
-    language_model: str | None = option(
-        "spaCy model of English, a name or a folder; by default the extra's", metavar="NAME"
-    )
+    language_model: str | None = option("spaCy model of English; by default the extra's", metavar="NAME_OR_DIR")
 
     def english_parser(self, size: int = 2000) -> Any:
-        """Load the parser, which keeps the parses of ``size`` texts.
-
-        Raises:
-            OSError: There is no such model.
-        """
+        """Load the parser, which keeps the parses of ``size`` texts; raises OSError if there is no such model."""
         from tqnet.paraphrase.problem import DEFAULT_MODEL, Parser
 
         with naming("--language-model"):
@@ -261,12 +240,12 @@ class LanguageModelOptions(Options):
 
 
 def bank_fact(bank: QuestionBank, added: str = "") -> str:
-    """A bank's name, size and fingerprint, for the head of a report."""
+    """Return a bank's name, size and fingerprint, for the head of a report."""
     return f"{bank.name}, {len(bank):,} questions, fingerprint {bank.fingerprint}{added}"
 
 
 def model_fact(stages: Mapping[str, str]) -> str:
-    """The digest of every model that is a folder, for the head of a report."""
+    """Return the digest of every model that is a folder, for the head of a report."""
     from tqnet.evaluation.sources import source_digest
 
     digests = {name: source_digest(source) for name, source in stages.items()}
@@ -274,11 +253,7 @@ def model_fact(stages: Mapping[str, str]) -> str:
 
 
 def typed_question(text: str | None, images: Sequence[str]) -> Question:
-    """Make a question of what was typed.
-
-    Raises:
-        FileNotFoundError: One of ``images`` does not exist.
-    """
+    """Make a question of what was typed; raises FileNotFoundError for an image that does not exist."""
     from tqnet.search.searcher import typed_question
 
     for image in images:

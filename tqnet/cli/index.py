@@ -10,17 +10,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tqnet.cli.groups import BANK, BackendOptions, ReadingOptions
-from tqnet.cli.options import Command, Options, argument, count, option
+from tqnet.cli.options import Command, Options, argument, count, option, switch
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from tqnet.export.encoder import ExportedEncoder
     from tqnet.modeling.encoder import QuestionEncoder
-    from tqnet.questions import Question, QuestionBank
+    from tqnet.questions import QuestionBank
     from tqnet.search.build import Encode, Processes
     from tqnet.search.cluster import Workers
     from tqnet.search.engine import Place
@@ -42,9 +40,8 @@ class PlaceOptions(Options):
     def place(self) -> Place:
         from tqnet.search.engine import Place
 
-        return Place(
-            engine=self.engine, uri=self.uri, collection=self.collection, shards=self.shards, replicas=self.replicas
-        )
+        where = {"engine": self.engine, "uri": self.uri, "collection": self.collection}
+        return Place(**where, shards=self.shards, replicas=self.replicas)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +54,7 @@ class ClusterOptions(Options):
         "on GPUs."
     )
 
-    ray: str | None = option(
-        "HOST:PORT of the cluster, auto for the one that this machine is part of, local for this machine alone",
-        metavar="ADDRESS",
-    )
+    ray: str | None = option("HOST:PORT, auto for this machine's cluster, local for this machine", metavar="ADDRESS")
     ray_workers: int | None = count("by default as many as there is room for", metavar="N")
     ray_cpus: int = count("CPUs of each worker", default=1, metavar="N")
     ray_gpus: int | None = count("GPUs of each worker; by default one if the cluster has any", least=0, metavar="N")
@@ -89,41 +83,6 @@ class ClusterOptions(Options):
         return Workers(load, self.ray_workers, self.ray_cpus, gpus)
 
 
-@dataclass(frozen=True, kw_only=True)
-class IndexModelOptions(BackendOptions):
-    model: str | None = option("where the index's model lies now, if it has moved", metavar="DIR")
-
-    def open_model(self, index: Index, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
-        """Load the model that made the index's vectors, or the same one at ``--model``, or an export of it.
-
-        An export's vectors are near enough to the model's to be searched among them.
-
-        Args:
-            one_at_a_time: As for :func:`tqnet.export.encoder.open_encoder`.
-
-        Raises:
-            FileNotFoundError: It is no longer where it was.
-            IndexFolderError: It is another one.
-        """
-        from tqnet.evaluation.sources import ENCODER, source_digest
-
-        source = _absolute(self.model) if self.model else index.manifest.model
-        if not source.startswith(ENCODER) and not Path(source).is_dir():
-            raise FileNotFoundError(f"{source}: the model of {index.folder} has moved; name its folder with --model")
-        index.check_model(source, source_digest(source))
-        return self.open_encoder(source, one_at_a_time)
-
-
-def encode_with(model: QuestionEncoder | ExportedEncoder, options: BackendOptions) -> Encode:
-    """Return a function that encodes questions with ``model``."""
-    batch_size, device, precision = options.batch_size, options.device, options.precision_of(model)
-
-    def encode(questions: Sequence[Question] | QuestionBank) -> np.ndarray:
-        return model.encode(questions, batch_size=batch_size, device=device, precision=precision)
-
-    return encode
-
-
 def load_encode(source: str, digest: str | None, options: BackendOptions) -> Encode:
     """Return a function that encodes questions, for a worker on another machine.
 
@@ -138,15 +97,31 @@ def load_encode(source: str, digest: str | None, options: BackendOptions) -> Enc
     model = options.open_encoder(source)
     if source_digest(source) != digest:
         raise ValueError(f"{source}: another model than where the command runs")
-    return encode_with(model, options)
+    return partial(model.encode, **options.settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IndexModelOptions(BackendOptions):
+    model: str | None = option("where the index's model lies now, if it has moved", metavar="DIR")
+
+    def open_model(self, index: Index, one_at_a_time: bool = False) -> QuestionEncoder | ExportedEncoder:
+        """Load the model that made the index's vectors, the same one at ``--model``, or an export of it.
+
+        Raises:
+            FileNotFoundError: It is no longer where it was.
+            IndexFolderError: It is another one.
+        """
+        from tqnet.evaluation.sources import ENCODER, source_digest
+
+        source = _absolute(self.model) if self.model else index.manifest.model
+        if not source.startswith(ENCODER) and not Path(source).is_dir():
+            raise FileNotFoundError(f"{source}: the model of {index.folder} has moved; name its folder with --model")
+        index.check_model(source, source_digest(source))
+        return self.open_encoder(source, one_at_a_time)
 
 
 def open_index(folder: str) -> Index:
-    """Open the index in a folder.
-
-    Raises:
-        IndexFolderError: There is none.
-    """
+    """Open the index in a folder; raise IndexFolderError if there is none."""
     from tqnet.search.index import Index
 
     return Index(Path(folder))
@@ -154,12 +129,7 @@ def open_index(folder: str) -> Index:
 
 @contextmanager
 def _writable(folder: str) -> Iterator[Index]:
-    """Open the index in a folder and lock it against writing and replacement by other processes.
-
-    Raises:
-        IndexFolderError: There is none.
-        EngineError: Another process writes.
-    """
+    """Open an index, locked against other processes; EngineError if another one writes to it."""
     from tqnet.search.index import Manifest, writing
 
     Manifest.load(Path(folder))  # no lock beside what is not an index
@@ -168,7 +138,7 @@ def _writable(folder: str) -> Iterator[Index]:
 
 
 def _absolute(source: str) -> str:
-    """A source that means the same from another folder."""
+    """Make a source mean the same from another folder."""
     from tqnet.evaluation.sources import ENCODER
 
     folder = source.removeprefix(ENCODER)
@@ -176,7 +146,7 @@ def _absolute(source: str) -> str:
 
 
 def _processes() -> Processes:
-    """Those of ``accelerate launch`` or torchrun."""
+    """Return those of ``accelerate launch`` or torchrun."""
     from tqnet.search.build import Processes
 
     if int(os.environ.get("WORLD_SIZE", 1)) < 2:
@@ -194,17 +164,12 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
     bank: str = argument(BANK, metavar="BANK")
     model: str = option("a trained TQ-Net, or encoder:minilm", required=True, metavar="DIR")
     out: str = option("folder that appears when the index is complete", required=True, metavar="INDEX")
-    replace: bool = option("remove the existing index once the new one is complete", default=False)
-    precompute: int | None = count("then find N candidates per question, like precompute", metavar="N")
+    replace: bool = switch("remove the existing index once the new one is complete")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.sources import source_digest
         from tqnet.export.encoder import ExportedEncoder
-        from tqnet.libraries import quiet
 
-        quiet()
-        if self.precompute and self.engine != "lance":
-            raise ValueError(f"--precompute: {self.engine} does not tell when it has changed, so nothing can be kept")
         with self.connected():
             from tqnet.search.build import build, in_process
             from tqnet.search.index import Manifest
@@ -212,26 +177,19 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
             processes = _processes()
             bank = self.load(self.bank)
             model = self.open_encoder(self.model)
-            width = model.config.hidden_size
-            manifest = Manifest(
-                _absolute(self.model), source_digest(self.model), width, bank.name, **asdict(self.place)
-            )
-            if self.ray:
-                # What auto finds on another machine may be something else.
+            digest, width = source_digest(self.model), model.config.hidden_size
+            manifest = Manifest(_absolute(self.model), digest, width, bank.name, **asdict(self.place))
+            encode_shards: Any = in_process(partial(model.encode, **self.settings))
+            if self.ray:  # by the same backend: what auto finds on another machine may be something else
                 backend = model.manifest.format if isinstance(model, ExportedEncoder) else "torch"
                 options = BackendOptions(
                     batch_size=self.batch_size, device=self.device, precision=self.precision, backend=backend
                 )
-                encode_shards: Any = self.workers(manifest, options)
-            else:
-                encode_shards = in_process(encode_with(model, self))
-            precision = self.precision_of(model)
+                encode_shards = self.workers(manifest, options)
+            precision = str(model) if isinstance(model, ExportedEncoder) else self.chosen_precision
             build(bank, encode_shards, Path(self.out), manifest, processes, replace=self.replace, precision=precision)
         if processes.rank == 0:
             print(f"{self.out}: {len(bank):,} questions; tqnet search {self.out} --text '...'")
-            if self.precompute:  # which, once killed, is resumed by tqnet index precompute
-                _precompute(self.out, self.precompute)
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,20 +197,20 @@ class _Change(Command, IndexModelOptions, ReadingOptions):
     index: str = argument("the index to change", metavar="INDEX")
     bank: str = argument(BANK, metavar="BANK")
 
+    deletes: ClassVar[bool] = False
+
     def check(self, index: Index, bank: QuestionBank) -> None:
         """Fail if the index must not take the bank."""
 
-    def change(self, delete: bool = False) -> int:
-        from tqnet.libraries import quiet
+    def run(self) -> None:
         from tqnet.search.build import update
 
-        quiet()
         with _writable(self.index) as index:
             bank = self.load(self.bank)
             self.check(index, bank)
-            changes = update(index, bank, encode_with(self.open_model(index), self), delete=delete)
+            encode = partial(self.open_model(index).encode, **self.settings)
+            changes = update(index, bank, encode, delete=self.deletes)
         print(f"{self.index}: {changes}")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,26 +224,22 @@ class Add(_Change, name="index add"):
             others = f"({len(known):,} such ids)"
             raise DuplicateIdError(f"{known[0]}: is in the index already {others}; use tqnet index update")
 
-    def run(self) -> int:
-        return self.change()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Update(_Change, name="index update"):
     """Add questions, replacing those with the same id."""
-
-    def run(self) -> int:
-        return self.change()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sync(_Change, name="index sync"):
     """Make an index hold exactly what a bank holds; only changes are encoded."""
 
-    def run(self) -> int:
+    deletes = True
+
+    def run(self) -> None:
         if self.on_error == "skip":
             raise ValueError("--on-error skip: sync would delete the questions whose records are faulty; use update")
-        return self.change(delete=True)
+        super().run()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -317,16 +271,12 @@ class Precompute(Command, name="index precompute"):
     index: str = argument("the index to change", metavar="INDEX")
     n: int = count("candidates per question", "-n", default=100)
 
-    def run(self) -> int:
-        print(f"{self.index}: {self.n} candidates of {_precompute(self.index, self.n):,} questions each")
-        return 0
+    def run(self) -> None:
+        from tqnet.search.precomputed import precompute
 
-
-def _precompute(folder: str, n: int) -> int:
-    from tqnet.search.precomputed import precompute
-
-    with _writable(folder) as index:
-        return precompute(index, n)
+        with _writable(self.index) as index:
+            questions = precompute(index, self.n)
+        print(f"{self.index}: {self.n} candidates of {questions:,} questions each")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -336,7 +286,7 @@ class Export(Command, name="index export"):
     index: str = argument("the index to export", metavar="INDEX")
     folder: str = argument("must be new", metavar="FOLDER")
 
-    def run(self) -> int:
+    def run(self) -> None:
         folder = Path(self.folder)
         if folder.exists():
             raise FileExistsError(f"{folder}: already exists")
@@ -347,7 +297,6 @@ class Export(Command, name="index export"):
             index.manifest.save(work)
         work.rename(folder)
         print(f"{self.folder}: {count:,} questions")
-        return 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -357,9 +306,8 @@ class Restore(Command, PlaceOptions, name="index restore"):
     folder: str = argument("written by tqnet index export", metavar="FOLDER")
     out: str = option("must be new", required=True, metavar="INDEX")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.search.index import restore
 
         index = restore(Path(self.folder), Path(self.out), self.place)
         print(f"{self.out}: {index.engine.count():,} questions")
-        return 0

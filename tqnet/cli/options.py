@@ -9,9 +9,8 @@ A command subclasses :class:`Command` and the groups it needs; ``parse`` is the 
         bank: str = argument(BANK, metavar="BANK")
         first: int = count("how many", default=3)
 
-        def run(self) -> int:
+        def run(self) -> None:
             print(list(self.load(self.bank))[: self.first])
-            return 0
 """
 
 from __future__ import annotations
@@ -25,9 +24,11 @@ from dataclasses import MISSING, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from tqnet.libraries import quiet
+
 
 def whole_number(least: int) -> Callable[[str], int]:
-    """An argparse type: whole numbers from ``least`` on."""
+    """Return an argparse type: whole numbers from ``least`` on."""
 
     def read(text: str) -> int:
         try:
@@ -42,7 +43,7 @@ def whole_number(least: int) -> Callable[[str], int]:
 
 
 def number(least: float = -math.inf, most: float = math.inf, *, above: bool = False) -> Callable[[str], float]:
-    """An argparse type: finite numbers from ``least`` to ``most``, or, with ``above``, above ``least``."""
+    """Return an argparse type: finite numbers from ``least`` to ``most``, or, with ``above``, above ``least``."""
 
     def read(text: str) -> float:
         try:
@@ -52,15 +53,15 @@ def number(least: float = -math.inf, most: float = math.inf, *, above: bool = Fa
         if not math.isfinite(value):
             raise argparse.ArgumentTypeError(f"{text!r} is not a number")
         if value > most or value < least or (above and value == least):
-            within = f"between {least:g} and {most:g}" if most < math.inf else f"{least:g} or more"
-            raise argparse.ArgumentTypeError(f"{text} is not {within}{f' (excluding {least:g})' if above else ''}")
+            bounds = f"between {least:g} and {most:g}" if most < math.inf else f"{least:g} or more"
+            raise argparse.ArgumentTypeError(f"{text} is not {bounds}{f' (excluding {least:g})' if above else ''}")
         return value
 
     return read
 
 
 def assignment(example: str) -> Callable[[str], tuple[str, str]]:
-    """An argparse type: ``NAME=VALUE``; the error shows ``example``."""
+    """Return an argparse type: ``NAME=VALUE``; the error shows ``example``."""
 
     def read(text: str) -> tuple[str, str]:
         name, equals, value = text.partition("=")
@@ -72,7 +73,7 @@ def assignment(example: str) -> Callable[[str], tuple[str, str]]:
 
 
 def torch_device(name: str) -> str:
-    """An argparse type: a device that torch can use here."""
+    """Check, as an argparse type, that torch can use the device here."""
     import torch
 
     try:
@@ -85,9 +86,9 @@ def torch_device(name: str) -> str:
 def option(
     help: str, *flags: str, default: Any = None, required: bool = False, exclusive: str = "", **more: Any
 ) -> Any:
-    """A field that becomes an option, ``--name-of-the-field`` unless ``flags`` say otherwise.
+    """Make a field an option, ``--name-of-the-field`` unless ``flags`` say otherwise.
 
-    With the default False it is a switch; with an empty tuple it takes several values.
+    With an empty tuple as default it takes several values.
 
     Args:
         exclusive: Of the options with the same word here, only one may be given.
@@ -97,13 +98,23 @@ def option(
     return field(metadata=metadata) if required else field(default=default, metadata=metadata)
 
 
+def switch(help: str) -> Any:
+    """Make a field an option without a value."""
+    return option(help, default=False)
+
+
+def repeated(help: str, **more: Any) -> Any:
+    """Make a field an option that may be given several times."""
+    return option(f"{help}; repeatable", default=(), action="append", **more)
+
+
 def argument(help: str, *, default: Any = MISSING, **more: Any) -> Any:
-    """A field that becomes a positional argument."""
+    """Make a field a positional argument."""
     return field(default=default, metadata={"flags": None, "settings": {"help": help, **more}})
 
 
 def count(help: str, *flags: str, least: int = 1, **more: Any) -> Any:
-    """A field that becomes an option that takes a whole number from ``least`` on."""
+    """Make a field an option that takes a whole number from ``least`` on."""
     return option(help, *flags, type=whole_number(least), **more)
 
 
@@ -116,39 +127,40 @@ class Options:
     @classmethod
     def add_arguments(cls, parser: argparse.ArgumentParser) -> None:
         """Add the class's own options, then those of its bases."""
-        left = {own.name: own for own in fields(cls) if own.metadata}  # type: ignore[arg-type]
+        left = {item.name: item for item in fields(cls) if item.metadata}  # type: ignore[arg-type]
         for owner in cls.__mro__:
-            names = [name for name in inspect.get_annotations(owner) if name in left]
+            items = [left.pop(name) for name in inspect.get_annotations(owner) if name in left]
             heading = vars(owner).get("heading")
-            target = parser.add_argument_group(heading, vars(owner).get("explanation")) if names and heading else parser
+            titled = items and heading
+            target: Any = parser.add_argument_group(heading, vars(owner).get("explanation")) if titled else parser
             exclusive: dict[str, Any] = {}
-            for name in names:
-                item = left.pop(name)
-                chosen: Any = target
-                if word := item.metadata.get("exclusive"):
-                    chosen = exclusive.setdefault(word, None) or target.add_mutually_exclusive_group()
-                    exclusive[word] = chosen
-                _add_argument(chosen, item)
+            for item in items:
+                word = item.metadata.get("exclusive")
+                if word and word not in exclusive:
+                    exclusive[word] = target.add_mutually_exclusive_group()
+                _add_argument(exclusive[word] if word else target, item)
 
     @classmethod
     def parse(cls, args: argparse.Namespace) -> Self:
-        values = {own.name: getattr(args, own.name) for own in fields(cls)}  # type: ignore[arg-type]
+        values = {item.name: getattr(args, item.name) for item in fields(cls)}  # type: ignore[arg-type]
         return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
 
-def _add_argument(parser: Any, item: Any) -> None:
-    settings = dict(item.metadata["settings"])
+def _add_argument(target: Any, item: Any) -> None:
+    settings, flags = dict(item.metadata["settings"]), item.metadata["flags"]
     if item.default is False:
         settings["action"] = "store_true"
     elif item.default is not MISSING:
+        if item.default == () and "action" not in settings:
+            settings.setdefault("nargs", "+")
         settings["default"] = list(item.default) if item.default == () else item.default
-        if item.default is not None and item.default not in ((), ""):
+        if item.default not in (None, (), ""):
             settings["help"] += " (default: %(default)s)"
-    if item.metadata["flags"] is None:
-        parser.add_argument(item.name, **settings)
+    if flags is None:
+        target.add_argument(item.name, **settings)
         return
-    flags = item.metadata["flags"] or (f"--{item.name.replace('_', '-')}",)
-    parser.add_argument(*flags, dest=item.name, required=item.default is MISSING, **settings)
+    flags = flags or (f"--{item.name.replace('_', '-')}",)
+    target.add_argument(*flags, dest=item.name, required=item.default is MISSING, **settings)
 
 
 class Command(Options):
@@ -156,30 +168,31 @@ class Command(Options):
 
     Attributes:
         command_name: As typed after ``tqnet``.
+        registered: All commands with a name, in the order of ``tqnet --help``.
     """
 
     command_name: ClassVar[str]
+    registered: ClassVar[list[type[Command]]] = []
 
     def __init_subclass__(cls, name: str = "", **settings: Any) -> None:
         super().__init_subclass__(**settings)
         cls.command_name = name
+        if name:
+            cls.registered.append(cls)
 
     @classmethod
     def execute(cls, args: argparse.Namespace) -> int:
-        return cls.parse(args).run()
+        quiet()
+        return cls.parse(args).run() or 0
 
-    def run(self) -> int:
-        """Run the command and return its exit code."""
+    def run(self) -> int | None:
+        """Run the command and return its exit code; None for 0."""
         raise NotImplementedError
 
 
 @contextmanager
 def naming(flag: str) -> Iterator[None]:
-    """Put the option's name before the message of an OSError raised within.
-
-    Raises:
-        OSError: The same, with the name.
-    """
+    """Put the option's name before the message of an OSError raised within."""
     try:
         yield
     except OSError as error:
@@ -187,7 +200,7 @@ def naming(flag: str) -> Iterator[None]:
 
 
 def output_file(name: str) -> Path:
-    """The path ``name``, checked before anything is computed.
+    """Return the path ``name`` of ``--out``, checked before anything is computed.
 
     Raises:
         FileNotFoundError: Its folder does not exist.

@@ -8,8 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tqnet.cli.groups import EncodingOptions, LanguageModelOptions, ReportOptions, SeedOptions, StageOptions, model_fact
-from tqnet.cli.options import Command, argument, number, option, output_file, write_lines
+from tqnet.cli.groups import (
+    EncodingOptions,
+    LanguageModelOptions,
+    LineOptions,
+    ReportOptions,
+    SeedOptions,
+    StageOptions,
+    model_fact,
+)
+from tqnet.cli.options import Command, argument, number, option, switch
 
 if TYPE_CHECKING:
     from tqnet.evaluation.table import Table
@@ -20,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score(Command, LanguageModelOptions, EncodingOptions, name="score"):
+class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="score"):
     """Score whether a rewritten question still asks the same.
 
     The score is the cosine of the two questions' vectors; the explanation lists what was lost or changed: numbers,
@@ -29,26 +37,17 @@ class Score(Command, LanguageModelOptions, EncodingOptions, name="score"):
     """
 
     texts: Sequence[str] = argument("the original and its paraphrase", nargs="*", metavar="TEXT")
-    model: str = option(
-        "a trained model, or an off-the-shelf text encoder: minilm, encoder:NAME", required=True, metavar="DIR"
-    )
-    pairs: str | None = option(
-        "score the pairs of a .csv or .jsonl file: original, paraphrase and, if known, label", metavar="FILE"
-    )
+    model: str = option("a trained model, or minilm, encoder:NAME", required=True, metavar="DIR")
+    pairs: str | None = option("a .csv or .jsonl file: original, paraphrase and, if known, label", metavar="FILE")
     threshold: float | None = option("a score above it is valid; by default the paper's", type=number(-1, 1))
-    out: str | None = option("write one JSON object per line and pair", metavar="FILE")
-    json: bool = option("print them", default=False)
-    no_explain: bool = option("scores alone, as fast as encoding", default=False)
+    no_explain: bool = switch("scores alone, as fast as encoding")
 
-    def run(self) -> int:
-        from tqnet.libraries import quiet
+    def run(self) -> None:
         from tqnet.paraphrase import ParaphraseScorer
         from tqnet.paraphrase.evaluation import THRESHOLD
 
-        quiet()
         threshold = THRESHOLD if self.threshold is None else self.threshold
-        pairs = self._pairs()
-        out = output_file(self.out) if self.out else None
+        pairs, out = self._pairs(), self.out_file
         explain = not self.no_explain
         scorer = ParaphraseScorer(
             self.model,
@@ -59,25 +58,19 @@ class Score(Command, LanguageModelOptions, EncodingOptions, name="score"):
             precision=self.precision,
         )
         scores = scorer.score(pairs, show_progress=bool(self.pairs))
-        lines = [
-            json.dumps(self._record(pair, score, threshold), ensure_ascii=False)
-            for pair, score in zip(pairs, scores, strict=True)
-        ]
-        if out is not None:
-            write_lines(out, lines)
+        records = [self._record(pair, score, threshold) for pair, score in zip(pairs, scores, strict=True)]
+        self.write(out, [json.dumps(record, ensure_ascii=False) for record in records])
         if self.json:
-            print("\n".join(lines))
-            return 0
+            return
         if not self.pairs:
             print(_verdict(scores[0], threshold))
-            return 0
+            return
         if out is None:
             print(_table(pairs, scores, threshold))
         valid = sum(score.checked > threshold for score in scores)
         same = ", nothing that changes what is asked" if scorer.explainer else ""
         where = f": {out}" if out is not None else ""
         print(f"{len(pairs):,} pairs, {valid:,} valid (score above {threshold:g}{same}){where}")
-        return 0
 
     def _pairs(self) -> list[ParaphrasePair]:
         from tqnet.questions.paraphrase_pairs import ParaphrasePair, read_pairs
@@ -129,25 +122,16 @@ class EvaluateParaphrase(
 ):
     """Measure precision, recall, F1 and separation of labelled paraphrases' scores (ParaQD)."""
 
-    pairs: Sequence[str] = option(
-        "original, paraphrase and label, and kind for a table by it; .jsonl or .csv",
-        required=True,
-        nargs="+",
-        metavar="FILE",
-    )
-    checked: bool = option(
-        "also each score with a check of numbers and units, as tqnet score calls a pair valid", default=False
-    )
+    pairs: Sequence[str] = option("original, paraphrase, label; maybe kind", required=True, nargs="+", metavar="FILE")
+    checked: bool = switch("also each score with a check of numbers and units, as tqnet score does")
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.evaluation.sources import open_source, shortest_length
         from tqnet.files import content_digest
-        from tqnet.libraries import quiet
         from tqnet.paraphrase.evaluation import kind_scores, kind_table, paraphrase_table, scored_pairs
         from tqnet.paraphrase.scorer import PairTexts
         from tqnet.questions.paraphrase_pairs import read_labelled_sets
 
-        quiet()
         stages, sets = self.sources(), read_labelled_sets(list(self.pairs))
         self.make_folder()
         length = shortest_length(stages.values())
@@ -170,10 +154,10 @@ class EvaluateParaphrase(
             tables.append(paraphrase_table(results, name))
             if any(kinds.values()):
                 tables.append(kind_table(kinds, f"{name}, by kind"))
-            numbers[name] = {
-                stage: result.to_dict() | ({"kinds": [kind.to_dict() for kind in kinds[stage]]} if kinds[stage] else {})
-                for stage, result in results.items()
-            }
+            numbers[name] = {stage: result.to_dict() for stage, result in results.items()}
+            for stage, of_stage in kinds.items():
+                if of_stage:
+                    numbers[name][stage]["kinds"] = [kind.to_dict() for kind in of_stage]
             drawn = _draw(pairs, results, vectors, self.seed)
             pictures |= {f"{what}-{name}": picture for what, picture in drawn.items()}
         facts = {
@@ -182,7 +166,6 @@ class EvaluateParaphrase(
             "precision": self.chosen_precision,
         }
         self.report({"paraphrase": numbers}, tables, facts, pictures)
-        return 0
 
 
 def _draw(

@@ -13,6 +13,7 @@ from tqnet.cli.groups import (
     BANK,
     EncodingOptions,
     LeakageOptions,
+    LineOptions,
     ReadingOptions,
     ReportOptions,
     SplitOptions,
@@ -20,13 +21,12 @@ from tqnet.cli.groups import (
     VectorOptions,
     typed_question,
 )
-from tqnet.cli.options import Command, argument, count, number, option, output_file, whole_number
+from tqnet.cli.options import Command, argument, count, number, option, switch, whole_number
 
 if TYPE_CHECKING:
     import numpy as np
 
     from tqnet.prediction.difficulty import DifficultyHead
-    from tqnet.prediction.fit import HeadData
     from tqnet.prediction.knowledge import KnowledgeHead
     from tqnet.questions import QuestionBank
 
@@ -37,7 +37,7 @@ HEADS = "a trained model with heads beside it, or a folder of heads"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Predict(Command, ReadingOptions, EncodingOptions, name="predict"):
+class Predict(Command, LineOptions, ReadingOptions, EncodingOptions, name="predict"):
     """Predict knowledge points and difficulty of new questions.
 
     For each question: the likeliest concepts of every level with calibrated probabilities, a parent never below its
@@ -47,28 +47,20 @@ class Predict(Command, ReadingOptions, EncodingOptions, name="predict"):
     model: str = option(HEADS, required=True, metavar="DIR")
     bank: str | None = option("the questions: " + BANK)
     text: str | None = option("a single question: a stem with LaTeX formulas")
-    image: Sequence[str] = option("figures of the single question", default=(), nargs="+", metavar="FILE")
-    out: str | None = option("write one JSON object per line and question", metavar="FILE")
-    json: bool = option("print them", default=False)
+    image: Sequence[str] = option("figures of the single question", default=(), metavar="FILE")
     top: int = count("concepts of each level", "-k", "--top", default=3)
-    levels: Sequence[int] = option(
-        "of the hierarchy, 1 the coarsest; by default all", default=(), type=whole_number(1), nargs="+", metavar="N"
-    )
-    coverage: float = option(
-        "share of questions whose difficulty should lie within its interval", default=0.9, type=number(0, 1, above=True)
-    )
+    levels: Sequence[int] = option("1 the coarsest; by default all", default=(), type=whole_number(1), metavar="N")
+    coverage: float = option("share of questions whose interval holds", default=0.9, type=number(0, 1, above=True))
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.files import atomic
-        from tqnet.libraries import quiet
         from tqnet.prediction.heads import check_levels, heads_of
 
-        quiet()
         if bool(self.bank) == bool(self.text or self.image):
             raise ValueError("give --bank, or a single question with --text and --image")
         if self.coverage >= 1:
             raise ValueError("--coverage: an interval that always holds says nothing; take less than 1")
-        out = output_file(self.out) if self.out else None
+        out = self.out_file
         source, heads = heads_of(self.model)
         levels = check_levels(heads, list(self.levels))
         questions = self.load(self.bank) if self.bank else [typed_question(self.text, self.image)]
@@ -78,7 +70,7 @@ class Predict(Command, ReadingOptions, EncodingOptions, name="predict"):
         if out is None:
             for record in records:
                 print(json.dumps(record, ensure_ascii=False) if self.json else _shown(record))
-            return 0
+            return
         # Closed before an error is printed, so that the progress bar does not follow it.
         with closing(records), atomic(out) as temporary, temporary.open("w", encoding="utf-8") as stream:
             for record in records:
@@ -88,7 +80,6 @@ class Predict(Command, ReadingOptions, EncodingOptions, name="predict"):
                     print(line)
         if not self.json:
             print(f"{len(questions):,} questions: {out}")
-        return 0
 
     def _records(
         self, source: str, heads: Any, questions: Any, levels: Sequence[int]
@@ -114,20 +105,16 @@ class Predict(Command, ReadingOptions, EncodingOptions, name="predict"):
 
 
 def _shown(record: dict[str, Any]) -> str:
-    """Probability in per cent and path, a level beneath the other."""
+    """Return probability in per cent and path, a level beneath the other."""
     lines = [str(record["id"])] if "id" in record else []
     for level in record.get("knowledge", ()):
         lines.append(f"level {level['level']}")
         lines += [f"  {100 * c['probability']:5.1f} %  {' > '.join(c['path'])}" for c in level["concepts"]]
-    difficulty = record.get("difficulty")
-    if difficulty and difficulty["coverage"] is None:
-        lines.append(f"difficulty {difficulty['value']:.2f}")
-    elif difficulty:
-        share = f"{100 * difficulty['coverage']:g} %"
-        lines.append(
-            f"difficulty {difficulty['value']:.2f}, with {share} between {difficulty['low']:.2f} "
-            f"and {difficulty['high']:.2f}"
-        )
+    if difficulty := record.get("difficulty"):
+        line, coverage = f"difficulty {difficulty['value']:.2f}", difficulty["coverage"]
+        if coverage is not None:
+            line += f", with {100 * coverage:g} % between {difficulty['low']:.2f} and {difficulty['high']:.2f}"
+        lines.append(line)
     return "\n".join(lines)
 
 
@@ -144,16 +131,15 @@ class EvaluatePredict(
     stages: Sequence[str] = argument(HEADS, nargs="+", metavar="NAME=DIR")
     bank: str = option("labelled questions: " + BANK, required=True)
     coverage: float = option("of the intervals of difficulty", default=0.9, type=number(0, 0.999, above=True))
-    no_baselines: bool = option(f"leave out {_BASELINE}, fitted to the bank's train", default=False)
+    no_baselines: bool = switch(f"leave out {_BASELINE}, fitted to the bank's train")
 
-    def run(self) -> int:
+    def run(self) -> None:
+        import numpy as np
+
         from tqnet.evaluation.sources import source_vectors
-        from tqnet.libraries import quiet
         from tqnet.prediction.evaluation import difficulty_table, knowledge_table, reliability_plot
-        from tqnet.prediction.fit import HeadData
-        from tqnet.prediction.heads import heads_of
+        from tqnet.prediction.heads import HeadData, fit_heads, heads_of
 
-        quiet()
         heads = {name: heads_of(source) for name, source in self.sources().items()}
         bank = self.load(self.bank)
         split_rows, measured = self._rows(bank)
@@ -168,7 +154,9 @@ class EvaluatePredict(
                 left_out = f"{_BASELINE} is left out: {error}"
                 print(f"tqnet: {left_out}", file=sys.stderr)
             else:
-                models[_BASELINE] = (*_baseline(data), _no_vectors(len(rows)))
+                empty = np.zeros((len(bank), 1), dtype=np.float32)
+                fitted = fit_heads(data, empty, words_only=True, show_progress=True)
+                models[_BASELINE] = (*fitted, empty[: len(rows)])
         encoding = self.encoding()
         for name, (source, head) in heads.items():
             vectors = source_vectors(source, bank, encoding, self.cache, split_rows)
@@ -193,16 +181,10 @@ class EvaluatePredict(
             },
             "difficulty": {name: score.to_dict() for name, score in difficulty.items()},
         }
-        pictures = {"reliability": reliability_plot(knowledge)} if knowledge else {}
-        self.report(document, tables, facts, pictures)
-        return 0
+        self.report(document, tables, facts, {"reliability": reliability_plot(knowledge)} if knowledge else {})
 
     def _rows(self, bank: QuestionBank) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows of ``--split``, int64 [n], and which are measured, bool [n].
-
-        Raises:
-            ValueError: There are none.
-        """
+        """Return the rows of ``--split``, int64 [n], and which are measured, bool [n]; ValueError without any."""
         import numpy as np
 
         rows = np.flatnonzero(np.asarray(bank.column("split"), dtype=object) == self.split)
@@ -214,19 +196,6 @@ class EvaluatePredict(
                 f"--without-duplicates: {bank.path}: all questions of split {self.split!r} have a duplicate in train"
             )
         return rows, measured
-
-
-def _baseline(data: HeadData) -> tuple[KnowledgeHead | None, DifficultyHead | None]:
-    """Fit regressions on TF-IDF alone, tuned and calibrated on ``valid`` like the heads."""
-    from tqnet.prediction.fit import fit_heads
-
-    return fit_heads(data, _no_vectors(len(data.bank)), show_progress=True, use_vectors=False, neighbours=False)
-
-
-def _no_vectors(count: int) -> np.ndarray:
-    import numpy as np
-
-    return np.zeros((count, 1), dtype=np.float32)
 
 
 def _scores(

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tqnet.cli.groups import BANK, EncodingOptions, LanguageModelOptions, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, write_lines
+from tqnet.cli.options import Command, argument, count, naming, number, option, output_file, switch, write_lines
 from tqnet.paraphrase import TEST, TRAINING
 
 if TYPE_CHECKING:
@@ -34,24 +34,19 @@ def _english_texts(questions: Iterable[tuple[str, str, str | None]], where: str)
 
     Args:
         questions: Text, id and, where it is known, language of each.
-
-    Raises:
-        ValueError: There are none in ``where``.
+        where: Named in the ValueError if there are none.
     """
     from tqnet.paraphrase.check.text import is_english
 
     candidates = [question for question in questions if question[0].strip()]
-    texts: dict[str, str] = {}
-    left = 0
-    for text, name, language in candidates:
-        if is_english(text, language):
-            texts.setdefault(text, name)
-        else:
-            left += 1
-    if left:
+    english = [(text, name) for text, name, language in candidates if is_english(text, language)]
+    if left := len(candidates) - len(english):
         print(f"tqnet: {left:,} of {len(candidates):,} questions left out: not in English", file=sys.stderr)
-    if not texts:
+    if not english:
         raise ValueError(f"{where}: no question with an English text")
+    texts: dict[str, str] = {}
+    for text, name in english:
+        texts.setdefault(text, name)
     return texts
 
 
@@ -69,11 +64,11 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         "of ParaQD", required=True, choices=("back-translation", "lossy-paraphrase", "reconstruction", "paraphrase")
     )
     model: Sequence[str] = option(
-        "a sequence-to-sequence model of the transformers library, a folder or a name on the hub; for "
-        "back-translation two, there and back (facebook/wmt19-en-de facebook/wmt19-de-en)",
+        "of sequences, of the transformers library; for back-translation two, there and back "
+        "(facebook/wmt19-en-de facebook/wmt19-de-en)",
         required=True,
         nargs="+",
-        metavar="NAME",
+        metavar="NAME_OR_DIR",
     )
     out: str = option("a .jsonl file; extended if it exists", required=True, metavar="FILE")
     split: str | None = option("only questions of this split", choices=("train", "valid", "test"))
@@ -83,12 +78,10 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     beams: int = count("of the first translation", default=5)
     prefix: str = option('what a paraphraser expects first ("paraphrase: ")', default="", metavar="TEXT")
 
-    def run(self) -> int:
-        from tqnet.libraries import quiet
+    def run(self) -> None:
         from tqnet.paraphrase.rewrites import RewritesFile
         from tqnet.paraphrase.settings import check_installed
 
-        quiet()
         out = output_file(self.out)
         texts = self._texts()
         models = self._models()
@@ -101,10 +94,9 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
             print(f"stand-in: {self.model[0]} restores questions; it stands in for a model of {self.operator}")
         counts = _rewrite(texts, self._rewriting(models, parser), parser, file, restores)
         print(_summary(counts, len(texts), file))
-        return 0
 
     def _texts(self) -> list[str]:
-        """The distinct stems, as ``finetune/paraphrase.py`` looks them up; a line says how many are too long."""
+        """Return the distinct stems, as ``finetune/paraphrase.py`` looks them up; a line counts those too long."""
         from tqnet.paraphrase.problem import LONGEST, TOO_LONG
 
         bank = self.load(self.bank)
@@ -121,17 +113,13 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return texts
 
     def _models(self) -> list[Seq2Seq]:
-        """Load the models of the operator.
-
-        Raises:
-            ValueError: They are too many or too few, or of another kind.
-        """
+        """Load the models of the operator; ValueError if they are too many or too few, or of another kind."""
         from tqnet.paraphrase.seq2seq import Seq2Seq
 
         most = 2 if self.operator == "back-translation" else 1
         if len(self.model) > most:
             raise ValueError(f"--model: {self.operator} takes {most}, not {len(self.model)}")
-        settings = {"batch_size": self.batch_size, "precision": self.chosen_precision}
+        settings: dict[str, Any] = {"batch_size": self.batch_size, "precision": self.chosen_precision}
         models = [Seq2Seq.from_pretrained(name, self.device, **settings) for name in self.model]
         if most == 2 and len(models) == 1 and not models[0].is_rewriter:
             raise ValueError(
@@ -143,7 +131,7 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return models
 
     def _fingerprint(self) -> str:
-        """16 hex digits of the models and of all settings that their results depend on."""
+        """Return 16 hex digits of the models and of all settings that their results depend on."""
         from tqnet.files import content_digest
         from tqnet.questions.table import hash64
 
@@ -157,20 +145,18 @@ class Rewrite(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         from tqnet.paraphrase.rewrites import DAMAGES, Settings, back_translate, say_otherwise
         from tqnet.questions.table import hash64
 
-        settings = Settings(self.candidates, self.diversity, self.beams)
-        if len(models) == 2:
-            there, back = models
-            return partial(back_translate, there=there, back=back, settings=settings)
-        (model,) = models
-        restores = model.is_rewriter or self.operator == "reconstruction"
-
         def shown(text: str) -> str:
-            """Draw by the seed, the operator and the text alone, so that a resumed run draws the same."""
             if not restores:
                 return self.prefix + text
+            # Depends on the seed, the operator and the text alone, so that a resumed run draws the same.
             rng = np.random.default_rng([self.seed, hash64(f"{self.operator}\n{text}")])
             return DAMAGES[self.operator](parser(text), rng)
 
+        settings = Settings(self.candidates, self.diversity, self.beams)
+        if len(models) == 2:
+            return partial(back_translate, there=models[0], back=models[1], settings=settings)
+        (model,) = models
+        restores = model.is_rewriter or self.operator == "reconstruction"
         return partial(say_otherwise, model=model, shown=shown, settings=settings)
 
 
@@ -235,7 +221,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
     """
 
     bank: str = argument("a bank: " + BANK, metavar="QUESTIONS")
-    pairs: bool = option("QUESTIONS is a file of pairs; take their originals", default=False)
+    pairs: bool = switch("QUESTIONS is a file of pairs; take their originals")
     operators: Sequence[str] = option(
         "f3 f8 and the like; training: f1 to f10; test: f_a to f_e",
         default=("training",),
@@ -243,23 +229,17 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         choices=(*_SETS, *TRAINING, *TEST),
         metavar="NAME",
     )
-    every: bool = option("a text by each operator that applies, not by one per label", default=False)
+    every: bool = switch("a text by each operator that applies, not by one per label")
     rewrites: str | None = option("rewritings of tqnet rewrite, for f1, f9, f_b and f_e", metavar="FILE")
-    encoder: str = option(
-        "finds the most important phrase (f5): encoder:NAME, or a model's folder",
-        default="encoder:minilm",
-        metavar="SOURCE",
-    )
+    encoder: str = option("finds important phrases (f5)", default="encoder:minilm", metavar="SOURCE")
     out: str = option("a .jsonl file of pairs with labels", required=True, metavar="FILE")
 
-    def run(self) -> int:
+    def run(self) -> None:
         import numpy as np
 
-        from tqnet.libraries import quiet
         from tqnet.paraphrase.settings import check_installed
         from tqnet.questions.table import hash64
 
-        quiet()
         out = output_file(self.out)
         if out.suffix != ".jsonl":
             raise ValueError(f"--out: {out} does not end in .jsonl")
@@ -287,7 +267,6 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         print(f"{len(lines):,} pairs of {len(problems):,} questions ({summary}): {out}")
         for reason, times in sorted(without.items()):
             print(f"{times:,} without a {reason}")
-        return 0
 
     def _texts(self) -> dict[str, str]:
         from tqnet.questions.paraphrase_pairs import read_pairs
@@ -298,11 +277,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return _english_texts(zip(bank.column("stem"), bank.ids, bank.column("language"), strict=True), self.bank)
 
     def _operators(self, problems: Sequence[Problem]) -> list[Operator]:
-        """Return the operators of ``--operators``, and say which lack their rewritings.
-
-        Raises:
-            ValueError: None is left.
-        """
+        """Return the operators of ``--operators``, and say which lack their rewritings; ValueError if all do."""
         from tqnet.paraphrase.operators import operators
         from tqnet.paraphrase.rewrites import MODEL_OPERATORS, Rewrites
         from tqnet.paraphrase.tokens import WordWeights, replace_heavy_words
@@ -328,7 +303,7 @@ class Perturb(Command, SeedOptions, LanguageModelOptions, ReadingOptions, Encodi
         return known
 
     def _phrase_deletion(self, problems: Sequence[Problem]) -> Rewriter:
-        """f5, with all questions' phrases encoded at once."""
+        """Return f5, with all questions' phrases encoded at once."""
         from tqnet.evaluation.sources import open_source
         from tqnet.paraphrase.negatives import NO_PHRASES, without_important_phrases
         from tqnet.paraphrase.rewrites import LookUp
@@ -360,6 +335,6 @@ def _paraphrases(
             text, symbol = first_that_applies(problem, candidates, rng)
         except NotApplicable as reasons:
             lacking[name] = str(reasons)
-            continue
-        made.append((next(operator for operator in candidates if operator.symbol == symbol), text))
+        else:
+            made.append((next(operator for operator in candidates if operator.symbol == symbol), text))
     return made, lacking

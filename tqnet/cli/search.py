@@ -1,28 +1,38 @@
-"""``tqnet search``: similar questions from an index."""
+"""``tqnet search``, ``evaluate retrieval`` and ``evaluate ranking``: similar questions from an index."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tqnet.cli.groups import INDEX, EncodingOptions, typed_question
-from tqnet.cli.index import IndexModelOptions, encode_with, open_index
-from tqnet.cli.options import Command, argument, count, number, option
+from tqnet.cli.groups import (
+    INDEX,
+    EncodingOptions,
+    LeakageOptions,
+    SeedOptions,
+    SimilarityOptions,
+    SplitOptions,
+    typed_question,
+)
+from tqnet.cli.index import IndexModelOptions, open_index
+from tqnet.cli.options import Command, argument, assignment, count, number, option, switch
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from tqnet.evaluation.table import Table
     from tqnet.questions import Question
     from tqnet.questions.pairs import Classify
     from tqnet.search.index import Index
     from tqnet.search.ranker import CrossEncoder
     from tqnet.search.ranking import Rank
-    from tqnet.search.rerank import Rerank
+    from tqnet.search.rerank import Curriculum, Rerank
     from tqnet.search.searcher import Answer, Query, Searcher
 
 #: In place of a ranker's folder: the order that rankers start from, and that of retrieval.
@@ -35,8 +45,7 @@ _SHOWN = 240
 @dataclass(frozen=True, kw_only=True)
 class SearcherOptions(IndexModelOptions):
     merging: str = option(
-        "of what text and vectors find: the best by the score of both; or FSE's rule: what both found, then half "
-        "of the rest from each",
+        "of what text and vectors find: by the score of both; FSE's: what both found, then half of the rest from each",
         default="score",
         choices=("score", "halves"),
     )
@@ -46,8 +55,8 @@ class SearcherOptions(IndexModelOptions):
         from tqnet.search.searcher import Searcher
 
         model = self.open_model(index, one_at_a_time=True)
-        encode = encode_with(model, self)
-        return Searcher(index, encode, reads_figures=model.config.reads_images, rank=rank, merging=self.merging)
+        encode, reads_figures = partial(model.encode, **self.settings), model.config.reads_images
+        return Searcher(index, encode, reads_figures=reads_figures, rank=rank, merging=self.merging)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,24 +70,17 @@ class RankOptions(EncodingOptions):
         metavar="DIR",
     )
     rank_first: int = count("how many the model reads, chosen by features", default=20, metavar="N")
-    deadline: float | None = option(
-        "for the ranker; past it the order of retrieval is kept", type=number(0), metavar="SECONDS"
-    )
+    deadline: float | None = option("past it the ranker is not waited for", type=number(0), metavar="SECONDS")
 
     def rank(self, index: Index) -> Rank | None:
-        """Make the ranking stage of searches in ``index``; None with ``--ranker none``.
-
-        Raises:
-            ValueError: The ranker was trained for another index.
-        """
+        """Make the ranking stage of searches in ``index``; None with ``--ranker none``."""
         if self.ranker == BY_RETRIEVAL:
             return None
         from tqnet.search.ranking import Rank
 
         if self.ranker == BY_FEATURES:
             return Rank()
-        cross = load_ranker(self.ranker, index, self.device)
-        precision = self.chosen_precision
+        cross, precision = load_ranker(self.ranker, index, self.device), self.chosen_precision
 
         def score(query: Question, candidates: Sequence[Question], features: np.ndarray) -> np.ndarray:
             pairs = [(query, candidate) for candidate in candidates]
@@ -87,7 +89,7 @@ class RankOptions(EncodingOptions):
         return Rank(score, self.rank_first, self.deadline)
 
 
-def load_ranker(folder: str | Path, index: Index, device: str | None) -> CrossEncoder:
+def load_ranker(folder: str, index: Index, device: str | None) -> CrossEncoder:
     """Load a model of finetune/ranker.py for searches in ``index``.
 
     Raises:
@@ -119,6 +121,21 @@ class PairsModelOptions(EncodingOptions):
 
         return PairClassifier.from_pretrained(self.pairs_model).to(self.chosen_device).classify
 
+    def load_curriculum(self) -> Curriculum | None:
+        from tqnet.search.rerank import Curriculum
+
+        return Curriculum.load(Path(self.curriculum)) if self.curriculum else None
+
+
+#: Option of re-ranking -> the one that it needs.
+_NEEDS = {
+    "difficulty": "student",
+    "tolerance": "student",
+    "curriculum": "stage",
+    "section": "stage",
+    "pairs_model": "prefer",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RerankOptions(PairsModelOptions):
@@ -135,29 +152,19 @@ class RerankOptions(PairsModelOptions):
     diversity: float = option("0 to 1: put repetitions back", default=0.0, type=number(0, 1), metavar="SHARE")
 
     def rerank(self) -> Rerank | None:
-        """Make the re-ranking stage; None without its options.
-
-        Raises:
-            ValueError: An option needs another one.
-        """
-        for name, needed in (
-            ("difficulty", "student"),
-            ("tolerance", "student"),
-            ("curriculum", "stage"),
-            ("section", "stage"),
-            ("pairs_model", "prefer"),
-        ):
+        """Make the re-ranking stage; None without its options, ValueError if one needs another."""
+        for name, needed in _NEEDS.items():
             if getattr(self, name) is not None and getattr(self, needed) is None:
                 raise ValueError(f"--{name.replace('_', '-')}: needs --{needed}")
         if not (self.student or self.stage or self.prefer or self.diversity):
             return None
-        from tqnet.search.rerank import Curriculum, Rerank
+        from tqnet.search.rerank import Rerank
 
         return Rerank(
             student=self.student,
             tolerance=self.tolerance or 0.0,
             stage=self.stage,
-            curriculum=Curriculum.load(Path(self.curriculum)) if self.curriculum else None,
+            curriculum=self.load_curriculum(),
             section=self.section,
             prefer=self.prefer,
             classify=self.classifier(),
@@ -174,7 +181,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
 
     index: str = argument(INDEX, metavar="INDEX")
     text: str | None = option("of the query: a stem with LaTeX formulas")
-    image: Sequence[str] = option("figures of the query", default=(), nargs="+", metavar="FILE")
+    image: Sequence[str] = option("figures of the query", default=(), metavar="FILE")
     id: str | None = option("the query is this question of the index", metavar="ID")
     queries: str | None = option("a bank whose questions are the queries", metavar="BANK")
     k: int = count("how many results to show", "-k", default=5)
@@ -188,14 +195,12 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         metavar="CONDITION",
     )
     by: str = option("what finds candidates", default="both", choices=("text", "vector", "both"))
-    json: bool = option("print one JSON object per line and query", default=False)
+    json: bool = switch("print one JSON object per line and query")
 
-    def run(self) -> int:
-        from tqnet.libraries import quiet
+    def run(self) -> None:
         from tqnet.search.records import read_filter
         from tqnet.search.retrieval import SOURCES
 
-        quiet()
         if sum(map(bool, (self.text or self.image, self.id, self.queries))) != 1:
             raise ValueError("the query is one of --text and --image, --id, or --queries")
         where = [read_filter(condition) for condition in self.filter]
@@ -210,7 +215,6 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
                     print(f"tqnet: {note}", file=sys.stderr)
             printed.update(answer.notes)
             print(_json(answer) if self.json else _text(answer, self.queries is not None))
-        return 0
 
     def _open(self, by: Sequence[str]) -> tuple[Searcher, Iterator[Query]]:
         from tqnet.questions import load_bank
@@ -250,12 +254,111 @@ def _text(answer: Answer, named: bool) -> str:
     reasons = Counter(dropped.notes[-1].partition(" (")[0] for dropped in answer.dropped)
     lines += [] if answer.candidates else ["nothing found"]
     lines += [f"{count} {reason}" for reason, count in reasons.most_common()]
-    return "\n".join([*lines, *([""] if named else [])])
+    return "\n".join([*lines, ""] if named else lines)
 
 
 def _excerpt(question: Question) -> str:
-    """Text and number of figures in a line or two."""
+    """Return text and number of figures in a line or two."""
     from tqnet.text.sentences import excerpt
 
     figures = f"[{len(question.images)} figure{'s' * (len(question.images) > 1)}] " if question.images else ""
     return figures + excerpt(question.content, _SHOWN)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _IndexEvaluation(SplitOptions, SimilarityOptions, LeakageOptions):
+    index: str = argument(f"{INDEX}; its questions are also the queries", metavar="INDEX")
+    out: str | None = option("folder for results.json and results.md", metavar="DIR")
+    json: bool = switch("print JSON")
+    command: str = ""
+
+    def report(self, key: str, numbers: dict[str, Any], table: Table, facts: Mapping[str, str]) -> None:
+        from tqnet.evaluation.table import render_tables, write_results
+
+        if self.out:
+            Path(self.out).mkdir(parents=True, exist_ok=True)
+            markdown = render_tables([table], markdown=True)
+            write_results(Path(self.out), {"command": self.command, **facts}, {key: numbers}, markdown)
+        print(json.dumps(numbers, indent=2) if self.json else render_tables([table]).rstrip("\n"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Retrieval(Command, _IndexEvaluation, name="evaluate retrieval"):
+    """Measure R@100 and P@1/3/5 of an index: by text, by vectors, and by both."""
+
+    n: int = count("candidates to retrieve", "-n", default=100, least=5)
+    text_weights: Sequence[float] = option(
+        "also order by the cosine + W times the text's score, whose best is 1", default=(), type=number(0), metavar="W"
+    )
+
+    def run(self) -> None:
+        from tqnet.search import evaluation as measure
+
+        index = open_index(self.index)
+        bank = measure.index_bank(index.engine)
+        ways = (*measure.WAYS, *measure.weighted(self.text_weights))
+        if not self.similar_level:  # else what is similar by its concept would be found by the concept's name
+            ways += (*measure.KNOWN, *measure.weighted(self.text_weights, measure.KNOWN[-1]))
+        without, similarity = self.rows_left_out(bank), self.similarity(bank)
+        queries = measure.similar_queries(bank, similarity, self.one_split, without)
+        results = measure.evaluate_retrieval(index.engine, bank, similarity, queries, ways, self.n)
+        numbers = {
+            name: {
+                f"r@{self.n}": float(scores.recall.mean()),
+                "interval": list(scores.interval),
+                "queries": len(scores.recall),
+                **{
+                    f"p@{k}": float(values.mean()) if len(values) else None
+                    for k, values in scores.order.precision.items()
+                },
+            }
+            for name, scores in results.items()
+        }
+        self.report("ways", numbers, measure.retrieval_table(results, self.n), index.facts)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking(Command, _IndexEvaluation, SeedOptions, EncodingOptions, name="evaluate ranking"):
+    """Measure P@1/3/5 of the order that rankers give to what an index retrieves."""
+
+    index: str = argument(f"{INDEX}; its questions are also the queries", metavar="INDEX")
+    rankers: Sequence[tuple[str, str]] = argument(
+        "made by finetune/ranker.py; by default the features alone",
+        default=(),
+        nargs="*",
+        type=assignment("NAME=DIR"),
+        metavar="NAME=DIR",
+    )
+    first: int = count("candidates that rankers read, chosen by features", default=20, least=5)
+    concepts: bool = switch("queries whose concepts are known, as with --id")
+    queries: int | None = count("this many queries, at random; by default all", metavar="N")
+
+    def run(self) -> None:
+        from tqnet.files import content_digest
+        from tqnet.search import evaluation as measure
+        from tqnet.search.retrieval import CANDIDATES
+
+        folders = dict(self.rankers)
+        if len(folders) < len(self.rankers):
+            raise ValueError(f"two rankers have the same name: {', '.join(name for name, _ in self.rankers)}")
+        index = open_index(self.index)
+        models = {name: load_ranker(folder, index, self.device) for name, folder in folders.items()}
+        bank = measure.index_bank(index.engine)
+        similarity, without, least = self.similarity(bank), self.rows_left_out(bank), max(measure.FIRST)
+        rows = measure.similar_queries(bank, similarity, self.one_split, without, least, self.queries, self.seed)
+        way = measure.Way("retrieve", concepts=self.concepts, guess=True)
+        queries = measure.retrieve_candidates(index.engine, bank, similarity, rows, way, CANDIDATES)
+        how: dict[str, Any] = {"batch_size": self.batch_size, "precision": self.chosen_precision, "show_progress": True}
+        rankers = {name: partial(model.probabilities, **how) for name, model in models.items()}
+        results = measure.evaluate_ranking(queries, rankers, self.first)
+        numbers = {
+            name: {
+                **{f"p@{k}": float(values.mean()) for k, values in scores.precision.items()},
+                "interval": list(scores.interval(5)),
+                "queries": len(scores.groups),
+            }
+            for name, scores in results.items()
+        }
+        digests = "; ".join(f"{name}: files {content_digest(Path(folder))}" for name, folder in folders.items())
+        facts = {**index.facts, "rankers": digests} if digests else index.facts
+        self.report("orders", numbers, measure.ranking_table(results, self.first), facts)

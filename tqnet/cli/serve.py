@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import socket
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from tqnet.cli.groups import INDEX
 from tqnet.cli.index import open_index
-from tqnet.cli.options import Command, argument, count, option
+from tqnet.cli.options import Command, argument, count, option, switch
 from tqnet.cli.search import PairsModelOptions, RankOptions, SearcherOptions
 
 #: Environment variable of the key if no file is named.
@@ -32,25 +30,20 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     host: str = option("address to listen on", default="127.0.0.1")
     port: int = count("0: any that is free", default=8000, least=0)
     api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
-    without_key: bool = option("let everyone search who can reach --host", default=False)
-    batch_wait_ms: int = count("wait for others to encode with", default=5, least=0)
+    without_key: bool = switch("let everyone search who can reach --host")
     queue: int = count("searches that wait or run at a time", default=64)
-    cache: int = count("answers that are kept", default=1000, least=0)
     max_upload_mb: int = count("size limit of a request", default=10)
     max_pixels: int = count("size limit of a figure", default=20_000_000)
 
-    def run(self) -> int:
+    def run(self) -> None:
         import python_multipart  # noqa: F401 - without it, the first form with figures would fail
         import uvicorn
 
-        from tqnet.libraries import quiet
-        from tqnet.search.rerank import Curriculum
         from tqnet.serving.app import create_app
         from tqnet.serving.requests import Settings
 
-        quiet()
         key = _key(self.api_key_file)
-        local = _is_loopback(self.host)
+        local = self.host in ("localhost", "127.0.0.1", "::1")
         if not local and key is None and not self.without_key:
             raise ValueError(
                 f"--host {self.host}: others could search the index; give --api-key-file FILE or ${_KEY}, or say "
@@ -61,27 +54,20 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),
             batch_size=self.batch_size,
-            batch_wait=self.batch_wait_ms / 1000,
             queue=self.queue,
-            cache=self.cache,
             max_upload=self.max_upload_mb * 2**20,
             max_pixels=self.max_pixels,
             classify=self.classifier(),
-            curriculum=Curriculum.load(Path(self.curriculum)) if self.curriculum else None,
+            curriculum=self.load_curriculum(),
         )
         with _listen(self.host, self.port) as listening:
             index = open_index(self.index)
             searcher = self.searcher(index, self.rank(index))
             shown = f"[{self.host}]" if ":" in self.host else self.host
             print(f"{self.index}: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends)", flush=True)
-            config = uvicorn.Config(
-                create_app(searcher, settings),
-                log_level="warning",
-                server_header=False,
-                timeout_graceful_shutdown=_GRACE,
-            )
+            app = create_app(searcher, settings)
+            config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GRACE)
             uvicorn.Server(config).run(sockets=[listening])
-        return 0
 
 
 def _key(file: str | None) -> str | None:
@@ -96,27 +82,9 @@ def _key(file: str | None) -> str | None:
     return key
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
 def _listen(host: str, port: int) -> socket.socket:
-    """Open the socket, so that a port in use fails before the model is read, and a chosen one is known.
-
-    Raises:
-        OSError: It cannot be opened.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    """Open the socket, so that a port in use fails before the model is read, and a chosen one is known."""
     try:
-        if sys.platform != "win32":  # where it would let two listen on one port
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((host, port))
-        listening.listen()  # connections before the server runs wait and are not refused
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     except OSError as error:
-        listening.close()
         raise OSError(f"--host {host} --port {port}: {error.strerror}") from None
-    return listening

@@ -12,21 +12,23 @@ from typing import TYPE_CHECKING, Any
 from tqnet.cli.groups import (
     BANK,
     EncodingOptions,
+    LineOptions,
     ReadingOptions,
     ReportOptions,
     SeedOptions,
     SplitOptions,
     StageOptions,
     bank_fact,
+    model_fact,
 )
-from tqnet.cli.options import Command, argument, count, option, output_file, write_lines
+from tqnet.cli.options import Command, argument, count, option, output_file
 
 if TYPE_CHECKING:
     from tqnet.evaluation.metrics import BoolArray
     from tqnet.evaluation.table import Table
     from tqnet.questions import QuestionBank
     from tqnet.solver.evaluation import GoldProblem, SolverScores
-    from tqnet.solver.model import Solution
+    from tqnet.solver.model import Solution, WordProblemSolver
     from tqnet.solver.representations import Analysis, Representations
 
 SOLVER = "a folder made by finetune/solver.py"
@@ -36,20 +38,25 @@ SOLVER = "a folder made by finetune/solver.py"
 class _SolvingOptions(EncodingOptions):
     beams: int = count("hypotheses per problem", default=3)
 
-    def load_solver(self, folder: str) -> Any:
+    def load_solver(self, folder: str) -> WordProblemSolver:
         from tqnet.solver.model import load_solver
 
         return load_solver(Path(folder)).to(self.chosen_device)
 
-    def solve(self, solver: Any, problems: Sequence[Any], show_progress: bool) -> list[Solution]:
+    @property
+    def solving_precision(self) -> str:
+        """That of the device where the solver lies."""
         from tqnet.libraries import precision
 
-        chosen = precision(self.precision, self.chosen_device)
-        return solver.solve(problems, self.beams, self.batch_size, precision=chosen, show_progress=show_progress)
+        return precision(self.precision, self.chosen_device)
+
+    def solve(self, solver: WordProblemSolver, problems: Sequence[Any], show_progress: bool) -> list[Solution]:
+        settings: dict[str, Any] = {"precision": self.solving_precision, "show_progress": show_progress}
+        return solver.solve(problems, self.beams, self.batch_size, **settings)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solve(Command, _SolvingOptions, name="solve"):
+class Solve(Command, LineOptions, _SolvingOptions, name="solve"):
     """Find the equation of a word problem, its tree and its value, with a model of finetune/solver.py.
 
     n1 is the first number of the text. A problem without a number, or whose equation has no value, says so.
@@ -58,19 +65,15 @@ class Solve(Command, _SolvingOptions, name="solve"):
     text: str | None = argument("its text", default=None, nargs="?", metavar="PROBLEM")
     model: str = option(SOLVER, required=True, metavar="DIR")
     bank: str | None = option("solve all questions of a bank: " + BANK, metavar="BANK")
-    out: str | None = option("with --bank: write one JSON object per line", metavar="FILE")
-    json: bool = option("print JSON, one object per line", default=False)
 
     def run(self) -> int:
-        from tqnet.libraries import quiet
         from tqnet.questions import load_bank
 
-        quiet()
         if (self.text is None) == (self.bank is None):
             raise ValueError("give one problem, or --bank with many")
         if self.text is not None and not self.text.strip():
             raise ValueError("the problem is empty")
-        out = output_file(self.out) if self.out else None
+        out = self.out_file
         bank = load_bank(self.bank) if self.bank else None
         solver = self.load_solver(self.model)
         solutions = self.solve(solver, [self.text] if bank is None else list(bank), show_progress=bank is not None)
@@ -78,15 +81,14 @@ class Solve(Command, _SolvingOptions, name="solve"):
         if bank is not None:
             records = [{"id": id} | record for id, record in zip(bank.ids, records, strict=True)]
         lines = [json.dumps(record, ensure_ascii=False) for record in records]
-        if out is not None:
-            write_lines(out, lines)
-        if self.json or (bank is not None and out is None):
-            print("\n".join(lines))
-        elif bank is None:
-            print(_explained(solutions[0]))
+        self.write(out, lines)
         solved = sum(solution.value is not None for solution in solutions)
         if bank is None:
+            if not self.json:
+                print(_explained(solutions[0]))
             return 0 if solved else 1
+        if out is None and not self.json:
+            print("\n".join(lines))
         print(f"{len(solutions):,} problems, {solved:,} with a value" + (f": {self.out}" if self.out else ""))
         return 0
 
@@ -129,7 +131,7 @@ class Prototypes(Command, ReadingOptions, name="prototypes"):
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
     min_count: int = count("a number in this many equations whose texts lack it is a constant", default=5)
 
-    def run(self) -> int:
+    def run(self) -> None:
         from tqnet.questions import QuestionBank
         from tqnet.solver.problems import Alphabet, gold_equations, grouped_by_prototype
 
@@ -150,7 +152,6 @@ class Prototypes(Command, ReadingOptions, name="prototypes"):
             f"{out}: {len(questions):,} questions, {len(sizes):,} prototypes, most often {common or 'none'}; "
             f"{len(faults):,} equations not read; constants {', '.join(alphabet.constants) or 'none'}"
         )
-        return 0
 
 
 #: Problems that a map shows at most.
@@ -172,13 +173,10 @@ class EvaluateSolver(
     stages: Sequence[str] = argument(SOLVER, nargs="+", metavar="NAME=DIR")
     bank: str = option(BANK, required=True)
 
-    def run(self) -> int:
-        from tqnet.evaluation.sources import source_digest
-        from tqnet.libraries import precision, quiet
+    def run(self) -> None:
         from tqnet.solver.evaluation import gold_problems, score_solutions
         from tqnet.solver.representations import analyse, draw_layer_pairs, example_table, representations
 
-        quiet()
         stages = self.sources()
         solvers = {name: self.load_solver(folder) for name, folder in stages.items()}
         whole = self.load(self.bank)
@@ -197,11 +195,10 @@ class EvaluateSolver(
 
         tables = _tables(problems, duplicates[[problem.place for problem in problems]], faults, scores, analyses)
         by_text, by_id = (example_table(problems, solutions, scores, shows_text) for shows_text in (True, False))
-        digests = {name: source_digest(folder) for name, folder in stages.items()}
         facts = {
             "bank": bank_fact(whole, f"; split {self.split}"),
-            "models": "; ".join(f"{name}: files {digest}" for name, digest in digests.items()),
-            "precision": f"{precision(self.precision, self.chosen_device)}, {self.beams} beams",
+            "models": model_fact(stages),
+            "precision": f"{self.solving_precision}, {self.beams} beams",
         }
         numbers = {name: score.to_dict() | analyses[name].to_dict() for name, score in scores.items()}
         self.report(
@@ -211,24 +208,20 @@ class EvaluateSolver(
             _draw(problems, vectors, analyses, self.seed),
             [table for table in (*tables, by_text) if table.rows],
         )
-        return 0
 
 
 def _split(whole: QuestionBank, split: str) -> tuple[QuestionBank, BoolArray]:
-    """Return the questions of a split, and which of them have a duplicate in train.
-
-    Raises:
-        ValueError: It is empty.
-    """
+    """Return the questions of a split, and which of them have a duplicate in train."""
     import numpy as np
 
     from tqnet.questions import find_contamination
 
-    rows = np.array([row for row, name in enumerate(whole.column("split")) if split in ("all", name)], dtype=np.int64)
+    splits = whole.column("split")
+    rows = np.array([row for row, name in enumerate(splits) if split in ("all", name)], dtype=np.int64)
     if not len(rows):
         raise ValueError(f"--split: {whole.name} has no question of split {split!r}")
-    splits = set(whole.column("split"))
-    duplicates = find_contamination(whole).doubles if "train" in splits and splits & {"valid", "test"} else ()
+    comparable = "train" in splits and {"valid", "test"} & set(splits)
+    duplicates = find_contamination(whole).doubles if comparable else ()
     return whole.select(rows), np.isin(rows, [double.row for double in duplicates])
 
 

@@ -1,10 +1,12 @@
-"""Encode questions by an exported model, as the model itself does."""
+"""Exported models: the manifest that describes one, and encoding by it as the model itself does."""
 
 from __future__ import annotations
 
+import json
 import logging
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from itertools import compress
 from pathlib import Path
@@ -17,8 +19,8 @@ from transformers import AutoConfig
 
 from tqnet.errors import first_line
 from tqnet.evaluation.sources import ENCODER, open_source
-from tqnet.export.graphs import FUSED, TEXT, import_openvino
-from tqnet.export.manifest import FIGURES, ExportError, Manifest
+from tqnet.export.graphs import FIGURES, FUSED, TEXT, without_telemetry
+from tqnet.files import content_digest
 from tqnet.libraries import precision as resolved
 from tqnet.modeling.encode import Batch, CellCache, accelerator, encode_by
 from tqnet.modeling.encoder import QuestionEncoder
@@ -27,8 +29,14 @@ from tqnet.modeling.visual import figure_slots
 
 log = logging.getLogger(__name__)
 
-#: ``torch`` is the model itself.
-BACKENDS = ("auto", "torch", "openvino", "onnx")
+_FILE, _VERSION = "manifest.json", 1
+
+#: Unsupported format and precision -> reason, and alternative.
+_NOT_MADE = {
+    ("onnx", "bf16"): "ONNX Runtime has no bf16 on CPUs; openvino has",
+    ("onnx", "int8"): "ONNX Runtime's int8 drifts from the vectors in fp32; openvino's is calibrated",
+    ("torch", "int8"): "PyTorch's int8 is not supported; openvino's is",
+}
 
 #: Exports that ``auto`` takes, the faster first -> the package that runs them.
 _PACKAGES = {"openvino": "openvino", "onnx": "onnxruntime"}
@@ -44,8 +52,71 @@ Key = TypeVar("Key")
 #: Name of a graph, and its inputs in order.
 Job = tuple[str, Sequence[np.ndarray]]
 
-#: Rows of a batch, and the job that computes them.
-Rows = tuple[Sequence[int], Job]
+
+class ExportError(ValueError):
+    """A missing, stale or unreadable export, or one that cannot be made."""
+
+
+def check_made(format: str, precision: str) -> None:
+    """Raise ExportError if the format does not support the precision."""
+    if reason := _NOT_MADE.get((format, precision)):
+        raise ExportError(f"--format {format} --precision {precision}: {reason}")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Facts about the graphs in a folder.
+
+    Attributes:
+        weights: Digest of the model's files that they were made from (:func:`tqnet.files.content_digest`).
+        graphs: Name of each graph -> its file.
+        check: Comparison with PyTorch in fp32 (:class:`tqnet.export.make.Check`).
+        faults: Failures of that comparison, of an export kept by request.
+        calibration: Of int8: numbers of calibration questions, and of those that were compared as well.
+        not_quantized: Graphs of an int8 export that stay in fp32 for want of calibration questions.
+        versions: Library -> its version.
+    """
+
+    format: str
+    precision: str
+    weights: str
+    graphs: Mapping[str, str]
+    check: Mapping[str, Any] = field(default_factory=dict)
+    faults: Sequence[str] = ()
+    calibration: Mapping[str, int] = field(default_factory=dict)
+    not_quantized: Sequence[str] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    version: int = _VERSION
+
+    def save(self, folder: Path) -> None:
+        (folder / _FILE).write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Read the manifest; raise ExportError if it is missing or damaged."""
+        file = folder / _FILE
+        try:
+            manifest = cls(**json.loads(file.read_text(encoding="utf-8")))
+            if manifest.version != _VERSION or manifest.format not in _RUNNERS:
+                raise ValueError("of another version")
+        except FileNotFoundError:
+            raise ExportError(f"{folder}: no export here ({_FILE} is missing); tqnet export makes one") from None
+        except (OSError, ValueError, TypeError) as error:
+            raise ExportError(f"{file}: not as tqnet export writes it ({first_line(error)})") from None
+        return manifest
+
+    @staticmethod
+    def is_in(folder: Path) -> bool:
+        return (folder / _FILE).is_file()
+
+    def check_passed(self, folder: Path) -> None:
+        """Raise ExportError unless all graphs in ``folder`` have passed the comparison with PyTorch."""
+        if self.faults:
+            raise ExportError(f"{folder}: its vectors are too far from PyTorch's ({'; '.join(self.faults)})")
+        if not self.check.get("questions"):
+            raise ExportError(f"{folder}: was not compared with PyTorch")
+        if FIGURES in self.graphs and not self.check.get("figures"):
+            raise ExportError(f"{folder}: its graphs of figures were not compared with PyTorch")
 
 
 class Runner:
@@ -64,8 +135,8 @@ class Runner:
 class TorchRunner(Runner):
     """Programs of torch.export."""
 
-    def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
-        self.programs = {name: torch.export.load(folder / file).module() for name, file in manifest.graphs.items()}
+    def __init__(self, files: Mapping[str, Path], precision: str, one_at_a_time: bool):
+        self.programs = {name: torch.export.load(file).module() for name, file in files.items()}
 
     @torch.inference_mode()
     def run(self, name: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
@@ -75,16 +146,14 @@ class TorchRunner(Runner):
 class OnnxRunner(Runner):
     """ONNX Runtime on the CPU, with PyTorch's number of threads."""
 
-    def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
+    def __init__(self, files: Mapping[str, Path], precision: str, one_at_a_time: bool):
         import onnxruntime
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = torch.get_num_threads()
         options.log_severity_level = 3
-        self.sessions = {
-            name: onnxruntime.InferenceSession(folder / file, options, providers=["CPUExecutionProvider"])
-            for name, file in manifest.graphs.items()
-        }
+        cpu = ["CPUExecutionProvider"]
+        self.sessions = {name: onnxruntime.InferenceSession(file, options, cpu) for name, file in files.items()}
 
     def run(self, name: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
         session = self.sessions[name]
@@ -93,31 +162,24 @@ class OnnxRunner(Runner):
 
 
 class OpenVinoRunner(Runner):
-    """OpenVINO on the CPU.
+    """OpenVINO on the CPU, whose threads have a stream each; ``one_at_a_time`` makes a single stream of them all."""
 
-    Each thread has a stream of its own, for throughput; ``one_at_a_time`` makes a single stream of all threads, for
-    latency.
-    """
+    def __init__(self, files: Mapping[str, Path], precision: str, one_at_a_time: bool):
+        without_telemetry()
+        import openvino
 
-    def __init__(self, folder: Path, manifest: Manifest, one_at_a_time: bool = False):
         threads = torch.get_num_threads()
         self.streams = 1 if one_at_a_time else threads
         # The rest of an int8 graph in PyTorch's choice of precision; without hardware bf16 falls back to fp32.
-        precision = resolved("auto", "cpu") if manifest.precision == "int8" else manifest.precision
+        precision = resolved("auto", "cpu") if precision == "int8" else precision
         settings = {
             "INFERENCE_PRECISION_HINT": {"fp32": "f32", "bf16": "bf16"}[precision],
             "INFERENCE_NUM_THREADS": threads,
             "NUM_STREAMS": self.streams,
         }
-        core = import_openvino().Core()
-        self.compiled = {
-            name: core.compile_model(folder / file, "CPU", settings) for name, file in manifest.graphs.items()
-        }
+        core = openvino.Core()
+        self.compiled = {name: core.compile_model(file, "CPU", settings) for name, file in files.items()}
         self.idle: dict[str, list[Any]] = {name: [] for name in self.compiled}
-
-    def run(self, name: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        ((_, output),) = self.map([(None, (name, inputs))])
-        return output
 
     def map(self, jobs: Iterable[tuple[Key, Job]]) -> Iterator[tuple[Key, np.ndarray]]:
         running: deque[tuple[Key, str, Any]] = deque()
@@ -142,24 +204,6 @@ class OpenVinoRunner(Runner):
 _RUNNERS: dict[str, type[Any]] = {"torch": TorchRunner, "onnx": OnnxRunner, "openvino": OpenVinoRunner}
 
 
-def load_runner(folder: Path, manifest: Manifest, one_at_a_time: bool = False) -> Runner:
-    """Load the graphs in ``folder``.
-
-    Args:
-        one_at_a_time: Use all threads for one job; only OpenVINO does otherwise.
-
-    Raises:
-        ModuleNotFoundError: The library is not installed.
-        ExportError: The graphs cannot be read.
-    """
-    try:
-        return _RUNNERS[manifest.format](folder, manifest, one_at_a_time)
-    except ImportError:
-        raise
-    except Exception as error:  # undocumented errors of each library
-        raise ExportError(f"{folder}: its graphs cannot be read ({first_line(error)})") from error
-
-
 class ExportedEncoder:
     """An export with the interface of a model's ``encode``; configuration and processor are the model's own.
 
@@ -178,7 +222,13 @@ class ExportedEncoder:
         self.folder, self.manifest = folder, Manifest.load(folder)
         self.config = AutoConfig.from_pretrained(model)
         self.processor = TQNetProcessor.from_pretrained(model)
-        self.runner = load_runner(folder, self.manifest, one_at_a_time)
+        files = {name: folder / file for name, file in self.manifest.graphs.items()}
+        try:
+            self.runner: Runner = _RUNNERS[self.manifest.format](files, self.manifest.precision, one_at_a_time)
+        except ImportError:
+            raise
+        except Exception as error:  # undocumented errors of each library
+            raise ExportError(f"{folder}: its graphs cannot be read ({first_line(error)})") from error
 
     def __str__(self) -> str:
         return f"{self.manifest.format} {self.manifest.precision}"
@@ -209,8 +259,8 @@ class ExportedEncoder:
         return torch.cat([torch.from_numpy(cells) for _, cells in results])
 
 
-def jobs(batch: Batch, cells: CellCache | None, max_length: int) -> Iterator[Rows]:
-    """Split a batch into jobs: rows with figures, and rows without.
+def jobs(batch: Batch, cells: CellCache | None, max_length: int) -> Iterator[tuple[Sequence[int], Job]]:
+    """Split a batch into jobs, with their rows: those with figures, and those without.
 
     ``max_length`` is the processor's, beyond which a text encoder may have no positions.
     """
@@ -232,25 +282,20 @@ def _text(text: dict[str, Tensor], max_length: int) -> list[np.ndarray]:
     """Return token ids and mask [b, t], cut to the longest row and padded to a multiple of `_STEP`."""
     ids, mask = text["input_ids"], text["attention_mask"]
     width = int(mask.sum(1).max())
-    ids, mask = ids[:, :width], mask[:, :width]
     room = max(0, min(-width % _STEP, max_length - width))
-    return [torch.nn.functional.pad(tensor, (0, room)).numpy() for tensor in (ids, mask)]
+    return [torch.nn.functional.pad(tensor[:, :width], (0, room)).numpy() for tensor in (ids, mask)]
 
 
 def open_encoder(
-    source: str,
-    backend: str = "auto",
-    device: str | None = None,
-    precision: str = "auto",
-    one_at_a_time: bool = False,
+    source: str, backend: str = "auto", device: str | None = None, precision: str = "auto", one_at_a_time: bool = False
 ) -> QuestionEncoder | ExportedEncoder:
     """Open the model ``source``, or an export of it.
 
     Args:
         source: As for :func:`tqnet.evaluation.sources.open_source`.
-        backend: One of :data:`BACKENDS`. ``auto`` takes an export beside the weights if its library is installed, the
-            device is the CPU, and no other precision is requested. A stale export is skipped with a warning, and so is
-            one that has not passed the comparison with PyTorch.
+        backend: ``torch`` (the model itself), ``openvino``, ``onnx`` or ``auto``, which takes an export beside the
+            weights if its library is installed, the device is the CPU, and no other precision is requested. A stale
+            export is skipped with a warning, and so is one that has not passed the comparison with PyTorch.
         precision: ``auto``, ``fp32`` or ``bf16``.
         one_at_a_time: See :class:`ExportedEncoder`.
 
@@ -259,40 +304,38 @@ def open_encoder(
         ModuleNotFoundError: Its library is not installed.
         FileNotFoundError: There is no model.
     """
-    if backend == "torch":
-        return open_source(source)
-    model = Path(source)
-    if backend != "auto":
-        if source.startswith(ENCODER):
+
+    def open_export(name: str, where: str = "") -> ExportedEncoder:
+        """Open an export; ``where`` is the option that requests it, empty for ``auto``."""
+        folder = model / name
+        manifest = Manifest.load(folder)
+        if content_digest(model) != manifest.weights:
+            raise ExportError(f"{folder}: stale, the model beside it has changed since; repeat tqnet export")
+        if not where:
+            manifest.check_passed(folder)
+        if device is not None and not device.startswith("cpu"):
+            raise ExportError(f"{where}--device {device}: exports run on the CPU")
+        if precision not in ("auto", manifest.precision):
+            raise ExportError(f"{where}{folder}: is in {manifest.precision}, but --precision is {precision}")
+        return ExportedEncoder(folder, model, one_at_a_time)
+
+    model, off_the_shelf = Path(source), source.startswith(ENCODER)
+    if backend not in ("auto", "torch"):
+        if off_the_shelf:
             raise ExportError(f"--backend {backend}: {source} has no folder for an export")
-        return _open(model / backend, model, device, precision, one_at_a_time, f"--backend {backend}: ")
+        return open_export(backend, f"--backend {backend}: ")
     on_cpu = (accelerator() is None) if device is None else device.startswith("cpu")
     skipped: list[str] = []
     encoder: QuestionEncoder | ExportedEncoder | None = None
-    if on_cpu and not source.startswith(ENCODER):
+    if backend == "auto" and on_cpu and not off_the_shelf:
         for name, package in _PACKAGES.items():
             if not Manifest.is_in(model / name) or find_spec(package) is None:
                 continue
             try:
-                encoder = _open(model / name, model, device, precision, one_at_a_time)
+                encoder = open_export(name)
                 break
             except ExportError as error:
                 skipped.append(str(error))
     if skipped:
         log.warning("%s; using %s", "; ".join(skipped), encoder or "PyTorch")
     return encoder or open_source(source)
-
-
-def _open(
-    folder: Path, model: Path, device: str | None, precision: str, one_at_a_time: bool, where: str = ""
-) -> ExportedEncoder:
-    """Open the export in ``folder``; ``where`` is the option that requests it, empty for ``auto``."""
-    manifest = Manifest.load(folder)
-    manifest.check_fresh(folder, model)
-    if not where:
-        manifest.check_passed(folder)
-    if device is not None and not device.startswith("cpu"):
-        raise ExportError(f"{where}--device {device}: exports run on the CPU")
-    if precision not in ("auto", manifest.precision):
-        raise ExportError(f"{where}{folder}: is in {manifest.precision}, but --precision is {precision}")
-    return ExportedEncoder(folder, model, one_at_a_time)

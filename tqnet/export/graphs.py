@@ -10,19 +10,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.export import Dim, ExportedProgram
 
-from tqnet.export.manifest import FIGURES
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.gru import GRUConfig
 from tqnet.modeling.model import TQNetModel
 
-TEXT, FUSED = "text", "fused"
+TEXT, FIGURES, FUSED = "text", "figures", "fused"
 
 #: Most questions, and figures, of a batch.
 _MOST = 4096
@@ -102,43 +100,26 @@ def graphs(model: QuestionEncoder) -> list[Graph]:
         raise ValueError("a tqnet of model.text=gru is not exported: its GRUs gain nothing by it")
     longest = getattr(model.config.text_config, "max_position_embeddings", 512)
     b, t, n, f = Dim("b", max=_MOST), Dim("t", min=2, max=longest), Dim("n", max=_MOST), Dim("f", max=_MOST)
-    text = {
-        "input_ids": torch.full((3, 7), 5),
-        "attention_mask": (torch.arange(7) < torch.tensor([[7], [4], [6]])).long(),
-    }
+    mask = (torch.arange(7) < torch.tensor([[7], [4], [6]])).long()
+    text = {"input_ids": torch.full((3, 7), 5), "attention_mask": mask}
     varying: dict[str, dict[int, Any]] = {"input_ids": {0: b, 1: t}, "attention_mask": {0: b, 1: t}}
-    made = [Graph(TEXT, TextGraph(model).eval(), text, varying)]
-    if model.config.reads_images:
-        size = model.config.image_size
-        pixels = torch.zeros(5, 3, size, size)
-        with torch.no_grad():
-            cells = model.visual.cells(pixels.to(model.dtype)).float()
-        slots = torch.tensor([[0, 1, 2], [3, -1, -1], [4, -1, -1]])
-        shown = {**text, "image_cells": cells, "image_slots": slots}
-        of_shown = varying | {"image_cells": {0: n}, "image_slots": {0: b, 1: f}}
-        made += [
-            Graph(FIGURES, FiguresGraph(model).eval(), {"pixel_values": pixels}, {"pixel_values": {0: n}}),
-            Graph(FUSED, FusedGraph(model).eval(), shown, of_shown),
-        ]
-    return made
+    text_graph = Graph(TEXT, TextGraph(model).eval(), text, varying)
+    if not model.config.reads_images:
+        return [text_graph]
+    size = model.config.image_size
+    pixels = torch.zeros(5, 3, size, size)
+    with torch.no_grad():
+        cells = model.visual.cells(pixels.to(model.dtype)).float()
+    shown = {**text, "image_cells": cells, "image_slots": torch.tensor([[0, 1, 2], [3, -1, -1], [4, -1, -1]])}
+    varying_shown = varying | {"image_cells": {0: n}, "image_slots": {0: b, 1: f}}
+    return [
+        text_graph,
+        Graph(FIGURES, FiguresGraph(model).eval(), {"pixel_values": pixels}, {"pixel_values": {0: n}}),
+        Graph(FUSED, FusedGraph(model).eval(), shown, varying_shown),
+    ]
 
 
-def import_openvino() -> Any:
-    """Import OpenVINO without its telemetry, which is off if the package that sends it cannot be imported."""
-    _without_telemetry()
-    import openvino
-
-    return openvino
-
-
-def import_nncf() -> Any:
-    """Import NNCF without its telemetry."""
-    _without_telemetry()
-    import nncf
-
-    return nncf
-
-
-def _without_telemetry() -> None:
-    modules: dict[str, ModuleType | None] = sys.modules  # type: ignore[assignment]
+def without_telemetry() -> None:
+    """Turn off the telemetry of OpenVINO and NNCF, which need the package that sends it."""
+    modules: dict[str, Any] = sys.modules
     modules.setdefault("openvino_telemetry", None)

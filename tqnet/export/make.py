@@ -11,6 +11,7 @@ import io
 import logging
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass
@@ -22,9 +23,8 @@ import numpy as np
 import torch
 
 from tqnet.evaluation.similar import evaluate_similar
-from tqnet.export.encoder import ExportedEncoder, jobs
-from tqnet.export.graphs import Graph, graphs, import_nncf, import_openvino
-from tqnet.export.manifest import FIGURES, Manifest, check_made
+from tqnet.export.encoder import ExportedEncoder, Manifest, check_made, jobs
+from tqnet.export.graphs import FIGURES, Graph, graphs, without_telemetry
 from tqnet.files import atomic_folder, content_digest
 from tqnet.modeling.build import load_model
 from tqnet.modeling.encode import CellCache, batches
@@ -81,8 +81,7 @@ class Check:
     def faults(self, precision: str) -> list[str]:
         """Return the reasons not to use the export."""
         faults = []
-        least = LEAST_COSINE[precision]
-        if not self.cosine_mean >= least:
+        if not self.cosine_mean >= (least := LEAST_COSINE[precision]):
             faults.append(f"mean cosine {self.cosine_mean:.5f} is below {least} ({precision})")
         if self.torch_p5 is not None and self.export_p5 is not None and self.torch_p5 - self.export_p5 > MOST_LOST:
             lost = 100 * (self.torch_p5 - self.export_p5)
@@ -99,27 +98,24 @@ class Check:
 
 
 def compare(bank: QuestionBank, expected: np.ndarray, exported: np.ndarray) -> Check:
-    """Compare an export's vectors of ``bank`` [questions, width] with PyTorch's, ``expected``."""
+    """Compare an export's vectors of ``bank`` [questions, width] with PyTorch's, ``expected``.
+
+    P@5 takes every question as a query.
+    """
     lengths = np.linalg.norm(expected, axis=1) * np.linalg.norm(exported, axis=1)
     cosines = (expected.astype(np.float64) * exported).sum(1) / np.maximum(lengths, 1e-12)
-    torch_p5, export_p5, queries = _precision(bank, [expected, exported])
+    torch_p5 = export_p5 = None
+    queries = 0
+    if np.isfinite(expected).all() and np.isfinite(exported).all():
+        similarity = Similarity.from_groups(bank)
+        results = [
+            evaluate_similar(vectors, bank, similarity, None, parts=False, depth=5, repeats=1).overall
+            for vectors in (expected, exported)
+        ]
+        if queries := len(results[0]):
+            torch_p5, export_p5 = (float(result.precision.mean()) for result in results)
     figures = sum(map(len, bank.column("images")))
     return Check(len(bank), figures, float(cosines.mean()), float(cosines.min()), torch_p5, export_p5, queries)
-
-
-def _precision(bank: QuestionBank, sources: Sequence[np.ndarray]) -> tuple[float | None, float | None, int]:
-    """Return P@5 of both, with every question as a query, and the number of these."""
-    if not all(np.isfinite(vectors).all() for vectors in sources):
-        return None, None, 0
-    similarity = Similarity.from_groups(bank)
-    results = [
-        evaluate_similar(vectors, bank, similarity, None, parts=False, depth=5, repeats=1).overall
-        for vectors in sources
-    ]
-    if not len(results[0]):
-        return None, None, 0
-    first, second = (float(result.precision.mean()) for result in results)
-    return first, second, len(results[0])
 
 
 def export(
@@ -150,20 +146,19 @@ def export(
     compared = sample(bank, questions, seed)
     fitted = beside(compared, len(bank), seed)
     with atomic_folder(out) as work:
-        manifest = write(model, source, work, format, precision, Calibration(model, bank.select(fitted)))
+        manifest = write(model, source, work, format, precision, bank.select(fitted))
         chosen = bank.select(compared)
         expected = model.encode(chosen, device="cpu", show_progress=True)
         check = compare(chosen, expected, ExportedEncoder(work, source).encode(chosen, show_progress=True))
-        faults = check.faults(precision)
-        if faults:
+        if faults := check.faults(precision):
             if not force:
                 raise NotWrittenError("; ".join([*faults, str(check)]))
             log.warning("%s: kept by request, for --backend %s alone: %s", out, format, "; ".join(faults))
         if model.config.reads_images and not check.figures:
             log.warning("%s: no compared question has a figure, so the graphs of figures are unchecked", out)
         if manifest.not_quantized:
-            graphs = ", ".join(manifest.not_quantized)
-            log.warning("%s: stays in fp32, since no calibration question uses it: %s", out, graphs)
+            names = ", ".join(manifest.not_quantized)
+            log.warning("%s: stays in fp32, since no calibration question uses it: %s", out, names)
         calibrated = {}
         if precision == "int8":
             calibrated = {"questions": len(fitted), "also_compared": len(np.intersect1d(fitted, compared))}
@@ -196,38 +191,14 @@ def beside(compared: np.ndarray, count: int, seed: int) -> np.ndarray:
     return np.sort(np.concatenate([generator.permutation(others), generator.permutation(compared)])[:QUESTIONS])
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """Questions to calibrate int8 on, in the batches that the graphs get."""
-
-    model: QuestionEncoder
-    questions: QuestionBank
-
-    def inputs(self, name: str) -> list[Sequence[np.ndarray]]:
-        """Return inputs of the graph ``name``; empty if no question uses it."""
-        processor, reads_images = self.model.processor, self.model.config.reads_images
-        figures: list[Inputs] = []
-
-        def convolve(pixels: torch.Tensor) -> torch.Tensor:
-            figures.append([pixels.numpy()])
-            return self.model.visual.cells(pixels)
-
-        cells = CellCache(convolve, processor) if reads_images else None
-        with torch.inference_mode():
-            packed = batches(processor, self.questions, _BATCH, () if reads_images else None)
-            calls = [job for batch in packed for _, job in jobs(batch, cells, processor.max_length)]
-        processor.forget_cuts()
-        return figures if name == FIGURES else [inputs for graph, inputs in calls if graph == name]
-
-
 def write(
-    model: QuestionEncoder, source: Path, folder: Path, format: str, precision: str, calibration: Calibration
+    model: QuestionEncoder, source: Path, folder: Path, format: str, precision: str, questions: QuestionBank
 ) -> Manifest:
     """Write the graphs of ``model``, and their manifest, to ``folder``.
 
     Args:
         source: Folder of the model's weights.
-        calibration: For int8.
+        questions: To calibrate int8 on.
 
     Raises:
         ExportError: The format does not support this precision.
@@ -239,32 +210,65 @@ def write(
     if (format, precision) == ("torch", "bf16"):
         model = model.bfloat16()
     files: dict[str, str] = {}
-    not_quantized: list[str] = []
-    for graph in graphs(model):
-        files[graph.name] = graph.name + _SUFFIXES[format]
-        with _quiet():
-            fitted = calibration.inputs(graph.name) if precision == "int8" else []
-            _WRITERS[format](graph, folder / files[graph.name], fitted)
-        if precision == "int8" and not fitted:
-            not_quantized.append(graph.name)
+    with _quiet():
+        fitted = _calibration(model, questions) if precision == "int8" else {}
+        for graph in graphs(model):
+            files[graph.name] = graph.name + _SUFFIXES[format]
+            _write_graph(graph, folder / files[graph.name], fitted.get(graph.name, []))
+    not_quantized = [name for name in files if precision == "int8" and not fitted.get(name)]
     made_with = ["tqnet", *_LIBRARIES[format], *(["nncf"] if precision == "int8" else [])]
     versions = {name: version(name) for name in made_with}
-    manifest = Manifest(
-        format, precision, content_digest(source), files, not_quantized=not_quantized, versions=versions
-    )
+    digest = content_digest(source)
+    manifest = Manifest(format, precision, digest, files, not_quantized=not_quantized, versions=versions)
     manifest.save(folder)
     return manifest
 
 
-def quantized(graph: Any, inputs: Sequence[Inputs]) -> Any:
-    """Quantize ``graph`` to int8, with ranges fitted to ``inputs``; return it unchanged without any.
+def _calibration(model: QuestionEncoder, questions: QuestionBank) -> dict[str, list[Inputs]]:
+    """Return the inputs of each graph that a question uses, in the batches that encoding makes."""
+    processor, reads_images = model.processor, model.config.reads_images
+    inputs: dict[str, list[Inputs]] = defaultdict(list)
+
+    def convolve(pixels: torch.Tensor) -> torch.Tensor:
+        inputs[FIGURES].append([pixels.numpy()])
+        return model.visual.cells(pixels)
+
+    cells = CellCache(convolve, processor) if reads_images else None
+    with torch.inference_mode():
+        for batch in batches(processor, questions, _BATCH, () if reads_images else None):
+            for _, (name, given) in jobs(batch, cells, processor.max_length):
+                inputs[name].append(given)
+    processor.forget_cuts()
+    return inputs
+
+
+def _write_graph(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
+    """Write a graph in the format of the file's suffix; that of OpenVINO in int8 if there are inputs to fit it to."""
+    if file.suffix == ".pt2":
+        made = io.BytesIO()  # PyTorch's own writer ends the process if the disk is full
+        torch.export.save(graph.program(), made)
+        file.write_bytes(made.getbuffer())
+    elif file.suffix == ".onnx":
+        import onnxscript  # noqa: F401 - a clearer error than the exporter's
+
+        with torch.no_grad():
+            torch.onnx.export(graph.program(), (), file, dynamo=True, external_data=False, verbose=False)
+    else:
+        without_telemetry()
+        import openvino
+
+        converted = openvino.convert_model(graph.program())
+        openvino.save_model(_quantized(converted, fitted) if fitted else converted, file, compress_to_fp16=False)
+
+
+def _quantized(graph: Any, inputs: Sequence[Inputs]) -> Any:
+    """Quantize a graph of OpenVINO to int8, with ranges fitted to ``inputs``.
 
     Weights and activations of matrix products and convolutions become int8; NNCF's scheme for transformers leaves
     norms and the softmax, and smooths activations whose channels differ in size.
     """
-    if not inputs:
-        return graph
-    nncf = import_nncf()
+    import nncf
+
     nncf.set_log_level(40)
     names = [given.any_name for given in graph.inputs]
     data = nncf.Dataset(list(inputs), lambda values: dict(zip(names, values, strict=True)))
@@ -276,28 +280,6 @@ def quantized(graph: Any, inputs: Sequence[Inputs]) -> Any:
             model_type=nncf.ModelType.TRANSFORMER,
             subset_size=len(inputs),
         )
-
-
-def _write_torch(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
-    made = io.BytesIO()  # PyTorch's own writer ends the process if the disk is full
-    torch.export.save(graph.program(), made)
-    file.write_bytes(made.getbuffer())
-
-
-def _write_onnx(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
-    import onnxscript  # noqa: F401 - a clearer error than the exporter's
-
-    with torch.no_grad():
-        torch.onnx.export(graph.program(), (), file, dynamo=True, external_data=False, verbose=False)
-
-
-def _write_openvino(graph: Graph, file: Path, fitted: Sequence[Inputs]) -> None:
-    openvino = import_openvino()
-    converted = quantized(openvino.convert_model(graph.program()), fitted)
-    openvino.save_model(converted, file, compress_to_fp16=False)
-
-
-_WRITERS = {"torch": _write_torch, "onnx": _write_onnx, "openvino": _write_openvino}
 
 
 @contextmanager

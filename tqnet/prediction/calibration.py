@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,8 @@ from tqnet.prediction.tree import STOP, ConceptTree, FloatMatrix, log_softmax
 from tqnet.questions.question import KnowledgePath
 
 Opinions = npt.NDArray[np.float32]
-Pairs = list[tuple[float | None, float | None]]
+Numbers = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class LevelCalibration:
 
 
 def calibrate_level(
-    tree: ConceptTree, level: int, opinions: Opinions, truth: csr_array, knowledge: list[tuple[KnowledgePath, ...]]
+    tree: ConceptTree, level: int, opinions: Opinions, truth: csr_array, knowledge: Sequence[tuple[KnowledgePath, ...]]
 ) -> LevelCalibration:
     """Fit a level by maximum likelihood.
 
@@ -111,16 +113,12 @@ def _least_spread(questions: int) -> float:
     return 1 / (questions + 2)
 
 
-def _bounds(kinds: int) -> Pairs:
-    return [(None, None) if kind == 1 else (0.0, None) for kind in range(kinds)]
-
-
 def _ends(chance: FloatMatrix) -> Opinions:
     """Return ``log q`` and ``-log(1 - q)``, the latter cut at ``1 - q = 0.001``."""
     return np.stack([np.log(np.maximum(chance, 1e-9)), -np.log(np.maximum(1 - chance, 1e-3))])
 
 
-def _has_parent(tree: ConceptTree, nodes: IntArray, has: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _has_parent(tree: ConceptTree, nodes: IntArray, has: Flags) -> Flags:
     """Return True where a question has a node's parent, ``[questions, nodes]``; any label at the first level."""
     parents = tree.parents[nodes]
     labelled = np.asarray(has.any(axis=1))[:, None]
@@ -135,16 +133,30 @@ def _is_new(tree: ConceptTree, level: int, paths: tuple[KnowledgePath, ...]) -> 
     return (path[:level] if len(path) >= level else (*path, STOP)) not in tree.index
 
 
-def _fit_pool(opinions: Opinions, target: IntArray, siblings: npt.NDArray[np.bool_]) -> tuple[tuple[float, ...], float]:
-    """Fit weights and spread to opinions ``[kinds, questions, nodes]``."""
+def _minimum(
+    loss: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, *bounds: tuple[float | None, float | None]
+) -> tuple[list[float], float]:
+    """Minimise a loss that returns its gradient too; return where, and the loss there."""
     from scipy.optimize import minimize
 
+    fit = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
+    return list(map(float, fit.x)), float(fit.fun)
+
+
+def _weight_bounds(kinds: int) -> list[tuple[float | None, float | None]]:
+    """All weights but that of the frequency, the second, are positive."""
+    return [(None, None) if kind == 1 else (0.0, None) for kind in range(kinds)]
+
+
+def _fit_pool(opinions: Opinions, target: IntArray, siblings: Flags) -> tuple[tuple[float, ...], float]:
+    """Fit weights and spread to opinions ``[kinds, questions, nodes]``."""
     kinds, opinions = len(opinions), opinions.astype(np.float64)
     rows, count = np.arange(len(target)), siblings.sum(axis=1)
     masked = np.where(siblings, 0.0, -np.inf)
     least = _least_spread(len(target))
+    start = np.append(np.full(kinds, 1 / kinds), max(0.05, least))
 
-    def loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+    def loss(values: Numbers) -> tuple[float, Numbers]:
         weights, spread = values[:-1], values[-1]
         chance = _softmax(np.tensordot(weights, opinions, axes=1) + masked)
         hit = np.maximum(chance[rows, target], 1e-30)
@@ -155,15 +167,12 @@ def _fit_pool(opinions: Opinions, target: IntArray, siblings: npt.NDArray[np.boo
         error = -np.log(mixed).mean() + 0.5 * (away * (weights - start[:-1])).sum()
         return error, np.append(np.array(gradient) + away, ((hit - 1 / count) / mixed).mean())
 
-    start = np.append(np.full(kinds, 1 / kinds), max(0.05, least))
-    fit = minimize(loss, start, jac=True, bounds=[*_bounds(kinds), (least, 0.5)], method="L-BFGS-B")
-    return tuple(map(float, fit.x[:-1])), float(fit.x[-1])
+    (*weights, spread), _ = _minimum(loss, start, *_weight_bounds(kinds), (least, 0.5))
+    return tuple(weights), spread
 
 
-def _fit_curve(ends: Opinions, target: IntArray, siblings: npt.NDArray[np.bool_]) -> tuple[tuple[float, float], float]:
+def _fit_curve(ends: Opinions, target: IntArray, siblings: Flags) -> tuple[tuple[float, float], float]:
     """Fit ``a`` and ``b`` to ends ``[2, questions, nodes]``; return them and the loss."""
-    from scipy.optimize import minimize
-
     ends = ends.astype(np.float64)
     masked = np.where(siblings, 0.0, -np.inf)
     further = 1 / (len(target) + 1)
@@ -171,7 +180,7 @@ def _fit_curve(ends: Opinions, target: IntArray, siblings: npt.NDArray[np.bool_]
     aimed = (1 - further) * ends[:, np.arange(len(target)), target] + further * alike
     start = np.array([1.0, 0.0])
 
-    def loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+    def loss(values: Numbers) -> tuple[float, Numbers]:
         scores = np.tensordot(values, ends, axes=1) + masked
         top = scores.max(axis=1, keepdims=True)
         total = top[:, 0] + np.log(np.exp(scores - top).sum(axis=1))
@@ -179,19 +188,17 @@ def _fit_curve(ends: Opinions, target: IntArray, siblings: npt.NDArray[np.bool_]
         away = (values - start) / len(target)
         return float((total - values @ aimed).mean() + 0.5 * away @ (values - start)), gradient + away
 
-    fit = minimize(loss, start, jac=True, bounds=[(0.1, None), (0, None)], method="L-BFGS-B")
-    return (float(fit.x[0]), float(fit.x[1])), float(fit.fun)
+    (a, b), least = _minimum(loss, start, (0.1, None), (0, None))
+    return (a, b), least
 
 
-def _softmax(scores: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _softmax(scores: Numbers) -> Numbers:
     chance = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
 
-def _fit_each(opinions: Opinions, truth: npt.NDArray[np.bool_]) -> LevelCalibration:
+def _fit_each(opinions: Opinions, truth: Flags) -> LevelCalibration:
     """Fit a multi-label level to opinions ``[kinds, decisions]`` and their truth ``[decisions]``."""
-    from scipy.optimize import minimize
-
     kinds = len(opinions)
     if not truth.size:
         return LevelCalibration((1.0 / kinds,) * kinds)
@@ -199,12 +206,12 @@ def _fit_each(opinions: Opinions, truth: npt.NDArray[np.bool_]) -> LevelCalibrat
     positive = int(truth.sum())
     target = np.where(truth, (positive + 1) / (positive + 2), 1 / (truth.size - positive + 2))
 
-    def loss(values: npt.NDArray[np.float64]) -> tuple[float, npt.NDArray[np.float64]]:
+    def loss(values: Numbers) -> tuple[float, Numbers]:
         scores = values[:-1] @ opinions + values[-1]
         error = np.logaddexp(0, scores) - target * scores
         wrong = 1 / (1 + np.exp(-scores)) - target
         return float(error.mean()), np.append(opinions @ wrong, wrong.sum()) / truth.size
 
     start = np.append(np.full(kinds, 1 / kinds), 0.0)
-    fit = minimize(loss, start, jac=True, bounds=[*_bounds(kinds), (None, None)], method="L-BFGS-B")
-    return LevelCalibration(tuple(map(float, fit.x[:-1])), bias=float(fit.x[-1]), loss=float(fit.fun))
+    (*weights, bias), least = _minimum(loss, start, *_weight_bounds(kinds), (None, None))
+    return LevelCalibration(tuple(weights), bias=bias, loss=least)

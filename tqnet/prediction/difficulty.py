@@ -12,12 +12,10 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from tqnet.evaluation.metrics import FloatArray
-from tqnet.prediction.features import Features, Vectors, joined
+from tqnet.prediction.features import Examples, Features, Vectors, joined
 
-#: Penalties to choose from, by cross-validation by group within ``train``.
+#: Penalties to choose from, by cross-validation by group within ``train``. ``valid`` is left for the intervals.
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-
-#: Folds of that cross-validation. ``valid`` is left for the intervals.
 _FOLDS = 4
 
 
@@ -69,6 +67,11 @@ class DifficultyHead:
         value = np.clip(value, self.lowest, self.highest)
         return Estimates(value, value - reach, value + reach)
 
+    @property
+    def groups(self) -> int:
+        """Number of groups of ``valid``."""
+        return round(float(self.shares.sum(dtype=np.float64)))
+
     def reach(self, coverage: float) -> float:
         """Return half the width of an interval: the least error with cumulated shares of ``(groups + 1) coverage``.
 
@@ -77,95 +80,77 @@ class DifficultyHead:
         if not 0 < coverage < 1:
             raise ValueError(f"coverage: {coverage:g} is not between 0 and 1")
         reached = np.cumsum(self.shares, dtype=np.float64)
-        groups = round(float(self.shares.sum(dtype=np.float64)))
-        place = int(np.searchsorted(reached, (groups + 1) * coverage - 1e-4))  # shares are float32
+        place = int(np.searchsorted(reached, (self.groups + 1) * coverage - 1e-4))  # shares are float32
         return float(self.errors[place]) if place < len(self.errors) else math.inf
 
     def why_no_interval(self, coverage: float) -> str:
         """Return the reason if :meth:`reach` is infinite, else an empty string."""
         if math.isfinite(self.reach(coverage)):
             return ""
-        groups = round(float(self.shares.sum(dtype=np.float64)))
-        return (
-            f"difficulty: no interval for {100 * coverage:g} %: {groups} groups of valid are enough for "
-            f"{math.floor(100 * groups / (groups + 1))} % at most"
-        )
+        most = math.floor(100 * self.groups / (self.groups + 1))
+        enough = f"{self.groups} groups of valid are enough for {most} % at most"
+        return f"difficulty: no interval for {100 * coverage:g} %: {enough}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts for JSON; :meth:`tensors` has the arrays."""
-        numbers = {name: getattr(self, name) for name in ("intercept", "lowest", "highest", "penalty")}
-        return numbers | {"vocabulary": self.features.vocabulary}
-
-    def tensors(self) -> dict[str, Any]:
-        """Return the arrays."""
-        return self.features.tensors() | {"coef": self.coef, "errors": self.errors, "shares": self.shares}
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return facts for JSON and arrays, for :meth:`load`."""
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        arrays = {"coef": self.coef, "errors": self.errors, "shares": self.shares}
+        return numbers | {"vocabulary": list(self.features.words)}, self.features.tensors() | arrays
 
     @classmethod
     def load(cls, facts: dict[str, Any], tensors: dict[str, Any]) -> DifficultyHead:
-        """Load what :meth:`to_dict` and :meth:`tensors` returned; KeyError if something is missing."""
-        numbers = {name: facts[name] for name in ("intercept", "lowest", "highest", "penalty")}
-        features = Features.load(tensors, facts["vocabulary"])
+        """Make the head of its state; KeyError if something is missing."""
         errors = tensors["errors"]
-        shares = tensors.get("shares", np.ones_like(errors))  # early heads took each question for a group
-        return cls(features=features, coef=tensors["coef"], errors=errors, shares=shares, **numbers)
+        return cls(
+            features=Features.load(facts["vocabulary"], tensors),
+            coef=tensors["coef"],
+            errors=errors,
+            shares=tensors.get("shares", np.ones_like(errors)),  # early heads took each question for a group
+            **{name: facts[name] for name in _NUMBERS},
+        )
 
 
-@dataclass(frozen=True)
-class RatedQuestions:
-    """Questions with a difficulty.
-
-    Attributes:
-        vectors: ``[questions, width]``.
-        texts: ``question.content``.
-        units: Groups; questions of a group are not independent.
-        difficulty: ``[questions]``.
-    """
-
-    vectors: Vectors
-    texts: Sequence[str]
-    units: Sequence[str]
-    difficulty: FloatArray
+_NUMBERS = ("intercept", "lowest", "highest", "penalty")
 
 
-def fit_difficulty_head(
-    train: RatedQuestions, valid: RatedQuestions, *, use_vectors: bool = True, use_words: bool = True
-) -> DifficultyHead:
+def fit_difficulty_head(train: Examples, valid: Examples, *, words_only: bool = False) -> DifficultyHead:
     """Fit to ``train``, with a penalty by cross-validation there, and errors on ``valid``.
 
     Raises:
         ValueError: Fewer than two difficulties in ``train``, or no question in ``valid``.
     """
-    if len(np.unique(train.difficulty)) < 2:
+    difficulty, held_out = (np.asarray(side.labels, dtype=np.float64) for side in (train, valid))
+    if len(np.unique(difficulty)) < 2:
         raise ValueError("train has no questions of different difficulty")
-    if not len(valid.difficulty):
+    if not len(held_out):
         raise ValueError("no question of valid has a difficulty")
-    features = Features.fit(train.vectors if use_vectors else None, train.texts if use_words else None)
+    features = Features.fit(train.texts, None if words_only else train.vectors)
     inputs = joined(features.parts(train.vectors, train.texts))
-    penalty = _best_penalty(inputs, train.difficulty, train.units)
-    model = _ridge(penalty).fit(inputs, train.difficulty)
+    penalty = _best_penalty(inputs, difficulty, train.groups)
+    model = _ridge(penalty).fit(inputs, difficulty)
     fitted = DifficultyHead(
         features=features,
         coef=model.coef_.astype(np.float32),
         intercept=float(model.intercept_),
         errors=np.empty(0, dtype=np.float32),
         shares=np.empty(0, dtype=np.float32),
-        lowest=float(train.difficulty.min()),
-        highest=float(train.difficulty.max()),
+        lowest=float(difficulty.min()),
+        highest=float(difficulty.max()),
         penalty=penalty,
     )
-    errors = np.abs(fitted.predict(valid.vectors, valid.texts, 0.5).value - valid.difficulty).astype(np.float32)
-    _, units, sizes = np.unique(np.asarray(valid.units), return_inverse=True, return_counts=True)
-    shares, order = (1 / sizes[units]).astype(np.float32), np.argsort(errors, kind="stable")
+    errors = np.abs(fitted.predict(valid.vectors, valid.texts, 0.5).value - held_out).astype(np.float32)
+    _, groups, sizes = np.unique(np.asarray(valid.groups), return_inverse=True, return_counts=True)
+    shares, order = (1 / sizes[groups]).astype(np.float32), np.argsort(errors, kind="stable")
     return replace(fitted, errors=errors[order], shares=shares[order])
 
 
-def _best_penalty(features: csr_array, difficulty: FloatArray, units: Sequence[str]) -> float:
+def _best_penalty(features: csr_array, difficulty: FloatArray, groups: Sequence[str]) -> float:
     from sklearn.model_selection import GroupKFold
 
-    folds = min(_FOLDS, len(set(units)))
+    folds = min(_FOLDS, len(set(groups)))
     if folds < 2:
         return PENALTIES[len(PENALTIES) // 2]
-    parts = list(GroupKFold(folds).split(features, groups=np.asarray(units)))
+    parts = list(GroupKFold(folds).split(features, groups=np.asarray(groups)))
 
     def error(penalty: float) -> float:
         errors = [

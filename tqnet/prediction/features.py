@@ -17,27 +17,68 @@ from tqnet.prediction.tree import ConceptTree, FloatMatrix
 
 Vectors = npt.NDArray[np.floating]
 
+#: Share of each question's votes that is spread over the training set, so that no concept has probability 0.
+_SPREAD = 0.05
+
 
 @dataclass(frozen=True)
-class WordFeatures:
-    """TF-IDF of words, ``1 + log(count)`` times the inverse document frequency ``idf`` [words], of length 1."""
+class Examples:
+    """Questions to fit a head to, or to calibrate it on.
+
+    Attributes:
+        vectors: ``[questions, width]``.
+        texts: ``question.content``.
+        labels: Knowledge paths, or the difficulty, of each.
+        groups: Of each; questions of a group are not independent.
+    """
+
+    vectors: Vectors
+    texts: Sequence[str]
+    labels: Sequence[Any]
+    groups: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Features:
+    """Words by TF-IDF, ``1 + log(count)`` times the inverse document frequency, and centred vectors, of length 1 each.
+
+    Attributes:
+        words: Of the training questions, sorted.
+        idf: ``[words]``.
+        mean: Of the training vectors, ``[width]``; None leaves vectors out.
+    """
 
     words: tuple[str, ...]
     idf: npt.NDArray[np.float32]
+    mean: npt.NDArray[np.float32] | None
 
     @classmethod
-    def fit(cls, texts: Sequence[str]) -> WordFeatures:
-        """Collect the sorted words of the training questions, and their document frequencies."""
+    def fit(cls, texts: Sequence[str], vectors: Vectors | None) -> Features:
         counts = Counter(word for text in texts for word in set(lexical_tokens(text)))
         words = sorted(counts)
         frequency = np.array([counts[word] for word in words], dtype=np.float64)
-        return cls(tuple(words), (np.log((1 + len(texts)) / (1 + frequency)) + 1).astype(np.float32))
+        idf = (np.log((1 + len(texts)) / (1 + frequency)) + 1).astype(np.float32)
+        mean = None if vectors is None else vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
+        return cls(tuple(words), idf, mean)
 
     @cached_property
     def _index(self) -> dict[str, int]:
         return {word: number for number, word in enumerate(self.words)}
 
-    def __call__(self, texts: Sequence[str]) -> csr_array:
+    def parts(self, vectors: Vectors, texts: Sequence[str]) -> list[Any]:
+        """Return words ``[n, words]``, sparse, and directions ``[n, width]``, unless vectors are left out.
+
+        Raises:
+            ValueError: Vectors of another width.
+        """
+        if self.mean is None:
+            return [self._tfidf(texts)]
+        if vectors.ndim != 2 or vectors.shape[1] != len(self.mean):
+            raise ValueError(f"the head takes vectors [questions, {len(self.mean)}], not {list(vectors.shape)}")
+        centred = vectors.astype(np.float32) - self.mean
+        return [self._tfidf(texts), centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)]
+
+    def _tfidf(self, texts: Sequence[str]) -> csr_array:
         """Return ``[texts, words]``; a text without known words is 0."""
         data, columns = [np.empty(0, dtype=np.float32)], [np.empty(0, dtype=np.int32)]
         for text in texts:
@@ -47,63 +88,22 @@ class WordFeatures:
             data.append((weights / max(float(np.linalg.norm(weights)), 1e-12)).astype(np.float32))
             columns.append(words)
         indptr = np.cumsum(list(map(len, columns))).astype(np.int32)
-        return csr_array(
-            (np.concatenate(data), np.concatenate(columns), indptr), shape=(len(texts), max(1, len(self.words)))
-        )
-
-
-@dataclass(frozen=True)
-class Features:
-    """Words and centred unit vectors, either of which may be left out for ablations.
-
-    Attributes:
-        mean: Of the training vectors, ``[width]``; None leaves vectors out.
-        words: None leaves words out.
-    """
-
-    mean: npt.NDArray[np.float32] | None
-    words: WordFeatures | None
-
-    @classmethod
-    def fit(cls, vectors: Vectors | None, texts: Sequence[str] | None) -> Features:
-        mean = None if vectors is None else vectors.mean(axis=0, dtype=np.float64).astype(np.float32)
-        return cls(mean, None if texts is None else WordFeatures.fit(texts))
-
-    def directions(self, vectors: Vectors) -> npt.NDArray[np.float32]:
-        """Subtract the mean, and scale to length 1; ValueError for another width."""
-        assert self.mean is not None
-        if vectors.ndim != 2 or vectors.shape[1] != len(self.mean):
-            raise ValueError(f"the head takes vectors [questions, {len(self.mean)}], not {list(vectors.shape)}")
-        centred = vectors.astype(np.float32) - self.mean
-        return centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-
-    def parts(self, vectors: Vectors, texts: Sequence[str]) -> list[Any]:
-        """Return words ``[n, words]`` (sparse) and directions ``[n, width]``, without the one left out."""
-        parts: list[Any] = [] if self.words is None else [self.words(texts)]
-        return parts if self.mean is None else [*parts, self.directions(vectors)]
+        shape = (len(texts), max(1, len(self.words)))
+        return csr_array((np.concatenate(data), np.concatenate(columns), indptr), shape=shape)
 
     def tensors(self) -> dict[str, npt.NDArray[Any]]:
-        """Return the arrays for :meth:`load`, which also takes the :attr:`vocabulary`."""
+        """Return the arrays; :meth:`load` also takes the words."""
         tensors = {} if self.mean is None else {"features.mean": self.mean}
-        return tensors if self.words is None else tensors | {"features.idf": self.words.idf}
-
-    @property
-    def vocabulary(self) -> list[str] | None:
-        return None if self.words is None else list(self.words.words)
+        return tensors | {"features.idf": self.idf}
 
     @classmethod
-    def load(cls, tensors: dict[str, Any], vocabulary: list[str] | None) -> Features:
-        words = None if vocabulary is None else WordFeatures(tuple(vocabulary), tensors["features.idf"])
-        return cls(tensors.get("features.mean"), words)
+    def load(cls, words: list[str], tensors: dict[str, Any]) -> Features:
+        return cls(tuple(words), tensors["features.idf"], tensors.get("features.mean"))
 
 
 def joined(parts: Sequence[Any]) -> csr_array:
     """Stack parts side by side."""
     return csr_array(hstack([csr_array(part) for part in parts], format="csr", dtype=np.float32))
-
-
-#: Share of each question's votes that is spread over the training set, so that no concept has probability 0.
-_SPREAD = 0.05
 
 
 @dataclass(frozen=True)

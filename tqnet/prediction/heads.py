@@ -1,22 +1,26 @@
-"""The heads of a model in a folder: saving, loading, finding and predicting."""
+"""The heads of a model: fitted to a bank, kept in a folder, found beside the model, and their predictions."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tqnet.evaluation.metrics import IntArray
+from tqnet.evaluation.probe import draw_by_group
 from tqnet.evaluation.sources import ENCODER
 from tqnet.files import atomic_folder, content_digest
-from tqnet.prediction.difficulty import DifficultyHead
-from tqnet.prediction.features import Vectors
-from tqnet.prediction.knowledge import KnowledgeHead
-from tqnet.prediction.tree import FloatMatrix
+from tqnet.prediction.difficulty import DifficultyHead, fit_difficulty_head
+from tqnet.prediction.features import Examples, Vectors
+from tqnet.prediction.knowledge import KnowledgeHead, fit_knowledge_head
+from tqnet.prediction.tree import maximal
+from tqnet.questions import QuestionBank
+from tqnet.questions.splits import question_units
 from tqnet.version import __version__
 
 #: Folder of the heads beside a model's weights.
@@ -24,9 +28,134 @@ BESIDE = "heads"
 
 _FACTS = "heads.json"
 
+#: Share of the training questions that replaces a missing ``valid``.
+VALID_SHARE = 0.2
+
 
 class HeadsError(ValueError):
     """Heads that are missing, damaged, or another model's."""
+
+
+@dataclass(frozen=True)
+class HeadData:
+    """Labelled questions to fit heads to.
+
+    Attributes:
+        knowledge, difficulty: Rows of ``train`` and ``valid`` with labels; None if there are too few.
+        left_out: Reasons, for each of the two that is None.
+        drawn: Questions of ``train`` that replace a missing ``valid``.
+    """
+
+    bank: QuestionBank
+    knowledge: tuple[IntArray, IntArray] | None
+    difficulty: tuple[IntArray, IntArray] | None
+    left_out: tuple[str, ...]
+    drawn: int
+
+    @classmethod
+    def of(cls, bank: QuestionBank, seed: int = 0) -> HeadData:
+        """Select the labelled questions of a bank, before anything is encoded.
+
+        Raises:
+            ValueError: There is nothing to learn.
+        """
+        *sides, drawn = _splits(bank, seed)
+        paths, rated = bank.column("knowledge"), bank.column("difficulty")
+
+        def having(has_label: Callable[[int], bool]) -> tuple[IntArray, IntArray]:
+            train, valid = (rows[[has_label(i) for i in rows]] for rows in sides)
+            return train, valid
+
+        labelled, known = having(lambda i: bool(paths[i])), having(lambda i: rated[i] is not None)
+        kinds = len({tuple(maximal(paths[i])) for i in labelled[0]}), len({rated[i] for i in known[0]})
+        no_knowledge = _why_not(kinds[0], len(labelled[1]), "knowledge point")
+        no_difficulty = _why_not(kinds[1], len(known[1]), "difficulty")
+        if no_knowledge and no_difficulty:
+            raise ValueError(f"{bank.path or bank.name}: nothing to learn: {no_knowledge}; {no_difficulty}")
+        left_out = tuple(filter(None, (no_knowledge, no_difficulty)))
+        return cls(bank, None if no_knowledge else labelled, None if no_difficulty else known, left_out, drawn)
+
+    def examples(self, column: str, sides: tuple[IntArray, IntArray], vectors: Vectors) -> tuple[Examples, Examples]:
+        """Return training and validation questions with labels of a column; vectors ``[bank, width]``."""
+        texts, labels = [question.content for question in self.bank], self.bank.column(column)
+        groups = question_units(self.bank)
+        train, valid = (
+            Examples(vectors[rows], *([of_all[i] for i in rows] for of_all in (texts, labels, groups)))
+            for rows in sides
+        )
+        return train, valid
+
+    def facts(self) -> dict[str, Any]:
+        """Return facts on the training for JSON."""
+        counts = {
+            name: {"train": len(rows[0]), "valid": len(rows[1])}
+            for name, rows in (("knowledge", self.knowledge), ("difficulty", self.difficulty))
+            if rows is not None
+        }
+        return {
+            "bank": self.bank.name,
+            "bank_fingerprint": self.bank.fingerprint,
+            "questions": counts,
+            "valid_drawn_from_train": self.drawn > 0,
+        }
+
+
+def _splits(bank: QuestionBank, seed: int) -> tuple[IntArray, IntArray, int]:
+    """Return ``train`` (all questions if none has a split) and ``valid``, and how many of the latter were drawn.
+
+    A missing ``valid`` is drawn by group; only labelled questions are drawn, and only labelled ones remain then.
+    """
+    given = np.array([split or "" for split in bank.column("split")])
+    train = np.flatnonzero(given == ("train" if given.any() else ""))
+    valid = np.flatnonzero(given == "valid")
+    if not len(train):
+        raise ValueError(f"{bank.path or bank.name}: no question of split 'train'")
+    paths, rated = bank.column("knowledge"), bank.column("difficulty")
+    labelled = train[[bool(paths[i]) or rated[i] is not None for i in train]]
+    if len(valid) or not len(labelled):
+        return train, valid, 0
+    units = question_units(bank)
+    parts = draw_by_group(units, labelled, {"valid": VALID_SHARE}, seed)
+    if not len(parts["train"]):
+        count = len({units[i] for i in labelled})
+        raise ValueError(
+            f"{bank.path or bank.name}: the bank has no split 'valid', and none can be drawn by group: the "
+            f"{len(labelled)} labelled questions of train are of {count} {'group' if count == 1 else 'groups'}, all "
+            "of which would be drawn; give the bank a split 'valid'"
+        )
+    return parts["train"], parts["valid"], len(parts["valid"])
+
+
+def _why_not(kinds: int, validation: int, label: str) -> str:
+    if kinds < 2:
+        return f"all questions of train have the same {label}" if kinds else f"no question of train has a {label}"
+    return "" if validation else f"no question of valid has a {label}"
+
+
+def fit_heads(
+    data: HeadData, vectors: Vectors, *, words_only: bool = False, show_progress: bool = False
+) -> tuple[KnowledgeHead | None, DifficultyHead | None]:
+    """Fit a head for each task that the bank has labels of.
+
+    Args:
+        vectors: ``[questions of the bank, width]``.
+        words_only: Leave the vectors out: a baseline.
+
+    Raises:
+        ValueError: The vectors are not finite, or not as many as the questions.
+    """
+    if len(vectors) != len(data.bank):
+        raise ValueError(f"{len(vectors)} vectors for {len(data.bank)} questions")
+    if not np.isfinite(vectors).all():
+        raise ValueError("the vectors hold NaN or infinity")
+    knowledge = difficulty = None
+    if data.knowledge is not None:
+        sides = data.examples("knowledge", data.knowledge, vectors)
+        knowledge = fit_knowledge_head(*sides, words_only=words_only, show_progress=show_progress)
+    if data.difficulty is not None:
+        sides = data.examples("difficulty", data.difficulty, vectors)
+        difficulty = fit_difficulty_head(*sides, words_only=words_only)
+    return knowledge, difficulty
 
 
 @dataclass(frozen=True)
@@ -56,19 +185,15 @@ class Heads:
 
         folder = folder.absolute()
         check_replaceable(folder)
-        document: dict[str, Any] = {
-            "model": self.model,
-            "fingerprint": self.fingerprint,
-            "version": __version__,
-            "facts": self.facts,
-        }
+        document: dict[str, Any] = {"model": self.model, "fingerprint": self.fingerprint, "version": __version__}
         with atomic_folder(folder) as made:
             for name, head in (("knowledge", self.knowledge), ("difficulty", self.difficulty)):
-                document[name] = None if head is None else head.to_dict()
-                if head is not None:
-                    tensors = {key: np.ascontiguousarray(value) for key, value in head.tensors().items()}
-                    save_file(tensors, made / f"{name}.safetensors")
-            (made / _FACTS).write_text(json.dumps(document, ensure_ascii=False) + "\n", encoding="utf-8")
+                document[name], tensors = head.state() if head is not None else (None, {})
+                if tensors:
+                    contiguous = {key: np.ascontiguousarray(value) for key, value in tensors.items()}
+                    save_file(contiguous, made / f"{name}.safetensors")
+            text = json.dumps(document | {"facts": self.facts}, ensure_ascii=False)
+            (made / _FACTS).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> Heads:
@@ -84,16 +209,11 @@ class Heads:
             raise HeadsError(f"{folder}: no heads here ({_FACTS} is missing)")
         try:
             facts = json.loads((folder / _FACTS).read_text(encoding="utf-8"))
-            tensors = {
-                name: load_file(folder / f"{name}.safetensors") for name in ("knowledge", "difficulty") if facts[name]
+            heads: Any = {
+                name: kind.load(facts[name], load_file(folder / f"{name}.safetensors")) if facts[name] else None
+                for name, kind in (("knowledge", KnowledgeHead), ("difficulty", DifficultyHead))
             }
-            return cls(
-                facts["model"],
-                facts["fingerprint"],
-                KnowledgeHead.load(facts["knowledge"], tensors["knowledge"]) if "knowledge" in tensors else None,
-                DifficultyHead.load(facts["difficulty"], tensors["difficulty"]) if "difficulty" in tensors else None,
-                facts["facts"],
-            )
+            return cls(facts["model"], facts["fingerprint"], **heads, facts=facts["facts"])
         except (SafetensorError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise HeadsError(f"{folder}: these heads cannot be read: {type(error).__name__}: {error}") from error
 
@@ -127,18 +247,16 @@ def heads_of(source: str) -> tuple[str, Heads]:
     """
     folder = Path(source)
     if (folder / _FACTS).is_file():
-        heads = Heads.load(folder)
-        parent = folder.absolute().parent
+        heads, parent = Heads.load(folder), folder.absolute().parent
+        model = heads.model
         if folder.absolute().name == BESIDE and (parent / "config.json").is_file():  # wherever both have moved to
             model = str(parent)
-        else:
-            model = heads.model
-            if not model.startswith(ENCODER):
-                model = os.path.normpath(folder.absolute() / model)
+        elif not model.startswith(ENCODER):
+            model = os.path.normpath(folder.absolute() / model)
     elif (folder / BESIDE / _FACTS).is_file():
         heads, model = Heads.load(folder / BESIDE), source
     else:
-        raise HeadsError(_missing(source))
+        raise HeadsError(f"{source}: {_missing(source)}")
     if not model.startswith(ENCODER) and not (Path(model) / "config.json").is_file():
         raise FileNotFoundError(f"{source}: the heads belong to {model}, where there is no model")
     if model_fingerprint(model) != heads.fingerprint:
@@ -165,12 +283,12 @@ def model_fingerprint(source: str) -> str:
 
 def _missing(source: str) -> str:
     if source.startswith(ENCODER):
-        return f"{source}: an off-the-shelf encoder has no heads; fit them with {_command(source)} out=HEADS; use HEADS"
+        return f"an off-the-shelf encoder has no heads; fit them with {_command(source)} out=HEADS; use HEADS"
     if not Path(source).is_dir():
-        return f"{source}: no such folder"
+        return "no such folder"
     if not (Path(source) / "config.json").is_file():
-        return f"{source}: neither a model nor a folder of heads"
-    return f"{source}: the model has no heads; fit them with {_command(source)}"
+        return "neither a model nor a folder of heads"
+    return f"the model has no heads; fit them with {_command(source)}"
 
 
 def _command(model: str) -> str:
@@ -195,17 +313,25 @@ def predict(
     Args:
         vectors: ``[questions, width]``, by the model of the heads.
         texts: ``question.content`` of each.
-        k: Concepts of each level.
+        k: Concepts of each level; of equally likely ones, the first by name.
         levels: From 1, the coarsest.
         coverage: Share of questions whose interval of difficulty holds; null, without ends, if ``valid`` has too few
             groups for it.
     """
     records: list[dict[str, Any]] = [{} for _ in texts]
     if heads.knowledge is not None:
-        chance = heads.knowledge.predict(vectors, texts)
-        for record, row in zip(records, chance, strict=True):
+        tree = heads.knowledge.tree
+        nodes = {level: tree.concepts(level) for level in levels}
+        for record, chance in zip(records, heads.knowledge.predict(vectors, texts), strict=True):
             record["knowledge"] = [
-                {"level": level, "concepts": _likeliest(heads.knowledge, row, level, k)} for level in levels
+                {
+                    "level": level,
+                    "concepts": [
+                        {"path": list(tree.nodes[i]), "probability": round(float(chance[i]), 6)}
+                        for i in of_level[np.argsort(-chance[of_level], kind="stable")[:k]]
+                    ],
+                }
+                for level, of_level in nodes.items()
             ]
     if heads.difficulty is not None:
         for record, value, low, high in zip(records, *heads.difficulty.predict(vectors, texts, coverage), strict=True):
@@ -217,10 +343,3 @@ def predict(
                 "coverage": None if None in ends else coverage,
             }
     return records
-
-
-def _likeliest(head: KnowledgeHead, chance: FloatMatrix, level: int, k: int) -> list[dict[str, Any]]:
-    """Return the ``k`` likeliest concepts of a level, ties by name, from a question's ``chance`` [nodes]."""
-    nodes = head.tree.concepts(level)
-    order = nodes[np.argsort(-chance[nodes], kind="stable")[:k]]
-    return [{"path": list(head.tree.nodes[i]), "probability": round(float(chance[i]), 6)} for i in order]

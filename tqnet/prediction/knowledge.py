@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csc_array, csr_array, hstack
+from tqdm import tqdm
 
 from tqnet.prediction.calibration import LevelCalibration, Opinions, calibrate_level
-from tqnet.prediction.features import Features, Neighbours, Vectors, joined
+from tqnet.prediction.features import Examples, Features, Neighbours, Vectors, joined
 from tqnet.prediction.tree import ConceptTree, FloatMatrix
-from tqnet.questions.question import KnowledgePath
 
 #: Smaller absolute weights become 0.
 _SMALLEST = 1e-4
@@ -46,24 +46,16 @@ class Branches:
         return ((features @ self.weight).toarray() + self.bias).astype(np.float32)
 
 
-def fit_branches(
-    tree: ConceptTree,
-    features: csr_array,
-    truth: csr_array,
-    strength: float,
-    *,
-    level: int,
-    step: Callable[[int], None] = lambda _: None,
-) -> Branches:
+def fit_branches(tree: ConceptTree, features: csr_array, truth: csr_array, strength: float, level: int) -> Branches:
     """Fit the branches of a level; other nodes score 0.
 
     Args:
         features: ``[questions, features]``.
         truth: ``[questions, nodes]``.
         strength: Inverse of the L2 penalty, per summed loss (scikit-learn's ``C``).
-        step: Called with 1 after each branch.
     """
     columns, labels = features.shape[1], csc_array(truth)
+    fit = _independent if tree.multi_label else _exclusive
     weights: list[csr_array] = []
     bias = np.zeros(len(tree.nodes), dtype=np.float32)
     for start, end in zip(tree.starts, [*tree.starts[1:], len(tree.nodes)], strict=True):
@@ -72,12 +64,9 @@ def fit_branches(
             continue
         parent = tree.parents[start]
         rows = np.arange(features.shape[0]) if parent < 0 else np.sort(labels[:, [parent]].indices)
-        children = truth[rows][:, start:end].toarray() > 0
-        fit = _independent if tree.multi_label else _exclusive
-        weight, bias[start:end] = fit(features[rows], children, strength)
+        weight, bias[start:end] = fit(features[rows], truth[rows][:, start:end].toarray() > 0, strength)
         weight[np.abs(weight) < _SMALLEST] = 0
         weights.append(csr_array(weight.T))
-        step(1)
     return Branches(csc_array(hstack(weights, format="csc")), bias)
 
 
@@ -178,19 +167,16 @@ class KnowledgeHead:
             chance[:, nodes] = calibration.chance(opinions, self.tree.families[nodes], self.tree.multi_label)
         return self.tree.joint(chance)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the facts for JSON; :meth:`tensors` has the arrays."""
-        return {
+    def state(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return facts for JSON and arrays, for :meth:`load`."""
+        facts = {
             "nodes": list(map(list, self.tree.nodes)),
             "multi_label": self.tree.multi_label,
             "temperatures": list(map(list, self.temperatures)),
             "calibrations": list(map(asdict, self.calibrations)),
             "strengths": list(self.strengths),
-            "vocabulary": self.features.vocabulary,
+            "vocabulary": list(self.features.words),
         }
-
-    def tensors(self) -> dict[str, Any]:
-        """Return the arrays."""
         tensors = self.features.tensors() | {"branches.bias": self.branches.bias, "frequency": self.frequency}
         tensors |= _pack("branches.weight", csr_array(self.branches.weight))
         if self.neighbours:
@@ -198,104 +184,85 @@ class KnowledgeHead:
         for i, votes in enumerate(self.neighbours):
             name, points = f"neighbours.{i}", votes.points
             tensors |= _pack(name, points) if isinstance(points, csr_array) else {name: points}
-        return tensors
+        return facts, tensors
 
     @classmethod
     def load(cls, facts: dict[str, Any], tensors: dict[str, Any]) -> KnowledgeHead:
-        """Load what :meth:`to_dict` and :meth:`tensors` returned; KeyError if something is missing."""
-        truth = _unpack("neighbours.truth", tensors) if facts["temperatures"][0] else None
-        points = [
-            _unpack(f"neighbours.{i}", tensors) if f"neighbours.{i}.data" in tensors else tensors[f"neighbours.{i}"]
-            for i in range(len(facts["temperatures"][0]))
-        ]
-        calibrations = (
-            LevelCalibration(**level | {name: tuple(level[name]) for name in ("weights", "curve")})
-            for level in facts["calibrations"]
-        )
+        """Make the head of its state; KeyError if something is missing."""
+        names = [f"neighbours.{i}" for i in range(len(facts["temperatures"][0]))]
+        points = [_unpack(name, tensors) if f"{name}.data" in tensors else tensors[name] for name in names]
+        truth = _unpack("neighbours.truth", tensors) if points else None
+        tuples = ("weights", "curve")
         return cls(
             tree=ConceptTree(tuple(map(tuple, facts["nodes"])), facts["multi_label"]),
-            features=Features.load(tensors, facts["vocabulary"]),
+            features=Features.load(facts["vocabulary"], tensors),
             branches=Branches(csc_array(_unpack("branches.weight", tensors)), tensors["branches.bias"]),
             neighbours=tuple(Neighbours(of_part, truth) for of_part in points),
             temperatures=tuple(map(tuple, facts["temperatures"])),
             frequency=tensors["frequency"],
-            calibrations=tuple(calibrations),
+            calibrations=tuple(
+                LevelCalibration(**level | {name: tuple(level[name]) for name in tuples})
+                for level in facts["calibrations"]
+            ),
             strengths=tuple(facts["strengths"]),
         )
 
 
-@dataclass(frozen=True)
-class LabelledQuestions:
-    """Questions to fit a head to, or to calibrate on; vectors ``[questions, width]``."""
-
-    vectors: Vectors
-    texts: Sequence[str]
-    knowledge: list[tuple[KnowledgePath, ...]]
-
-
 def fit_knowledge_head(
-    train: LabelledQuestions,
-    valid: LabelledQuestions,
-    *,
-    use_vectors: bool = True,
-    use_words: bool = True,
-    neighbours: bool = True,
-    step: Callable[[int], None] = lambda _: None,
+    train: Examples, valid: Examples, *, words_only: bool = False, show_progress: bool = False
 ) -> KnowledgeHead:
     """Fit to ``train``; choose penalties, temperatures and weights on ``valid``.
 
     Args:
         train, valid: Questions that have a knowledge point.
-        use_vectors, use_words, neighbours: For ablations.
-        step: Called with 1 after each of the :func:`fit_count` fits.
+        words_only: Regression on words, without vectors and neighbours: a baseline.
 
     Raises:
         ValueError: A side has no labelled question, or there is a single concept.
     """
-    if not train.knowledge or not valid.knowledge:
-        raise ValueError(f"no question of {'valid' if train.knowledge else 'train'} has a knowledge point")
-    tree = ConceptTree.of(train.knowledge)
+    if not train.labels or not valid.labels:
+        raise ValueError(f"no question of {'valid' if train.labels else 'train'} has a knowledge point")
+    tree = ConceptTree.of(train.labels)
     if len(tree.nodes) == tree.depth:
         raise ValueError("all questions of train have the same knowledge point")
-    features = Features.fit(train.vectors if use_vectors else None, train.texts if use_words else None)
+    features = Features.fit(train.texts, None if words_only else train.vectors)
     parts, valid_parts = (features.parts(side.vectors, side.texts) for side in (train, valid))
-    truth, valid_truth = tree.indicators(train.knowledge), tree.indicators(valid.knowledge)
-    voters = tuple(Neighbours(points, truth) for points in parts) if neighbours else ()
+    truth, valid_truth = tree.indicators(train.labels), tree.indicators(valid.labels)
+    voters = () if words_only else tuple(Neighbours(points, truth) for points in parts)
     votes = [
         {temperature: vote(tree, queries, temperature) for temperature in TEMPERATURES}
         for vote, queries in zip(voters, valid_parts, strict=False)
     ]
     inputs, valid_inputs = joined(parts), joined(valid_parts)
     prior = frequency(tree, truth)
-    frequent = np.broadcast_to(prior, (len(valid.knowledge), len(prior)))
+    frequent = np.broadcast_to(prior, (len(valid.labels), len(prior)))
 
     def calibrated(level: int, first: FloatMatrix, *others: FloatMatrix) -> LevelCalibration:
         opinions: Opinions = np.stack([kind[:, tree.levels == level] for kind in (first, frequent, *others)])
-        return calibrate_level(tree, level, opinions, valid_truth, valid.knowledge)
+        return calibrate_level(tree, level, opinions, valid_truth, valid.labels)
 
     chosen, temperatures, calibrations, strengths = [], [], [], []
-    for level in range(1, int(tree.levels.max()) + 1):
-        fits = {}
-        for strength in STRENGTHS:
-            fit = fit_branches(tree, inputs, truth, strength, level=level, step=step)
-            opinion = branch_opinion(tree, fit(valid_inputs))
-            fits[strength] = (fit, opinion, calibrated(level, opinion).loss)
-        strength = min(fits, key=lambda strength: fits[strength][2])
-        best = [min(of_part, key=lambda t: calibrated(level, of_part[t]).loss) for of_part in votes]
-        near = [of_part[t] for of_part, t in zip(votes, best, strict=True)]
-        chosen.append(fits[strength][0])
-        temperatures.append(tuple(best))
-        calibrations.append(calibrated(level, fits[strength][1], *near))
-        strengths.append(strength)
+    levels = range(1, int(tree.levels.max()) + 1)
+    total = len(levels) * len(STRENGTHS)
+    with tqdm(total=total, desc="fit knowledge", unit=" fits", disable=not show_progress) as progress:
+        for level in levels:
+            fits = {}
+            for strength in STRENGTHS:
+                fit = fit_branches(tree, inputs, truth, strength, level)
+                opinion = branch_opinion(tree, fit(valid_inputs))
+                fits[strength] = (fit, opinion, calibrated(level, opinion).loss)
+                progress.update()
+            strength = min(fits, key=lambda strength: fits[strength][2])
+            best = [min(of_part, key=lambda t: calibrated(level, of_part[t]).loss) for of_part in votes]
+            near = [of_part[t] for of_part, t in zip(votes, best, strict=True)]
+            chosen.append(fits[strength][0])
+            temperatures.append(tuple(best))
+            calibrations.append(calibrated(level, fits[strength][1], *near))
+            strengths.append(strength)
     branches = Branches(csc_array(sum(fit.weight for fit in chosen)), sum(fit.bias for fit in chosen))  # type: ignore[arg-type]
     return KnowledgeHead(
         tree, features, branches, voters, tuple(temperatures), prior, tuple(calibrations), tuple(strengths)
     )
-
-
-def fit_count(knowledge: Sequence[Sequence[KnowledgePath]]) -> int:
-    """Return the number of branches that :func:`fit_knowledge_head` fits."""
-    return len(ConceptTree.of(knowledge).starts) * len(STRENGTHS)
 
 
 def frequency(tree: ConceptTree, truth: csr_array) -> npt.NDArray[np.float32]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,22 +11,23 @@ import numpy as np
 import pytest
 
 from tqnet.prediction.calibration import LevelCalibration, calibrate_level
-from tqnet.prediction.difficulty import DifficultyHead, RatedQuestions, fit_difficulty_head
+from tqnet.prediction.difficulty import DifficultyHead, fit_difficulty_head
+from tqnet.prediction.features import Examples
 from tqnet.prediction.heads import Heads, HeadsError, predict
-from tqnet.prediction.knowledge import KnowledgeHead, LabelledQuestions, fit_knowledge_head
+from tqnet.prediction.knowledge import KnowledgeHead, fit_knowledge_head
 from tqnet.prediction.tree import STOP, ConceptTree
 
 PATHS = [("A", "x", "1"), ("A", "x", "2"), ("A", "y"), ("B", "x", "1"), ("B", "z", "3"), ("B", "z")]
 
 
-def questions(count: int, seed: int, several: bool) -> LabelledQuestions:
+def questions(count: int, seed: int, several: bool) -> Examples:
     """Vectors and words that say, not always, which of ``PATHS`` a question has."""
     rng = np.random.default_rng(seed)
     centres = np.random.default_rng(99).normal(size=(len(PATHS), 12))
     own = [rng.choice(len(PATHS), size=rng.integers(1, 4) if several else 1, replace=False) for _ in range(count)]
     vectors = np.stack([centres[chosen].mean(axis=0) for chosen in own]) + rng.normal(size=(count, 12))
     texts = [" ".join(f"word{'abcdef'[i]}" for i in chosen if rng.random() < 0.5) + " find" for chosen in own]
-    return LabelledQuestions(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in own])
+    return Examples(vectors, texts, [tuple(PATHS[i] for i in chosen) for chosen in own])
 
 
 @pytest.fixture(scope="module", params=[False, True], ids=["one", "several"])
@@ -44,7 +46,7 @@ def test_probabilities_agree_along_the_hierarchy(head: KnowledgeHead) -> None:
             assert (chance[:, head.tree.levels == level].sum(axis=1) <= 1 + 1e-5).all()
     likeliest = chance[:, head.tree.concepts(1)].argmax(axis=1)
     names = [head.tree.nodes[i][0] for i in head.tree.concepts(1)]
-    hits = [names[i] in {path[0] for path in paths} for i, paths in zip(likeliest, asked.knowledge, strict=True)]
+    hits = [names[i] in {path[0] for path in paths} for i, paths in zip(likeliest, asked.labels, strict=True)]
     assert np.mean(hits) > 0.8
 
 
@@ -64,16 +66,16 @@ def test_a_head_comes_back_as_it_was(head: KnowledgeHead, tmp_path: Path) -> Non
         Heads.load(tmp_path / "heads")
 
 
-def test_words_or_vectors_alone() -> None:
+def test_vectors_add_to_words() -> None:
     train, valid, asked = (questions(n, seed, False) for n, seed in ((200, 0), (120, 1), (200, 2)))
 
     def right(**options: bool) -> float:
         head = fit_knowledge_head(train, valid, **options)
         chance = head.predict(asked.vectors, asked.texts)[:, head.tree.concepts(1)]
-        truth = np.array([paths[0][0] == "B" for paths in asked.knowledge])
+        truth = np.array([paths[0][0] == "B" for paths in asked.labels])
         return float(((chance.argmax(axis=1) == 1) == truth).mean())
 
-    assert right() >= max(right(use_words=False), right(use_vectors=False, neighbours=False)) - 0.01
+    assert right() >= right(words_only=True) - 0.01
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -82,8 +84,8 @@ def test_a_branch_of_questions_without_words(several: bool) -> None:
     names = ("x", "x", "x", "y", "y", "z")
     known = [(("A",),)] * 6 + [(("B", name), ("A",)) if several else (("B", name),) for name in names]
     texts = ["find it"] * 6 + [""] * 6
-    own = LabelledQuestions(np.zeros((12, 1)), texts, known)
-    head = fit_knowledge_head(own, own, use_vectors=False, neighbours=False)
+    own = Examples(np.zeros((12, 1)), texts, known)
+    head = fit_knowledge_head(own, own, words_only=True)
     below = [head.tree.index["B", name] for name in "xyz"]
     assert (np.diff(head.branches.bias[below]) < 0).all()
     assert head.branches.weight[:, below].nnz == 0
@@ -101,40 +103,42 @@ def test_paths_of_different_length() -> None:
 
 
 def overconfident(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Log-probabilities ``[questions, 4]`` that are three times as sure as they should be, and the classes."""
+    """Log-probabilities ``[2, questions, 4]`` three times as sure as they should be, beside zeros, and the classes."""
     rng = np.random.default_rng(seed)
     logits = rng.normal(size=(count, 4))
     chance = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-    return (3 * logits).astype(np.float32), np.array([rng.choice(4, p=own) for own in chance])
+    opinions = np.stack([3 * logits, 0 * logits]).astype(np.float32)
+    return opinions, np.array([rng.choice(4, p=row) for row in chance])
+
+
+def flat_tree(names: str) -> ConceptTree:
+    return ConceptTree.of([((name,),) for name in names])
+
+
+def calibrated(tree: ConceptTree, opinions: np.ndarray, names: Sequence[str]) -> LevelCalibration:
+    paths = [((name,),) for name in names]
+    return calibrate_level(tree, 1, opinions, tree.indicators(paths), paths)
 
 
 def test_calibration_beats_what_was_there_before() -> None:
-    tree = ConceptTree.of([((name,),) for name in "abcd"])
-    families = tree.families
-    evidence, classes = overconfident(600, 0)
-    found = [(tree.nodes[i],) for i in classes]
-    calibration = calibrate_level(tree, 1, np.stack([evidence, 0 * evidence]), tree.indicators(found), found)
-    evidence, classes = overconfident(4000, 1)
-    stacked, rows = np.stack([evidence, 0 * evidence]), np.arange(len(classes))
-    losses = [
-        -np.log(one.chance(stacked, families, False)[rows, classes]).mean()
-        for one in (calibration, LevelCalibration((1.0, 0.0)))
-    ]
-    assert losses[0] < losses[1] - 0.2
-    likeliest = calibration.chance(stacked, families, False)
-    sure, hits = likeliest.max(axis=1), likeliest.argmax(axis=1) == classes
-    assert abs(sure.mean() - hits.mean()) < 0.03
-    assert abs(LevelCalibration((1.0, 0.0)).chance(stacked, families, False).max(axis=1).mean() - hits.mean()) > 0.1
+    tree, as_it_was = flat_tree("abcd"), LevelCalibration((1.0, 0.0))
+    opinions, classes = overconfident(600, 0)
+    calibration = calibrated(tree, opinions, ["abcd"[i] for i in classes])
+    opinions, classes = overconfident(4000, 1)
+    after, before = (one.chance(opinions, tree.families, False) for one in (calibration, as_it_was))
+    rows = np.arange(len(classes))
+    assert -np.log(after[rows, classes]).mean() < -np.log(before[rows, classes]).mean() - 0.2
+    hits = after.argmax(axis=1) == classes
+    assert abs(after.max(axis=1).mean() - hits.mean()) < 0.03
+    assert abs(before.max(axis=1).mean() - hits.mean()) > 0.1
 
 
 @pytest.mark.parametrize("concepts", [2, 5])
 def test_a_small_valid_makes_nothing_certain(concepts: int) -> None:
-    tree = ConceptTree.of([((name,),) for name in "abcde"[:concepts]])
-    classes = np.arange(3) % concepts
+    names = "abcde"[:concepts]
+    tree, classes = flat_tree(names), np.arange(3) % concepts
     sure = np.log(np.where(np.eye(concepts)[classes] > 0, 0.999, 0.001 / (concepts - 1))).astype(np.float32)
-    found = [(tree.nodes[i],) for i in classes]
-    stacked = np.stack([sure, 0 * sure])
-    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
+    calibration = calibrated(tree, np.stack([sure, 0 * sure]), [names[i] for i in classes])
     chance = calibration.chance(np.stack([4 * sure, 0 * sure]), tree.families, False)  # surer than any of valid
     assert 0.7 < chance.max() < 0.95
     assert chance.min() > 1e-3
@@ -142,34 +146,29 @@ def test_a_small_valid_makes_nothing_certain(concepts: int) -> None:
 
 def test_the_curve_keeps_the_order_of_concepts() -> None:
     """Where the sure are wrong, a curve of its own choice would turn the order."""
-    tree = ConceptTree.of([((name,),) for name in "abcd"])
-    evidence, classes = overconfident(300, 0)
-    likeliest = evidence.argmax(axis=1)
-    sure = np.sort(evidence, axis=1)[:, -1] > np.quantile(evidence.max(axis=1), 0.6)
-    classes = np.where(sure, (likeliest + 1) % 4, likeliest)
-    found = [(tree.nodes[i],) for i in classes]
-    stacked = np.stack([evidence, 0 * evidence])
-    calibration = calibrate_level(tree, 1, stacked, tree.indicators(found), found)
-    chance = calibration.chance(stacked, tree.families, False)
+    tree = flat_tree("abcd")
+    opinions, classes = overconfident(300, 0)
+    sure = opinions[0].max(axis=1) > np.quantile(opinions[0].max(axis=1), 0.6)
+    classes = np.where(sure, (opinions[0].argmax(axis=1) + 1) % 4, opinions[0].argmax(axis=1))
+    calibration = calibrated(tree, opinions, ["abcd"[i] for i in classes])
+    chance = calibration.chance(opinions, tree.families, False)
     assert calibration.curve[0] > 0
     assert calibration.curve[1] >= 0
-    assert (chance.argmax(axis=1) == calibration.logits(stacked).argmax(axis=1)).all()
+    assert (chance.argmax(axis=1) == calibration.logits(opinions).argmax(axis=1)).all()
 
 
 def test_what_no_training_question_has_takes_its_share() -> None:
-    tree = ConceptTree.of([(("a",),), (("b",),)])
-    found = [(("a",),)] * 30 + [(("b",),)] * 30 + [(("c",),)] * 20
-    evidence = np.zeros((2, 80, 2), dtype=np.float32)
-    calibration = calibrate_level(tree, 1, evidence, tree.indicators(found), found)
+    tree, opinions = flat_tree("ab"), np.zeros((2, 80, 2), dtype=np.float32)
+    calibration = calibrated(tree, opinions, "a" * 30 + "b" * 30 + "c" * 20)
     assert calibration.new == pytest.approx(0.25)
-    assert calibration.chance(evidence, tree.families, False).sum(axis=1) == pytest.approx(0.75, abs=1e-3)
+    assert calibration.chance(opinions, tree.families, False).sum(axis=1) == pytest.approx(0.75, abs=1e-3)
 
 
-def rated(count: int, seed: int) -> RatedQuestions:
+def rated(count: int, seed: int) -> Examples:
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(count, 8))
     difficulty = 5 + vectors[:, 0] + 0.5 * rng.standard_t(4, size=count)
-    return RatedQuestions(vectors, ["find"] * count, [str(i // 2) for i in range(count)], difficulty)
+    return Examples(vectors, ["find"] * count, difficulty, [str(i // 2) for i in range(count)])
 
 
 @pytest.mark.parametrize("coverage", [0.5, 0.9])
@@ -177,11 +176,11 @@ def test_intervals_hold_as_often_as_they_say(coverage: float) -> None:
     head = fit_difficulty_head(rated(300, 0), rated(400, 1))
     asked = rated(4000, 2)
     found = head.predict(asked.vectors, asked.texts, coverage)
-    held = (asked.difficulty >= found.low) & (asked.difficulty <= found.high)
+    held = (asked.labels >= found.low) & (asked.labels <= found.high)
     assert abs(held.mean() - coverage) < 0.05
     assert (found.low <= found.value).all()
     assert (found.value <= found.high).all()
-    assert json.dumps(head.to_dict())
+    assert json.dumps(head.state()[0])
 
 
 def test_a_large_group_counts_as_one() -> None:
@@ -191,17 +190,17 @@ def test_a_large_group_counts_as_one() -> None:
     grouped = replace(head, errors=errors, shares=np.array([1 / 19] * 19 + [1.0] * 4, dtype=np.float32))
     assert [grouped.reach(place / 6) for place in (1, 2, 5)] == pytest.approx([0.1, 1.0, 4.0])
     assert grouped.reach(0.84) == np.inf
-    tensors = head.tensors()
+    facts, tensors = head.state()
     del tensors["shares"]  # as 0.1.0 wrote it
-    assert DifficultyHead.load(head.to_dict(), tensors).reach(0.5) == head.errors[11]
+    assert DifficultyHead.load(facts, tensors).reach(0.5) == head.errors[11]
 
 
 def test_an_interval_may_leave_what_train_has() -> None:
     train, valid, asked = rated(300, 0), rated(400, 1), rated(2000, 2)
-    kept = np.flatnonzero(np.abs(train.difficulty - 5) < 1)
-    narrow = RatedQuestions(train.vectors[kept], ["find"] * len(kept), [str(i) for i in kept], train.difficulty[kept])
+    kept = np.flatnonzero(np.abs(train.labels - 5) < 1)
+    narrow = Examples(train.vectors[kept], ["find"] * len(kept), train.labels[kept], [str(i) for i in kept])
     found = fit_difficulty_head(narrow, valid).predict(asked.vectors, asked.texts, 0.9)
-    held = (asked.difficulty >= found.low) & (asked.difficulty <= found.high)
+    held = (asked.labels >= found.low) & (asked.labels <= found.high)
     assert abs(held.mean() - 0.9) < 0.05
 
 

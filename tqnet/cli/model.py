@@ -1,19 +1,48 @@
-"""``tqnet encode``, ``export`` and ``card``: what becomes of a trained model."""
+"""``tqnet train``, ``encode``, ``export`` and ``card``: a model, from its training to its use elsewhere."""
 
 from __future__ import annotations
 
+import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tqnet.cli.groups import BANK, MODEL, BackendOptions, ReadingOptions, SeedOptions
-from tqnet.cli.options import Command, argument, count, option
+from tqnet.cli.options import Command, argument, count, option, switch, whole_number
+from tqnet.recipes import recipe, recipes
 
-if TYPE_CHECKING:
-    from tqnet.questions import QuestionBank
+
+@dataclass(frozen=True, kw_only=True)
+class Train(Command, name="train"):
+    """Train a model by a recipe. Starts it as accelerate launch would.
+
+    Behind the recipe come --num-processes N (one a GPU; 1), --cpu (keep to the processor), --config FILE or NAME, such
+    as small/moco, and settings: data.bank=BANK run.out=DIR. tqnet train RECIPE --help explains every setting.
+    """
+
+    recipe: str = argument(", ".join(recipes()), metavar="RECIPE")
+    arguments: tuple[str, ...] = argument("options and settings", nargs=argparse.REMAINDER, metavar="...")
+
+    def run(self) -> None:
+        script = recipe(self.recipe)
+        parser = argparse.ArgumentParser(prog=f"tqnet train {self.recipe}", add_help=False, allow_abbrev=False)
+        parser.add_argument("--num-processes", type=whole_number(1), default=1)
+        parser.add_argument("--cpu", action="store_true")
+        ours, passed_on = parser.parse_known_args(self.arguments)
+        command = [sys.executable, str(script), *passed_on]
+        if ours.num_processes > 1:
+            # Given in full, so that accelerate neither asks for its own configuration nor warns that there is none.
+            launch = ["--quiet", "--num_processes", str(ours.num_processes), "--num_machines", "1"]
+            launch += ["--mixed_precision", "no", "--dynamo_backend", "no", *(["--cpu"] if ours.cpu else [])]
+            command[1:1] = ["-m", "accelerate.commands.launch", *launch]
+        elif ours.cpu:
+            os.environ["ACCELERATE_USE_CPU"] = "true"
+        sys.stdout.flush()
+        os.execv(sys.executable, command)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,15 +52,13 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
     model: str = option(MODEL, required=True, metavar="DIR")
     bank: str = option(BANK, required=True)
     out: str = option("folder for vectors.npy [questions, width] and ids.json", required=True, metavar="DIR")
-    normalize: bool = option("scale every vector to length 1", default=False)
+    normalize: bool = switch("scale every vector to length 1")
 
-    def run(self) -> int:
+    def run(self) -> None:
         import numpy as np
 
         from tqnet.files import atomic
-        from tqnet.libraries import quiet
 
-        quiet()
         bank = self.load(self.bank)
         model = self.open_encoder(self.model)
         out = Path(self.out)
@@ -39,29 +66,14 @@ class Encode(Command, BackendOptions, ReadingOptions, name="encode"):
         with atomic(out / "vectors.npy") as temporary:
             shape = (len(bank), model.config.hidden_size)
             vectors = np.lib.format.open_memmap(temporary, mode="w+", dtype=np.float32, shape=shape)
-            model.encode(
-                bank,
-                batch_size=self.batch_size,
-                device=self.device,
-                precision=self.precision_of(model),
-                normalize=self.normalize,
-                show_progress=True,
-                out=vectors,
-            )
+            model.encode(bank, **self.settings, normalize=self.normalize, show_progress=True, out=vectors)
             vectors.flush()
-        with atomic(out / "ids.json") as temporary:
-            _write_ids(bank, temporary)
+        with atomic(out / "ids.json") as temporary, temporary.open("w", encoding="utf-8") as stream:
+            stream.write("[")  # a list, written in bounded memory
+            for part, (ids,) in enumerate(bank.batches("id")):
+                stream.write(", " * bool(part) + json.dumps(ids, ensure_ascii=False)[1:-1])
+            stream.write("]")
         print(f"{len(bank)} vectors of width {shape[1]}: {out / 'vectors.npy'}")
-        return 0
-
-
-def _write_ids(bank: QuestionBank, file: Path) -> None:
-    """Write the ids as a JSON list, in bounded memory."""
-    with file.open("w", encoding="utf-8") as stream:
-        stream.write("[")
-        for part, (ids,) in enumerate(bank.batches("id")):
-            stream.write(", " * bool(part) + json.dumps(ids, ensure_ascii=False)[1:-1])
-        stream.write("]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,26 +88,23 @@ class Export(Command, SeedOptions, ReadingOptions, name="export"):
     model: str = option(MODEL, required=True, metavar="DIR")
     format: str = option("of the graphs", required=True, choices=("onnx", "openvino", "torch"))
     precision: str = option(
-        "bf16: openvino and torch; int8: openvino, calibrated on questions of the bank",
-        default="fp32",
-        choices=("fp32", "bf16", "int8"),
+        "int8 is calibrated on questions of the bank", default="fp32", choices=("fp32", "bf16", "int8")
     )
     bank: str = option("questions to compare vectors on: " + BANK, required=True)
     questions: int = count("how many of the bank's questions to compare", default=512)
     out: str | None = option("by default MODEL/FORMAT, where it is found", metavar="DIR")
-    force: bool = option("write it even if its vectors are too far from PyTorch's", default=False)
+    force: bool = switch("write it even if its vectors are too far from PyTorch's")
 
     def run(self) -> int:
+        from tqnet.export.encoder import Manifest, check_made
         from tqnet.export.make import NotWrittenError, export
-        from tqnet.export.manifest import Manifest, check_made
-        from tqnet.libraries import quiet
 
-        quiet()
         check_made(self.format, self.precision)
-        out = Path(self.out) if self.out else Path(self.model) / self.format
+        model = Path(self.model)
+        out = Path(self.out) if self.out else model / self.format
         if out.exists() and not (out.is_dir() and (Manifest.is_in(out) or not any(out.iterdir()))):
             raise FileExistsError(f"{out}: exists and is not an export")
-        bank, model = self.load(self.bank), Path(self.model)
+        bank = self.load(self.bank)
         try:
             check = export(model, bank, out, self.format, self.precision, self.questions, self.seed, self.force)
         except NotWrittenError as error:
@@ -115,14 +124,12 @@ class Card(Command, name="card"):
 
     model: str = argument("a trained folder: RUN/model", metavar="DIR")
     license: str | None = option("of the weights, as the Hugging Face Hub names it (apache-2.0)", metavar="ID")
-    results: Sequence[str] = option(
-        "results.json of tqnet evaluate stages or mteb whose scores are added", default=(), nargs="+", metavar="FILE"
-    )
+    results: Sequence[str] = option("results.json of tqnet evaluate stages or mteb, to add", default=(), metavar="FILE")
     name: str | None = option("the model's name in --results that have several")
-    force: bool = option("overwrite a README.md that is not tqnet's or was changed", default=False)
+    force: bool = switch("overwrite a README.md that is not tqnet's or was changed")
 
     def run(self) -> int:
-        from tqnet.hub.folder import write_card
+        from tqnet.hub.card import write_card
         from tqnet.hub.lineage import read_measured
         from tqnet.modeling.interchange import introduce, kind_of
 
@@ -132,8 +139,7 @@ class Card(Command, name="card"):
         for file in self.results:
             for title, rows in read_measured(Path(file), self.name).items():
                 measured.setdefault(title, []).extend(rows)
-        added = introduce(folder)
-        if added:
+        if added := introduce(folder):
             print(f"added: {', '.join(added)}")
         if not write_card(folder, self.license, measured, self.force):
             print(f"tqnet: {folder / 'README.md'} is kept; --force overwrites it", file=sys.stderr)
