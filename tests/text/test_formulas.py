@@ -152,3 +152,19 @@ def test_any_part_of_a_texts_units_joins_to_whole_formulas(
     assert list(per_formula_again.values()) == list(per_formula.values())
     prose = ["".join(unit.text for unit in of if unit.formula is None) for of in (kept, again)]
     assert prose[0] == prose[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "formulas"),
+    [
+        (r"If \begin{align*} x &= 2 \end{align*} then $y$.", [r"\begin{align*} x &= 2 \end{align*}", "y"]),
+        (
+            r"\begin{split} 1 \end{split}\begin{math}x\end{math}",
+            [r"\begin{split} 1 \end{split}", r"\begin{math}x\end{math}"],
+        ),
+        (r"$\begin{matrix} 1 \end{matrix}$", [r"\begin{matrix} 1 \end{matrix}"]),
+        (r"\begin{tabular}{c} 1 \end{tabular} \begin{align} x", []),
+    ],
+)
+def test_environments_without_delimiters(text: str, formulas: list[str]) -> None:
+    assert [segment.body for segment in segments(text) if segment.is_formula] == formulas

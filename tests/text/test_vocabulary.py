@@ -10,6 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
 from torch import nn
 from transformers import AutoTokenizer, BertTokenizer
 
@@ -17,7 +18,9 @@ from tqnet.questions import QuestionBank
 from tqnet.text.vocabulary import (
     CAPITALS,
     TYPOGRAPHIC,
+    Legible,
     add_tokens,
+    fold,
     learn_tokens,
     learn_wordpiece,
     spell,
@@ -201,3 +204,25 @@ def test_typography_vanishes_wherever_it_stands(looks: list[str], tokens: list[s
         token for pair in zip(looks + [""] * len(tokens), tokens + [""] * len(looks), strict=True) for token in pair
     ]
     assert spell_formula(" ".join(mixed)).split() == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("１＋２＝３ａ，（x）", "1+2=3a，（x）"),
+        ("25℃ and 5㎝, 3㎡", "25°C and 5cm, 3m^2"),
+        ("𝑥² + 𝐀¹⁰", "x^2 + A^{10}"),
+        ("plain ℝ ∠", "plain ℝ ∠"),
+    ],
+)
+def test_characters_are_folded(text: str, folded: str) -> None:
+    assert fold(text) == folded
+
+
+def test_an_unknown_sign_swallows_no_neighbours() -> None:
+    backend = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1, "90": 2, "##°": 3}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    legible = Legible(backend)
+    assert backend.encode("∠a").tokens == ["[UNK]"]
+    assert legible("∠a＝90°") == " ∠ a=90°"
+    assert backend.encode(legible("∠a")).tokens == ["[UNK]", "a"]

@@ -187,14 +187,16 @@ class _Tokenizer:
     def __init__(self, tokenizer: Any, spells: bool):
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        self._tokenizer, self._spells = tokenizer, spells
+        from tqnet.text.vocabulary import Legible
+
+        self._tokenizer, self._spells, self._legible = tokenizer, spells, Legible(tokenizer)
         unknown = getattr(tokenizer.model, "unk_token", None)
         self.unk_token_id = None if unknown is None else tokenizer.token_to_id(unknown)
 
     def __call__(self, texts: list[str], **_: Any) -> dict[str, list[list[int]]]:
         from tqnet.text.vocabulary import spell
 
-        texts = list(map(spell, texts)) if self._spells else texts
+        texts = [spell(text) if self._spells else text for text in map(self._legible, texts)]
         return {"input_ids": [encoding.ids for encoding in self._tokenizer.encode_batch_fast(texts)]}
 
     def num_special_tokens_to_add(self) -> int:

@@ -17,7 +17,7 @@ from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.questions import Question, read_question
 from tqnet.questions.images import open_figure
 from tqnet.text.numbers import with_number_tokens
-from tqnet.text.vocabulary import add_tokens, learn_tokens, spell
+from tqnet.text.vocabulary import Legible, add_tokens, learn_tokens, spell
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class TQNetProcessor(ProcessorMixin):
         self.spell_formulas = spell_formulas
         self.mark_numbers = mark_numbers
         self.cut_texts = self.left_out_images = 0
+        self._legible: Legible | None = None
 
     def __call__(self, questions: Sequence[QuestionLike], **_: Any) -> BatchFeature:
         """``input_ids`` and ``attention_mask`` [b, t], ``pixel_values`` [n, 3, s, s], ``image_counts`` [b]."""
@@ -100,17 +101,20 @@ class TQNetProcessor(ProcessorMixin):
         tokens = learn_tokens(texts, self.tokenizer, min_count)
         add_tokens(self.tokenizer, tokens)
         self.spell_formulas = True
+        self._legible = None
         return tokens
 
     def tokenize(self, texts: Sequence[str]) -> list[list[int]]:
         """Token ids of each text with its special tokens, at most ``max_length`` of them."""
         if self.mark_numbers:
             texts = [with_number_tokens(text) for text in texts]
-        if self.spell_formulas:
-            texts = [spell(text) for text in texts]
         backend = self.tokenizer.backend_tokenizer
         backend.no_padding()  # a tokenizer file may pad and cut by itself
         backend.no_truncation()
+        self._legible = self._legible or Legible(backend)
+        texts = [self._legible(text) for text in texts]
+        if self.spell_formulas:
+            texts = [spell(text) for text in texts]
         ids = [encoding.ids for encoding in backend.encode_batch_fast(list(texts))]
         self.cut_texts += sum(len(tokens) > self.max_length for tokens in ids)
         return [

@@ -85,7 +85,11 @@ class Lengths:
 
     def __str__(self) -> str:
         text = f"{self.unit}: median {self.median:g}, 95% {self.percentile_95:g}, most {self.most:,}"
-        return text if self.unknown_rate is None else f"{text}; {self.unknown_rate:.3%} unknown"
+        return (
+            text
+            if self.unknown_rate is None
+            else f"{text}; {self.unknown_rate:.3%} unknown before training learns signs"
+        )
 
 
 @dataclass(frozen=True)

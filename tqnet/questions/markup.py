@@ -31,7 +31,7 @@ def text_html(text: str, limit: int | None = None) -> str:
             break
         source = text[segment.start : segment.end]
         if segment.is_formula:
-            pieces.append(formula_html(segment.body, source, block=source.startswith(("$$", "\\["))))
+            pieces.append(formula_html(segment.body, source, block=source.startswith(("$$", "\\[", "\\begin"))))
         else:
             pieces.append(html.escape(source[: room - segment.start]))
     return "".join(pieces) + (" …" if room < len(text) else "")

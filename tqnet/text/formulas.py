@@ -20,13 +20,19 @@ _MONEY = (
     rf"|(?=[^$\\]*{_OPENS})\d[\d.,]*\s*[\u3400-\u9fff][^$\\]*?[，。；：？！,;:]"  # "每支$3元，共$n$支"
     r")"
 )
+#: Environments that are formulas without delimiters.
+_ENVIRONMENTS = (
+    "align(?:ed|at|edat)?|array|[bBpvV]?matrix|cases|displaymath|eqnarray|equation|flalign|gather(?:ed)?|math|multline"
+    "|split"
+)
 _FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
     rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
     # None holds another of its kind; a text of openings alone would otherwise take quadratic time.
     r"|(?<!\\)\\\((?P<round>(?:\\[^(]|[^\\])+?)\\\)"
-    r"|(?<!\\)\\\[(?P<square>(?:\\[^\[]|[^\\])+?)\\\]",
+    r"|(?<!\\)\\\[(?P<square>(?:\\[^\[]|[^\\])+?)\\\]"
+    rf"|(?P<environment>\\begin\{{(?P<name>(?:{_ENVIRONMENTS})\*?)\}}(?:(?!\\begin\{{(?P=name)\}}).)+?\\end\{{(?P=name)\}})",
     re.DOTALL,
 )
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import string
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 from tqnet.text.formulas import formula_tokens, segments
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from torch import nn
     from transformers import BertTokenizer, PreTrainedTokenizerBase
 
@@ -68,6 +70,62 @@ def spell(text: str) -> str:
     )
 
 
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
+_RAISED = re.compile(f"[{_SUPERSCRIPTS}]+")
+#: Full-width letters, digits and operators, but not punctuation, which tokenizers know.
+_WIDE = {code: chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
+_WIDE |= str.maketrans("＝＋－＜＞／％", "=+-<>/%")
+
+
+def fold(text: str) -> str:
+    """Write full-width and mathematical letters, units in one sign (``℃``) and raised digits with plain characters."""
+    if text.isascii():
+        return text
+    folded = "".join(map(_plain, text.translate(_WIDE)))
+    return _RAISED.sub(lambda digits: _raised(digits[0].translate(_DIGITS)), folded)
+
+
+def _raised(digits: str) -> str:
+    return f"^{digits}" if len(digits) == 1 else f"^{{{digits}}}"
+
+
+def _plain(character: str) -> str:
+    code = ord(character)
+    if 0x1D400 <= code <= 0x1D7FF or character in "℃℉" or 0x3371 <= code <= 0x33DF:
+        pieces = unicodedata.decomposition(character).split()[1:]
+        return "".join(chr(int(piece, 16)) for piece in pieces) or character
+    return character
+
+
+class Legible:
+    """Makes texts legible for a tokenizer: folded, with characters set apart that would make their word unknown.
+
+    A word piece tokenizer reads a word with one unknown character as one unknown token: ``∠A=90`` as nothing.
+
+    Args:
+        backend: With its vocabulary complete.
+    """
+
+    def __init__(self, backend: Tokenizer):
+        unknown = getattr(backend.model, "unk_token", None)
+        self._backend, self._unknown = backend, None if unknown is None else [backend.token_to_id(unknown)]
+        self._swallowing: dict[str, bool] = {}
+
+    def __call__(self, text: str) -> str:
+        text = fold(text)
+        if text.isascii() or self._unknown is None:
+            return text
+        return "".join(f" {c} " if not c.isascii() and self._swallows(c) else c for c in text)
+
+    def _swallows(self, character: str) -> bool:
+        if character not in self._swallowing:
+            encoding = self._backend.encode(f"a{character}", add_special_tokens=False)
+            ids = encoding.ids[: sum(encoding.attention_mask)]  # without padding
+            self._swallowing[character] = ids == self._unknown
+        return self._swallowing[character]
+
+
 _COMMAND = re.compile(r"\\[A-Za-z]+")
 
 
@@ -82,7 +140,7 @@ def learn_tokens(
     commands: Counter[str] = Counter()
     characters: Counter[str] = Counter()
     for text in texts:
-        spelt = spell(text)
+        spelt = spell(fold(text))
         commands.update(_COMMAND.findall(spelt))
         characters.update(character for character in spelt if ord(character) > 127)
     lacking = Counter({c: n for c, n in characters.items() if tokenizer.tokenize(c) == [tokenizer.unk_token]})
@@ -150,7 +208,7 @@ def learn_wordpiece(texts: Iterable[str], vocab_size: int = 8000, min_count: int
     backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
     counts: Counter[str] = Counter()
     for text in texts:
-        spelt = backend.normalizer.normalize_str(spell(text))
+        spelt = backend.normalizer.normalize_str(spell(fold(text)))
         counts.update(word for word, _ in backend.pre_tokenizer.pre_tokenize_str(spelt))
     # The trainer numbers these as it meets them, in an order that changes from run to run.
     inner = sorted({f"##{character}" for word in counts for character in word[1:]})
