@@ -91,14 +91,15 @@ def test_table_and_numbers(drawn: ParaphraseMetrics) -> None:
     assert numbers["separation"] == drawn.values["separation"]
 
 
+def row_of_the_paper(pairs: list[ParaphrasePair], scores: np.ndarray) -> list[float]:
+    values = measured(pairs, scores).values
+    return [values[f"{average}_{part}"] for average in ("macro", "weighted") for part in ("precision", "recall", "f1")]
+
+
 def test_a_scorer_that_calls_every_pair_valid_has_the_papers_row_of_sawp() -> None:
     pairs = paraqd("sawp_test.jsonl")
-    values = measured(pairs, np.ones(len(pairs))).values
-    macro, weighted = (
-        [values[f"{of}_{part}"] for part in ("precision", "recall", "f1")] for of in ("macro", "weighted")
-    )
-    assert macro == pytest.approx([0.162, 0.500, 0.245], abs=1e-3)
-    assert weighted == pytest.approx([0.106, 0.325, 0.159], abs=1e-3)
+    expected = [0.162, 0.500, 0.245, 0.106, 0.325, 0.159]
+    assert row_of_the_paper(pairs, np.ones(len(pairs))) == pytest.approx(expected, abs=1e-3)
     assert [sum(pair.label == label for pair in pairs) for label in (1, 0)] == [130, 270]
 
 
@@ -109,31 +110,21 @@ def test_the_untrained_encoder_has_the_papers_row_of_aquarat() -> None:
     from tqnet.paraphrase import ParaphraseScorer
 
     pairs = paraqd("aqua_test.jsonl")
-    scores = ParaphraseScorer("minilm", explain=False).score(pairs)
-    values = measured(pairs, np.array([found.score for found in scores])).values
-    macro, weighted = (
-        [values[f"{of}_{part}"] for part in ("precision", "recall", "f1")] for of in ("macro", "weighted")
-    )
-    assert macro == pytest.approx([0.658, 0.502, 0.569], abs=6e-4)
-    assert weighted == pytest.approx([0.784, 0.318, 0.453], abs=6e-4)
+    scores = np.array([found.score for found in ParaphraseScorer("minilm", explain=False).score(pairs)])
+    expected = [0.658, 0.502, 0.569, 0.784, 0.318, 0.453]
+    assert row_of_the_paper(pairs, scores) == pytest.approx(expected, abs=6e-4)
 
 
 def test_scores_by_kind() -> None:
-    rows = [
-        ("lost", 0, 0.2),
-        ("renamed", 1, 0.9),
-        ("lost", 0, 0.5),
-        ("lost", 0, 0.8),
-        ("renamed", 1, 0.5),
-        ("", 1, 1.0),
-    ]
+    lost, renamed = ("lost", 0), ("renamed", 1)
+    rows = [(*lost, 0.2), (*renamed, 0.9), (*lost, 0.5), (*lost, 0.8), (*renamed, 0.5), ("", 1, 1.0)]
     pairs = [ParaphrasePair("a", "b", label, str(at), kind) for at, (kind, label, _) in enumerate(rows)]
-    lost, renamed = kind_scores(pairs, np.array([score for *_, score in rows]))
-    assert (lost.kind, lost.label, lost.pairs) == ("lost", 0, 3)
-    assert lost.right == pytest.approx(2 / 3)  # at the threshold is not above it
-    assert lost.mean_score == pytest.approx(0.5)
-    assert (renamed.pairs, renamed.right, renamed.mean_score) == (2, 0.5, pytest.approx(0.7))
-    table = kind_table({"one": (lost, renamed), "two": (lost, renamed)})
+    first, second = kind_scores(pairs, np.array([score for *_, score in rows]))
+    assert (first.kind, first.label, first.pairs) == ("lost", 0, 3)
+    assert first.right == pytest.approx(2 / 3)  # at the threshold is not above it
+    assert first.mean_score == pytest.approx(0.5)
+    assert (second.pairs, second.right, second.mean_score) == (2, 0.5, pytest.approx(0.7))
+    table = kind_table({"one": (first, second), "two": (first, second)})
     assert table.rows[0] == ("lost", "no", "3", "0.67", "0.500", "0.67", "0.500")
     assert all(len(row) == len(table.header) for row in table.rows)
 

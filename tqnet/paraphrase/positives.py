@@ -196,7 +196,7 @@ _HARMLESS = frozenset(("prep", "punct", "advmod", "npadvmod", "aux"))
 
 
 def active_to_passive(problem: Problem, rng: np.random.Generator) -> str:
-    """Turn each subject, verb and object: "Tom bought 5 pens." to "5 pens were bought by Tom." (f_a).
+    """Turn sentences of a subject, a verb and an object: "Tom bought 5 pens." to "5 pens were bought by Tom." (f_a).
 
     NOTE: ParaQD has a transformer write the passive and another correct it; rules, by the dependencies and only if
     nothing is in doubt, keep every number and name.
