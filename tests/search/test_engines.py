@@ -11,13 +11,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.search.conftest import EMBEDDED, MILVUS, QUESTIONS, VECTORS, WIDTH, NewEngine, make_questions, make_vectors
+from tests.search.conftest import (
+    EMBEDDED,
+    MILVUS,
+    QUESTIONS,
+    VECTORS,
+    WIDTH,
+    NewEngine,
+    make_questions,
+    make_vectors,
+)
 from tqnet.questions import Question
 from tqnet.search import lance
 from tqnet.search import milvus as milvus_engine
 from tqnet.search.engine import BOOSTS, DuplicateIdError, SearchEngine
 from tqnet.search.lance import LanceEngine
-from tqnet.search.records import Filter, FilterError, query_words, read_filter, record_question, records, schema, unit
+from tqnet.search.records import Filter, FilterError, query_words, read_filter, record_question, records, unit
 
 
 def test_vectors_are_found_by_cosine(full_engine: SearchEngine) -> None:
@@ -194,7 +203,7 @@ def test_lance_finds_the_best_of_two_fields_without_scoring_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same as by scoring all; where not all words are indexed, all are scored."""
-    engine = LanceEngine(tmp_path / "lance", schema(WIDTH))
+    engine = EMBEDDED["lance"](tmp_path)
     words = {"stem": ["height", "circle", "find"], "concepts": ["square", "geometry"]}
     where = [read_filter("type=blank")]
     questions, vectors = make_questions(600), make_vectors(600)
@@ -213,23 +222,17 @@ def test_lance_finds_the_best_of_two_fields_without_scoring_all(
             engine.optimize()
 
 
-def test_lance_finds_by_a_wide_filter_what_a_narrow_one_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_lance_finds_by_a_wide_filter_what_a_narrow_one_would(
+    sign: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Also where the nearest of all are not enough, since few of them are kept."""
-    engine = LanceEngine(tmp_path / "lance", schema(WIDTH))
-    vectors = make_vectors(600)
+    engine, vectors, where = EMBEDDED["lance"](tmp_path), make_vectors(600), [read_filter("type=choice")]
     vectors[::4] = -abs(vectors[::4])  # every fourth is a choice
     vectors[1::2] = abs(vectors[1::2])
     engine.add(records(make_questions(600), vectors))
     engine.optimize()
-    prefiltered: list[bool] = []
-    filtered = engine._filtered
-    monkeypatch.setattr(engine, "_filtered", lambda *args: prefiltered.append(args[3]) or filtered(*args))
-    where = [read_filter("type=choice")]
-    for query, expected in ((-np.ones(WIDTH), [False]), (np.ones(WIDTH), [False, True])):
-        with monkeypatch.context() as patch:
-            patch.setattr(lance, "_WIDE", 1.1)
-            narrow = engine.by_vector(query, 9, where)
-        prefiltered.clear()
-        assert engine.by_vector(query, 9, where) == narrow
-        assert prefiltered == expected
-        assert len(narrow) == 9
+    hits = engine.by_vector(sign * np.ones(WIDTH), 9, where)
+    monkeypatch.setattr(lance, "_WIDE", 1.1)
+    assert engine.by_vector(sign * np.ones(WIDTH), 9, where) == hits
+    assert len(hits) == 9

@@ -20,6 +20,7 @@ from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
 from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, search_text, shared_runs
+from tqnet.search.records import table_vectors
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
 from tqnet.training.data import Batch, Item, QuestionViews
 
@@ -96,11 +97,7 @@ class Sources:
 
 
 class SourcesOfBanks:
-    """Make the `Sources` of banks that share questions, encoding each question once.
-
-    Args:
-        encode: Bank -> vectors of its questions, ``[n, width]``.
-    """
+    """Make the `Sources` of banks that share questions; ``encode`` gives each question's vector once."""
 
     def __init__(self, encode: Callable[[QuestionBank], np.ndarray]):
         self._encode = encode
@@ -114,16 +111,12 @@ class SourcesOfBanks:
 
 
 def vectors_of_index(folder: Path, bank: QuestionBank) -> np.ndarray:
-    """Return the vectors of the questions of ``bank`` in an index, ``[n, width]``.
-
-    Raises:
-        ValueError: The index lacks a question.
-    """
-    rows = Index(folder).engine.get(bank.ids, ["id", "vector"]).to_pylist()
-    vectors = {row["id"]: row["vector"] for row in rows}
-    if missing := [id for id in bank.ids if id not in vectors]:
+    """Return the vectors of the questions of ``bank`` in an index, ``[n, width]``; ValueError if it lacks any."""
+    table = Index(folder).engine.get(bank.ids, ["vector"])
+    known = set(table["id"].to_pylist())
+    if missing := [id for id in bank.ids if id not in known]:
         raise ValueError(f"{folder} has no question {missing[0]!r} ({len(missing):,} are missing)")
-    return np.array([vectors[id] for id in bank.ids], dtype=np.float32)
+    return table_vectors(table)
 
 
 @dataclass(frozen=True)
@@ -158,8 +151,7 @@ class ExercisePairs:
 
     def with_noise(self, share: float, seed: int) -> ExercisePairs:
         """Flip a random share of the labels."""
-        rng = np.random.default_rng(seed)
-        wrong = rng.permutation(len(self))[: round(share * len(self))]
+        wrong = np.random.default_rng(seed).permutation(len(self))[: round(share * len(self))]
         similar = self.similar.copy()
         similar[wrong] = ~similar[wrong]
         return replace(self, similar=similar)
@@ -171,21 +163,16 @@ class ExercisePairs:
 
     def save(self, path: Path, bank: QuestionBank) -> None:
         """Write lines of JSON: ids of query (``a``) and candidate (``b``), ``similar``, ``kind``, features."""
-        ids = bank.ids
-        rows = zip(self.query, self.candidate, self.similar, self.kind, self.features.tolist(), strict=True)
+        ids, columns = bank.ids, (self.query, self.candidate, self.similar, self.kind, self.features.tolist())
         with atomic(path) as temporary, temporary.open("w", encoding="utf-8") as stream:
-            for query, candidate, similar, kind, features in rows:
+            for query, candidate, similar, kind, features in zip(*columns, strict=True):
                 record = {"a": ids[query], "b": ids[candidate], "similar": int(similar), "kind": kind}
                 record |= dict(zip(FEATURES, features, strict=True))
                 stream.write(json.dumps(record, ensure_ascii=False) + "\n")
 
     @classmethod
     def load(cls, path: Path, bank: QuestionBank) -> ExercisePairs:
-        """Read what :meth:`save` wrote, of the same bank.
-
-        Raises:
-            KeyError: An earlier version wrote it.
-        """
+        """Read what :meth:`save` wrote, of the same bank; KeyError if an earlier version wrote it."""
         numbers = {id: number for number, id in enumerate(bank.ids)}
         with path.open(encoding="utf-8") as stream:
             rows = [json.loads(line) for line in stream]
@@ -196,12 +183,7 @@ class ExercisePairs:
 
 
 def made_pairs(
-    bank: QuestionBank,
-    similarity: Similarity,
-    sources: Sources,
-    queries: np.ndarray,
-    counts: dict[str, int],
-    seed: int,
+    bank: QuestionBank, similarity: Similarity, sources: Sources, queries: np.ndarray, counts: dict[str, int], seed: int
 ) -> ExercisePairs:
     """Make pairs of ``queries`` with questions of the bank, labelled by ``similarity``.
 

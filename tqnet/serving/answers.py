@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import Literal
 
 import pyarrow as pa
@@ -125,15 +126,10 @@ def answer_view(answer: Answer) -> SearchAnswer:
 
 def question_view(question: Question, *, solution: bool = False) -> QuestionBody:
     """Return the view of a question, with answer and analysis if ``solution``."""
-    return QuestionBody(
-        **{name: getattr(question, name) for name in ("id", "stem", "difficulty", "type", "language", "source")},
-        options=list(question.options),
-        answer=question.answer if solution else None,
-        analysis=question.analysis if solution else None,
-        knowledge=list(map(list, question.knowledge)),
-        figures=len(question.images),
-        html=_html(question, solution=solution),
-    )
+    if not solution:
+        question = replace(question, answer=None, analysis=None)
+    fields = {name: getattr(question, name) for name in QuestionBody.model_fields if hasattr(question, name)}
+    return QuestionBody(**fields, figures=len(question.images), html=_html(question))
 
 
 def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
@@ -150,12 +146,12 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
     )
 
 
-def _html(question: Question, *, solution: bool = False) -> QuestionHtml:
+def _html(question: Question) -> QuestionHtml:
     return QuestionHtml(
         stem=text_html(question.stem.strip()),
-        options=[text_html(option) for option in question.options],
-        answer=text_html(question.answer) if solution and question.answer else None,
-        analysis=text_html(question.analysis) if solution and question.analysis else None,
+        options=list(map(text_html, question.options)),
+        answer=text_html(question.answer) if question.answer else None,
+        analysis=text_html(question.analysis) if question.analysis else None,
     )
 
 

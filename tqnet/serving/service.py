@@ -164,11 +164,7 @@ class SearchService:
 
     @contextmanager
     def room(self) -> Iterator[None]:
-        """Hold a place in the queue; to be called from the event loop alone.
-
-        Raises:
-            BusyError: The queue is full.
-        """
+        """Hold a place in the queue; to be called from the event loop alone; BusyError if the queue is full."""
         if self._inside >= self._settings.queue:
             raise BusyError(f"{self._inside} searches are waiting already")
         self._inside += 1
