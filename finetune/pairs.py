@@ -55,15 +55,15 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
         return {"train": [], "valid": []}
     data.refuse_share()
     pairs = read_labelled_pairs(data.pairs, data.load(), data.on_error)
-    found = {
+    by_split = {
         split: [pair for pair in pairs if (pair.a.split or "train", pair.b.split or "train") == (split, split)]
         for split in ("train", "valid")
     }
-    if not found["train"]:
+    if not by_split["train"]:
         raise ConfigError(f"data.pairs: no pair of {data.pairs} has both ends in split 'train'")
-    if left := len(pairs) - sum(map(len, found.values())):
+    if left := len(pairs) - sum(map(len, by_split.values())):
         log.info("%d of %d labelled pairs are left out: their ends are of two splits, or of test", left, len(pairs))
-    return found
+    return by_split
 
 
 def validation(

@@ -289,12 +289,12 @@ def out_of_fold(
         judged = out / "probabilities.npy"
         held_out = fold_of == fold
         if not (config.run.resume and judged.exists()):
-            own = replace(config, run=replace(config.run, out=str(out)))
-            folder = train(own, bank, similarity, pairs.select(~held_out), accelerator, None)
-            found = score(folder, bank, pairs.select(held_out), accelerator, precision(config.run.precision))
+            fold_config = replace(config, run=replace(config.run, out=str(out)))
+            folder = train(fold_config, bank, similarity, pairs.select(~held_out), accelerator, None)
+            chances = score(folder, bank, pairs.select(held_out), accelerator, precision(config.run.precision))
             if accelerator.is_main_process:
                 with atomic(judged) as temporary, temporary.open("wb") as stream:
-                    np.save(stream, found)
+                    np.save(stream, chances)
             accelerator.wait_for_everyone()
         probability[held_out] = np.load(judged)
     return probability
@@ -387,8 +387,8 @@ class ValidationOrder:
         self.questions = pairs.questions(bank)
 
     def __call__(self) -> dict[str, float]:
-        found = self.cross.probabilities(self.questions, self.pairs.features, precision=self.precision)
-        return {"valid/map": mean_average_precision(self.pairs.query, self.pairs.similar, found)}
+        chances = self.cross.probabilities(self.questions, self.pairs.features, precision=self.precision)
+        return {"valid/map": mean_average_precision(self.pairs.query, self.pairs.similar, chances)}
 
 
 if __name__ == "__main__":

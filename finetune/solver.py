@@ -111,8 +111,7 @@ def contrast(embeddings: Tensor, nodes: Tensor, margin: float) -> Tensor:
         embeddings: [n, h], of all nodes.
         nodes: [z, 3], those of p, p+ and p-.
     """
-    own, positive, negative = F.normalize(embeddings.float(), dim=-1)[nodes].unbind(1)
-    return cosine_triplet(own, positive, negative, margin)
+    return cosine_triplet(*F.normalize(embeddings.float(), dim=-1)[nodes].unbind(1), margin)
 
 
 def loss_of(

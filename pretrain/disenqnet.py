@@ -71,19 +71,19 @@ class DisentangledEncoder(nn.Module):
         """What the estimators read of a packed batch.
 
         Returns:
-            ``concept`` and ``individual`` [b, h/2], the halves; ``logits`` [b, concepts]; ``own`` and ``other`` [b, t],
-            the scores T(w, v) of each word for its question and for the one before it in the batch.
+            ``concept`` and ``individual`` [b, h/2], the halves; ``logits`` [b, concepts]; ``joint`` and ``product``
+            [b, t], the scores T(w, v) of each word for its question and for the previous question in the batch.
         """
         vectors = F.normalize(self.model(**batch).embedding.float(), dim=-1) * math.sqrt(self.words.out_features)
         concept, individual = vectors.chunk(2, dim=1)
         words = self.words(self.model.get_input_embeddings()(batch["input_ids"])) / math.sqrt(self.words.out_features)
-        own, other = (torch.einsum("bth,bh->bt", words, of.to(words.dtype)) for of in (vectors, vectors.roll(1, 0)))
+        joint, product = (torch.einsum("bth,bh->bt", words, v.to(words.dtype)) for v in (vectors, vectors.roll(1, 0)))
         return {
             "concept": concept,
             "individual": individual,
             "logits": self.concepts(concept),
-            "own": own,
-            "other": other,
+            "joint": joint,
+            "product": product,
         }
 
 
@@ -160,7 +160,7 @@ def main(config: DisenQNetConfig) -> Path:
         critic.improve(outputs["concept"], outputs["individual"], config.critic_steps, accelerator)
         is_word = ~torch.isin(batch.inputs["input_ids"], special)
         concepts = torch.from_numpy(labels.indicators(batch.index.cpu().numpy())).to(loop.device)
-        information = mutual_information(outputs["own"], outputs["other"], is_word)
+        information = mutual_information(outputs["joint"], outputs["product"], is_word)
         prediction = concept_classification(outputs["logits"], concepts, labels.multi_label)
         losses = {
             "information": weight_of_mean(accelerator, is_word.sum()) * information,

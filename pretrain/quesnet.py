@@ -107,9 +107,9 @@ class EmbeddingPretraining(Pretraining):
         drawable = input_ids[is_word] if is_word.any() else input_ids.flatten()
         drawn = torch.randint(len(drawable), (*input_ids.shape, self.noise), device=input_ids.device)
         noise = self.context(drawable[drawn])
-        of_words = skip_gram(words, self.context(input_ids), noise, is_word, self.window)
-        of_figures = self.figure_loss(figures[figure_mask], pixel_values)
-        return of_words + of_figures, {"words": of_words.detach(), "figures": of_figures.detach()}
+        word_loss = skip_gram(words, self.context(input_ids), noise, is_word, self.window)
+        figure_loss = self.figure_loss(figures[figure_mask], pixel_values)
+        return word_loss + figure_loss, {"words": word_loss.detach(), "figures": figure_loss.detach()}
 
 
 class HoledLanguageModel(Pretraining):
@@ -137,11 +137,11 @@ class HoledLanguageModel(Pretraining):
             chosen = chosen & (torch.rand(chosen.shape, device=chosen.device) < self.share)
         # Words stand first in the sequence: a word's place there is its place in the text.
         logits = self.head(contexts[:, : input_ids.shape[1]][chosen], self.model.words.weight)
-        of_words, accuracy = masked_token_prediction(logits, input_ids[chosen])
+        word_loss, accuracy = masked_token_prediction(logits, input_ids[chosen])
         behind_words = torch.arange(mask.shape[1], device=mask.device) >= word_mask.sum(1, keepdim=True)
-        of_figures = self.figure_loss(contexts[mask & behind_words], pixel_values)
-        logged = {"words": of_words.detach(), "figures": of_figures.detach(), "accuracy": accuracy}
-        return of_words + of_figures, logged
+        figure_loss = self.figure_loss(contexts[mask & behind_words], pixel_values)
+        logged = {"words": word_loss.detach(), "figures": figure_loss.detach(), "accuracy": accuracy}
+        return word_loss + figure_loss, logged
 
 
 STAGES = {"embedding": EmbeddingPretraining, "holes": HoledLanguageModel}
