@@ -55,7 +55,8 @@ def connected(address: str) -> Iterator[None]:
     """
     if address != "local":
         _probe(address)
-    ray.init(address, **_QUIET, **({"include_dashboard": False} if address == "local" else {}))
+    local: dict[str, Any] = {"include_dashboard": False} if address == "local" else {}
+    ray.init(address, **_QUIET, **local)
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False

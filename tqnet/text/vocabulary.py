@@ -75,7 +75,7 @@ _DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
 _RAISED = re.compile(f"[{_SUPERSCRIPTS}]+")
 #: Full-width letters, digits and operators, but not punctuation, which tokenizers know.
 _WIDE = {code: chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
-_WIDE |= str.maketrans("＝＋－＜＞／％", "=+-<>/%")
+_WIDE |= dict(zip(map(ord, "＝＋－＜＞／％"), "=+-<>/%", strict=True))
 
 
 def fold(text: str) -> str:
