@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -19,8 +20,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from openpyxl import Workbook
 
-from tests.cli.conftest import Tqnet
+from tests.cli.conftest import FAST, Tqnet
 from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3_package
+from tests.importers.word import FIGURE, FRACTION, TABLE, cells, numbered, paragraph, write_docx
+from tests.recipes.conftest import TINY
 from tqnet.cli.bank import FORMATS
 from tqnet.importers import formats
 from tqnet.questions import QuestionBank
@@ -37,7 +40,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_the_formats_of_the_help_are_those_there_are() -> None:
-    assert ("auto", *formats.FORMATS) == FORMATS
+    assert set(formats.FORMATS) == set(FORMATS)
     assert all(callable(formats.reader(name)) for name in formats.FORMATS)
 
 
@@ -188,9 +191,41 @@ def _write_sources() -> None:
         "MATH/train/algebra/1.json",
         {"problem": "1+1?", "level": "Level 1", "type": "Algebra", "solution": "\\boxed{2}"},
     )
-    _put("geometry3k/train/1/data.json", {"problem_text": "Find x.", "choices": ["1", "2"], "answer": "B", "id": 1})
+    problem = {"problem_text": "Find x.", "choices": ["1", "2"], "answer": "B", "id": 1, "problem_type_graph": []}
+    _put("geometry3k/train/1/data.json", problem)
     Path("geometry3k/train/1/img_diagram.png").write_bytes(picture(1))
-    _put("ScienceQA/problems.json", {"1": {"question": "1+1?", "choices": ["1", "2"], "answer": 1, "split": "train"}})
+    problem = {"question": "1+1?", "choices": ["1", "2"], "answer": 1, "split": "train", "lecture": "", "skill": "Add"}
+    _put("ScienceQA/problems.json", {"1": problem})
+    _put("questions.jsonl", {"question": "1+1?", "level": "hard"})
+    write_docx(Path("exam.docx"), paragraph("1. What is 1+1?"))
+
+
+@pytest.mark.slow
+def test_a_word_paper_is_trained_on_and_searched(tmp_path: Path, tqnet: Tqnet) -> None:
+    """Formulas, figures, options and a table, from the document to the answer of a search."""
+    blocks: list[str] = []
+    for number in range(40):
+        blocks += [
+            numbered("Solve ", f"<m:oMath>{FRACTION}</m:oMath>", f" = {number} for x."),
+            TABLE.format(cells("x", f"{number + 1}")),
+            numbered(f"{2 * number - 1}", level=1),
+            numbered(f"{2 * number}", level=1),
+            paragraph("Answer: A"),
+            paragraph("Topic: Equations"),
+            *([paragraph(FIGURE)] if number % 4 == 0 else []),
+        ]
+    bank, out = tmp_path / "bank", tmp_path / "run"
+    write_docx(tmp_path / "paper.docx", *blocks)
+    said = tqnet("import", tmp_path / "paper.docx", "--out", bank, "--set", "split=train", "--set", "language=en")
+    assert "40 questions" in said
+    assert "fault" not in said
+    tqnet("check", bank)
+    command = [sys.executable, "-m", "tqnet.cli", "train", "moco", "--config", "small/moco", "--cpu", *TINY]
+    settings = [f"data.bank={bank}", f"run.out={out}", "queue=16", "run.max_steps=2", "run.eval_every=0"]
+    subprocess.run([*command, *settings], check=True)
+    tqnet("index", bank, "--model", out / "model", "--out", tmp_path / "index", *FAST)
+    hits = tqnet.json("search", tmp_path / "index", "--text", r"Solve $\frac{x+1}{2} = 7$ for x.", "-k", 3)
+    assert hits
 
 
 def _put(name: str, content: object) -> None:

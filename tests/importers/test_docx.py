@@ -10,61 +10,15 @@ import pytest
 pytest.importorskip("lxml")
 
 from tests.importers.conftest import Loaded
-from tests.importers.generators import picture, write_zip
+from tests.importers.generators import picture
+from tests.importers.word import FIGURE, FRACTION, SPACES, TABLE, cells, mrun, numbered, paragraph, run, write_docx
 from tqnet.importers.omml import latex_of
 from tqnet.importers.safe_xml import parse, strip_namespaces
-
-_SPACES = "xmlns:w='w' xmlns:m='m' xmlns:r='r' xmlns:a='a' xmlns:v='v'"
-
-
-def paragraph(*parts: str, properties: str = "") -> str:
-    runs = "".join(part if part.startswith("<") else f"<w:r><w:t>{part}</w:t></w:r>" for part in parts)
-    return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
-
-
-def numbered(*parts: str, level: int = 0) -> str:
-    return paragraph(*parts, properties=f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='1'/></w:numPr>")
-
-
-def run(text: str, properties: str) -> str:
-    return f"<w:r><w:rPr>{properties}</w:rPr><w:t>{text}</w:t></w:r>"
-
-
-def mrun(text: str) -> str:
-    return f"<m:r><m:t>{text}</m:t></m:r>"
-
-
-FRACTION = f"<m:f><m:num>{mrun('x+1')}</m:num><m:den>{mrun('2')}</m:den></m:f>"
-FIGURE = "<w:r><w:drawing><a:blip r:embed='i1'/></w:drawing></w:r>"
-TABLE = "<w:tbl><w:tr>{}</w:tr></w:tbl>"
-
-
-def cells(*texts: str) -> str:
-    return "".join(f"<w:tc>{paragraph(text)}</w:tc>" for text in texts)
-
-
-NUMBERING = f"""<w:numbering {_SPACES}><w:abstractNum w:abstractNumId='0'>
-<w:lvl w:ilvl='0'><w:start w:val='1'/><w:numFmt w:val='decimal'/><w:lvlText w:val='%1.'/></w:lvl>
-<w:lvl w:ilvl='1'><w:start w:val='1'/><w:numFmt w:val='upperLetter'/><w:lvlText w:val='%2.'/></w:lvl>
-</w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></w:numbering>"""
 
 
 @pytest.fixture
 def docx(tmp_path: Path) -> Callable[..., Path]:
-    def docx(*blocks: str) -> Path:
-        relations = (
-            "<Relationships><Relationship Id='i1' Target='media/a.png'/><Relationship Id='i2' Target='media/b.wmf'/>"
-        )
-        parts = {
-            "word/document.xml": f"<w:document {_SPACES}><w:body>{''.join(blocks)}</w:body></w:document>",
-            "word/_rels/document.xml.rels": relations + "</Relationships>",
-            "word/numbering.xml": NUMBERING,
-            "word/media/a.png": picture(1),
-            "word/media/b.wmf": b"x",
-        }
-        return write_zip(tmp_path / "paper.docx", parts)
-
-    return docx
+    return lambda *blocks: write_docx(tmp_path / "paper.docx", *blocks)
 
 
 def test_automatic_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable) -> None:
@@ -167,7 +121,7 @@ def test_typed_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], f
     ],
 )
 def test_formulas(markup: str, latex: str) -> None:
-    assert latex_of(strip_namespaces(parse(f"<m:oMath {_SPACES}>{markup}</m:oMath>"))) == latex
+    assert latex_of(strip_namespaces(parse(f"<m:oMath {SPACES}>{markup}</m:oMath>"))) == latex
 
 
 def test_documents_that_are_none(tmp_path: Path, load: Callable[..., Loaded]) -> None:
