@@ -53,9 +53,11 @@ def connected(address: str) -> Iterator[None]:
     Raises:
         ClusterError: None answers within :data:`PATIENCE` seconds.
     """
-    if address != "local":
+    if address == "local":
+        ray.init("local", include_dashboard=False, **_QUIET)
+    else:
         _probe(address)
-    ray.init(address, **_QUIET, **({"include_dashboard": False} if address == "local" else {}))
+        ray.init(address, **_QUIET)
     logging.getLogger("ray.data").setLevel(logging.ERROR)
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = context.print_on_execution_start = False
