@@ -82,9 +82,9 @@ def test_runs_are_shared_both_ways_from_zero_to_one() -> None:
 def test_the_first_candidates_are_ranked_and_the_others_stay_behind() -> None:
     ranked = Rank(by_number, first=20)(QUERY, CANDIDATES) or []
     assert ids(ranked) == [f"q{at:03d}" for at in [*range(19, -1, -1), *range(20, 30)]]
-    assert ranked[0].rank == pytest.approx(0.19)
+    assert ranked[0].probability == pytest.approx(0.19)
     assert "similar 0.190" in ranked[0].why
-    assert ranked[20].rank is None
+    assert ranked[20].probability is None
     assert Rank(by_number)(QUERY, []) == []
     equal = Rank(lambda query, questions, features: np.full(len(questions), 0.5))(QUERY, CANDIDATES[:5])
     assert ids(equal) == ids(CANDIDATES[:5])
@@ -148,9 +148,9 @@ def test_without_a_model_the_features_order_all() -> None:
     ranked = Rank()(QUERY, candidates) or []
     assert ids(ranked)[:4] == ["q027", "q000", "q001", "q002"]
     assert ranked[0].likeness == pytest.approx((0.5 * WEIGHTS[0] + WEIGHTS[1]) / sum(WEIGHTS))
-    assert ranked[0].rank is None
+    assert ranked[0].probability is None
     assert "likeness 0.526, vector 0.500" in ranked[0].why
-    with_text = Rank()(QUERY, [replace(changed(candidates[0], stem=""), text="find area")]) or []
+    with_text = Rank()(QUERY, [replace(changed(candidates[0], stem=""), terms="find area")]) or []
     assert with_text[0].likeness == ranked[0].likeness  # by the words that retrieval has read
     by_text = [changed(item, None, stem=item.question.stem) for item in candidates]
     assert Rank()(QUERY, by_text) == by_text  # what was found by text alone stays in its order

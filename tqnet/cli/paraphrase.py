@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Score(Command, LineOptions, LanguageModelOptions, EncodingOptions, name="score"):
-    """Score whether a rewritten question still asks the same.
+    """Score whether a rewritten question still asks the same thing.
 
-    The score is the cosine of the two questions' vectors; the explanation lists what was lost or changed: numbers,
-    units, entities, words, formulas, sentences, the question itself. A pair is valid if its score is above the
-    threshold, its numbers, units and names are the same, no words have changed places, and it asks something.
+    The score is the cosine of the two questions' vectors; the explanation lists what was lost, changed or added:
+    numbers, units, entities, words, conditions, the question itself. A pair is valid if its score is above the
+    threshold and the check finds no difference that changes what is asked.
     """
 
     texts: Sequence[str] = argument("the original and its paraphrase", nargs="*", metavar="TEXT")

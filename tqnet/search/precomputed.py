@@ -93,7 +93,7 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
 
 def _row(retrieve: Retriever, record: dict[str, Any], n: int) -> dict[str, object]:
     candidates = retrieve(record_question(record), np.array(record["vector"], dtype=np.float32), n)
-    values = [(candidate.question.id, candidate.score, candidate.cosine, candidate.words) for candidate in candidates]
+    values = [(candidate.question.id, candidate.score, candidate.cosine, candidate.bm25) for candidate in candidates]
     return {"id": record["id"]} | {name: [row[place] for row in values] for place, name in enumerate(_LISTS)}
 
 

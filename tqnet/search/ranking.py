@@ -34,7 +34,7 @@ def pair_features(query: Question, candidates: Sequence[Candidate]) -> np.ndarra
     """Return the `FEATURES` of each candidate, float32 ``[candidates, 3]``; the cosine is 0 without vectors."""
     runs = character_runs(search_text(query))
     cosines = [candidate.cosine or 0.0 for candidate in candidates]
-    texts = [candidate.text or search_text(candidate.question) for candidate in candidates]
+    texts = [candidate.terms or search_text(candidate.question) for candidate in candidates]
     votes = Votes(dict(enumerate(cosines)), lambda place: candidates[place].question.knowledge)
     rows = [
         (cosine, shared_runs(runs, character_runs(text)), votes.share(place))
@@ -124,8 +124,8 @@ class Rank:
                 return None
         finally:
             self._turn.release()
-        scored = [replace(candidate, rank=rank) for candidate, rank in zip(ordered, scores, strict=False)]
-        return sorted(scored, key=lambda candidate: -(candidate.rank or 0)) + ordered[len(scored) :]
+        scored = [replace(candidate, probability=p) for candidate, p in zip(ordered, scores, strict=False)]
+        return sorted(scored, key=lambda candidate: -(candidate.probability or 0)) + ordered[len(scored) :]
 
 
 def _by_likeness(query: Question, candidates: Sequence[Candidate]) -> tuple[list[Candidate], np.ndarray]:

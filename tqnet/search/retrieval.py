@@ -87,26 +87,26 @@ class Candidate:
     Attributes:
         score: Of retrieval: the cosine, plus BM25 relative to the best one's, times the weight of the text.
         cosine: With the query; None if vectors were not searched.
-        words: BM25 of the common words; None if the text was not searched or did not find it.
-        text: Its search terms; empty if they were not read.
+        bm25: Of the shared terms; None if the text was not searched or did not find it.
+        terms: Its search terms; empty if they were not read.
         likeness: Weighted mean of its features (`tqnet.search.ranking`); None before ranking.
-        rank: The ranker's probability that it is similar; None without a ranker.
+        probability: The ranker's, that it is similar; None without a ranker.
         notes: Remarks of re-ranking.
     """
 
     question: Question
     score: float
     cosine: float | None = None
-    words: float | None = None
-    text: str = ""
+    bm25: float | None = None
+    terms: str = ""
     likeness: float | None = None
-    rank: float | None = None
+    probability: float | None = None
     notes: tuple[str, ...] = ()
 
     @property
     def why(self) -> str:
         """The scores that speak for it, in words."""
-        scores = {"similar": self.rank, "likeness": self.likeness, "vector": self.cosine, "text": self.words}
+        scores = {"similar": self.probability, "likeness": self.likeness, "vector": self.cosine, "text": self.bm25}
         parts = [
             f"{name} {score:.{1 if name == 'text' else 3}f}" for name, score in scores.items() if score is not None
         ]

@@ -137,9 +137,9 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
     return Result(
         score=round(candidate.score, 6),
         cosine=candidate.cosine,
-        words=candidate.words,
+        words=candidate.bm25,
         evidence=candidate.likeness,
-        rank=candidate.rank,
+        rank=candidate.probability,
         remarks=list(candidate.notes),
         shared=[text for part, text in query_parts.items() if part in parts][:_SHARED],
         question=question_view(candidate.question),
