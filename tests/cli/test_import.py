@@ -25,7 +25,7 @@ from tests.importers.generators import awkward_quiz, picture, qti2_package, qti3
 from tests.importers.word import FIGURE, FRACTION, TABLE, cells, numbered, paragraph, write_docx
 from tests.recipes.conftest import TINY
 from tqnet.cli.bank import FORMATS
-from tqnet.importers import formats
+from tqnet.importers import formats, run
 from tqnet.questions import QuestionBank
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def test_nothing_is_half_written(
     out = tmp_path / "bank"
     tqnet("import", table, "--out", out)
     before = (out / "questions.jsonl").read_bytes()
-    write, calls = formats.write_question, []
+    write, calls = run.write_question, []
 
     def fail(question: Any) -> object:
         calls.append(question)
@@ -94,7 +94,7 @@ def test_nothing_is_half_written(
             raise error
         return write(question)
 
-    monkeypatch.setattr(formats, "write_question", fail)
+    monkeypatch.setattr(run, "write_question", fail)
     tqnet("import", table, "--out", out, "--replace", code=code)
     assert (out / "questions.jsonl").read_bytes() == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bank", "in"]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tqnet.importers.job import Draft, Job, Place, distinct, from_base64, lettered
+from tqnet.importers.figures import from_base64
+from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.importers.safe_xml import Element, XmlError, elements, strip_namespaces
 from tqnet.importers.source import SourceError
 from tqnet.importers.tables import paths
