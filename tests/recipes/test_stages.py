@@ -74,7 +74,6 @@ def test_a_stream_without_a_rate_stays_as_it_is(train: Callable[..., Any]) -> No
     start = f"model.visual_start={given.out / 'model'}"
     for name, settings in {
         "pretrain.quesnet": ["stage=embedding", "target=32"],
-        "pretrain.multitask": [],
         "pretrain.moco": ["queue=32", "bn_splits=2"],
         "finetune.similar": ["chunk=8"],
     }.items():
@@ -245,6 +244,7 @@ def test_knowledge_of_some_levels(train: Callable[..., Any]) -> None:
         train("finetune.knowledge", *TEXT, "levels=[4]", "run.max_steps=1", out="deep")
 
 
+@pytest.mark.slow
 def test_pairs(train: Callable[..., Any]) -> None:
     """A frozen encoder stays as it is to the bit; the head learns, and the folder is a classifier and an encoder."""
     checked = f"checked={SAMPLE.parent / 'pairs.jsonl'}"
