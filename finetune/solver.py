@@ -112,7 +112,8 @@ def contrast(embeddings: Tensor, nodes: Tensor, margin: float) -> Tensor:
         embeddings: [n, h], of all nodes.
         nodes: [z, 3], those of p, p+ and p-.
     """
-    return cosine_triplet(*F.normalize(embeddings.float(), dim=-1)[nodes].unbind(1), margin)
+    anchor, positive, negative = F.normalize(embeddings.float(), dim=-1)[nodes].unbind(1)
+    return cosine_triplet(anchor, positive, negative, margin)
 
 
 def loss_of(

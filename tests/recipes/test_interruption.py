@@ -57,7 +57,6 @@ def test_killed_and_resumed_is_as_if_never_stopped(
     ("name", "settings"),
     [
         ("finetune.similar", ["chunk=6", "objective=pair", "run.batch_size=8", "run.accumulate=2"]),
-        ("finetune.similar", ["run.precision=bf16", "data.workers=1"]),
         ("pretrain.disenqnet", ["critic_steps=2"]),
     ],
 )
@@ -94,7 +93,7 @@ def test_evaluation_disturbs_nothing(train: Callable[..., Any]) -> None:
     """Neither the weights nor the logged means know how often the model is evaluated."""
     settings = [
         "queue=32",
-        "bn_splits=1",
+        "model.visual=null",
         "run.epochs=2",
         "run.max_steps=4",
         "run.log_every=3",

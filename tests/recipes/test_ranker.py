@@ -99,6 +99,7 @@ def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any], tmp_pa
     assert again.same_weights(whole)
 
 
+@pytest.mark.slow
 def test_vectors_of_an_index(train: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
     bank, index = str(small_bank), str(tmp_path / "index")
     some = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", out="some")
