@@ -256,19 +256,15 @@ def results(folder: str) -> dict[str, dict[str, Any]]:
     accelerator, bank = Accelerator(cpu=True), banks()
     triples = {"alpha": 5.0, "positives": "either"}
     cases = {
-        "moco, mixed": (contrast, folder, bank["mixed"], ("fused",)),
-        "moco, one-sided": (contrast, folder, bank["one-sided"], ("text", "visual")),
+        "moco, one-sided": (contrast, folder, bank["one-sided"], ("fused",)),
         "moco, bare": (contrast, folder, bank["bare"], ("text", "visual")),
         "scl in chunks, mixed": (supervised, folder, bank["mixed"], "scl", 3),
-        "scl, one-sided": (supervised, folder, bank["one-sided"], "scl", 0),
         "pair in chunks": (supervised, folder, bank["mixed"], "pair", 1),
         "clip": (cross_modal, folder, bank["pictured"]),
         "classes": (classified, folder, bank["mixed"]),
-        "multitask, mixed": (multitask, folder, bank["mixed"]),
         "multitask, one-sided": (multitask, folder, bank["one-sided"]),
         "solver by GRU": (solved, None, LEAVES_FIRST),
-        "solver by triples": (partial(solved, **triples), folder, DEEPER),
-        "solver by triples, subtrees": (partial(solved, contrast_at="subtree", **triples), None, DEEPER),
+        "solver by triples": (partial(solved, contrast_at="subtree", **triples), folder, DEEPER),
     }
     found: dict[str, dict[str, Any]] = {}
     for name, (compute, *arguments) in cases.items():

@@ -79,7 +79,7 @@ def test_a_solver_with_contrast_and_then_without(group: Group, tmp_path: Path) -
 
 def test_the_ranker_and_its_folds(group: Group, small_bank: Path, tmp_path: Path) -> None:
     """Pairs without an analysis leave a process without the other tasks; every fold is judged by both."""
-    few = ["queries=16", "similar=2", "retrieved=2", "concept=1", "random=1", "max_length=48", "folds=2"]
+    few = ["model.visual=null", "queries=16", "similar=2", "retrieved=2", "max_length=48", "folds=2"]
     settings = [f"data.bank={small_bank}", *STEPS, *few, "run.max_steps=2", f"run.out={tmp_path}"]
     group.run("recipe", "finetune.ranker", *settings)
     pairs = (tmp_path / "pairs.jsonl").read_text().splitlines()

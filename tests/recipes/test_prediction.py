@@ -18,6 +18,7 @@ from tqnet.questions import QuestionBank
 pytest.importorskip("lxml")
 
 
+@pytest.mark.slow
 def test_exports_of_platforms_are_imported_and_predicted(train: Callable[..., Run], tmp_path: Path) -> None:
     """Tables, nested lists, MathML, figures within the file, missing answers."""
     run = train("finetune.knowledge", WHOLE_SAMPLE, "run.max_steps=3", "run.eval_every=3")

@@ -99,11 +99,12 @@ def test_resumed_with_the_same_pairs_and_folds(train: Callable[..., Any], tmp_pa
     assert again.same_weights(whole)
 
 
+@pytest.mark.slow
 def test_vectors_of_an_index(train: Callable[..., Any], small_bank: Path, tmp_path: Path) -> None:
     bank, index = str(small_bank), str(tmp_path / "index")
     some = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", out="some")
     assert main(["index", bank, "--model", encoder_of(some.out / "model"), "--out", index]) == 0
-    run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}", "data.workers=1")
+    run = train("finetune.ranker", *FEW, "folds=0", "run.max_steps=1", f"index={index}")
     cross = CrossEncoder.from_pretrained(run.out / "model")
     assert cross.searched_by == Index(Path(index)).manifest.digest
     encoded, indexed = ([json.loads(line) for line in (of.out / "pairs.jsonl").open()] for of in (some, run))
@@ -131,7 +132,7 @@ def test_judged_pairs(train: Callable[..., Any], small_bank: Path, tmp_path: Pat
 def test_queries_that_the_start_model_has_not_seen(train: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     made, whole = [], ranker.made_pairs
     monkeypatch.setattr(ranker, "made_pairs", lambda *of: made.append((of[0], whole(*of))) or made[-1][1])
-    run = train("finetune.ranker", WHOLE_SAMPLE, *FEW, "unseen=true", "folds=0", "run.max_steps=2")
+    run = train("finetune.ranker", *FEW, "model.visual=null", "unseen=true", "folds=0", "run.max_steps=2")
     assert any("valid/map" in record for record in run.records)
     learns, chooses = ([bank[query] for query in np.unique(pairs.query)] for bank, pairs in made)
     assert {query.split for query in (*learns, *chooses)} == {"valid"}
