@@ -13,6 +13,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -281,10 +282,13 @@ class Place:
 
         return LanceEngine(folder / "lance", new_schema)
 
-    def connect(self) -> MilvusServer | None:
-        """Connect to the server, or raise an `EngineError`; return None for files."""
+    @contextmanager
+    def connected(self) -> Iterator[MilvusServer | None]:
+        """Connect to the server, or raise an `EngineError`; yield None for files."""
         if self.engine != "milvus":
-            return None
+            yield None
+            return
         from tqnet.search.milvus import MilvusServer
 
-        return MilvusServer(self.uri, self.collection)
+        with closing(MilvusServer(self.uri, self.collection)) as server:
+            yield server

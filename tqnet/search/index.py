@@ -173,10 +173,11 @@ def _missing(folder: Path) -> IndexFolderError:
 
 def check_alias(place: Place, replaced: Place | None = None) -> None:
     """Raise a FileExistsError if an index but ``replaced`` has the alias of ``place``."""
-    if (server := place.connect()) is None:
-        return
-    aliases = server.aliases(replaced.records) if replaced and replaced.uri == place.uri else []
-    if server.has(place.collection) and place.collection not in aliases:
+    with place.connected() as server:
+        if server is None or not server.has(place.collection):
+            return
+        aliases = server.aliases(replaced.records) if replaced and replaced.uri == place.uri else []
+    if place.collection not in aliases:
         raise FileExistsError(f"{place.uri}: there is a collection {place.collection} already; choose another name")
 
 
@@ -187,8 +188,9 @@ def publish(work: Path, folder: Path) -> None:
     :func:`clear` puts the old one back.
     """
     manifest, replaced = Manifest.load(work), _replaced(folder)
-    if server := manifest.connect():
-        server.set_alias(manifest.records, manifest.collection)
+    with manifest.connected() as server:
+        if server:
+            server.set_alias(manifest.records, manifest.collection)
     if folder.exists():
         os.replace(folder, replaced)
     os.replace(work, folder)
@@ -214,8 +216,9 @@ def remove_index(folder: Path) -> None:
     """Remove an index, complete or not: its records first, so that a killed removal can be repeated."""
     if (folder / _MANIFEST).exists():
         manifest = Manifest.load(folder)
-        if server := manifest.connect():
-            server.drop(manifest.records)
+        with manifest.connected() as server:
+            if server:
+                server.drop(manifest.records)
     shutil.rmtree(folder, ignore_errors=True)
 
 
