@@ -45,7 +45,7 @@ class ContentLayer(nn.Module):
         self.from_right = nn.LSTM(*shape, batch_first=True, dropout=dropout)
 
     def forward(self, items: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return states [b, n, h / 2] of both directions after each of items [b, n, h]; zero where mask [b, n] is unset.
+        """Return states [b, n, h / 2] of both directions after each of items [b, n, h]; zero at padding by mask [b, n].
 
         Real items must come first. Always in fp32, even under autocast, since a recurrence accumulates rounding errors.
         """
