@@ -43,7 +43,7 @@ class DifficultyHead:
     Attributes:
         coef, intercept: Regression parameters, ``[features]`` and a number.
         errors: Absolute errors on ``valid``, ascending.
-        shares: Weight of each error, 1 / size of its question's group; they sum to the number of groups.
+        shares: Weight of each error, 1 / size of its group; they sum to the number of groups.
         lowest, highest: Difficulties of ``train``, which bound the estimates.
     """
 

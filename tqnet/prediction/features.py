@@ -45,7 +45,7 @@ class Features:
     Attributes:
         words: Words of the training questions, sorted.
         idf: ``[words]``.
-        mean: Mean of the training vectors, ``[width]``; None leaves vectors out.
+        mean: Mean training vector, ``[width]``; None leaves vectors out.
     """
 
     words: tuple[str, ...]
@@ -108,7 +108,7 @@ def joined(parts: Sequence[Any]) -> csr_array:
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Training questions that vote for their concepts with ``exp(cosine / temperature)``, which helps rare concepts.
+    """Training questions voting for their concepts with ``exp(cosine / temperature)``, which helps rare concepts.
 
     Attributes:
         points: Features of the training questions, ``[questions, features]``, of length 1; sparse or dense.

@@ -30,7 +30,7 @@ _CHUNK = 512
 class Branches:
     """Logistic regression of each node given its parent.
 
-    A branch is fitted only to questions of its parent, so weights are 0 for words that none of them has: weights are few,
+    A branch is fitted only to questions of its parent, so weights are 0 for words that none of them has: few weights,
     and fitting scales with questions and siblings, not with all leaves.
 
     Attributes:

@@ -61,7 +61,7 @@ class ConceptTree:
 
     @cached_property
     def levels(self) -> IntArray:
-        """Level of each node, 1 for the coarsest; a STOP has its siblings' level."""
+        """Each node's level, from 1, the coarsest; STOP has its siblings'."""
         return np.array([len(path) for path in self.nodes], dtype=np.int64)
 
     @cached_property
