@@ -1,8 +1,8 @@
-"""Heads on frozen vectors that predict knowledge points and difficulty, for ``tqnet predict``.
+"""Fit heads on frozen vectors that predict knowledge points and difficulty, for ``tqnet predict``.
 
     python finetune/heads.py data.bank=BANK model=runs/scl/model
 
-Fits them to ``train``, calibrates them on ``valid`` and ignores ``test``. See docs/predict.md.
+Fits them on ``train``, calibrates them on ``valid`` and ignores ``test``. See docs/predict.md.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ class HeadsConfig:
 
     data: DataConfig = section(DataConfig)
     model: str = REQUIRED
-    """Folder of a trained model, or encoder:NAME for an off-the-shelf text encoder. Its weights stay as they are."""
+    """Folder of a trained model, or encoder:NAME for an off-the-shelf text encoder. Its weights stay frozen."""
     out: str | None = None
-    """Folder of the heads, replaced if it has some; null for heads/ in the model's folder."""
+    """Folder of the heads; existing heads are replaced. null for heads/ in the model's folder."""
     seed: Seed = 0
-    """Seed that draws a validation split by group where the bank has none."""
+    """Seed for drawing a validation split by group if the bank has none."""
     precision: Precision = "auto"
-    """Precision of encoding."""
+    """Precision for encoding."""
     batch_size: Count = 32
-    """Questions per batch of encoding."""
+    """Batch size for encoding."""
     vectors: str | None = None
-    """Folder to cache vectors in, as --vectors of `tqnet evaluate`."""
+    """Folder to cache vectors in, like --vectors of `tqnet evaluate`."""
 
     def __post_init__(self) -> None:
         if self.out is None and self.model.startswith(ENCODER):

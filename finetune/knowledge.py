@@ -1,10 +1,10 @@
-"""Fine-tuning for knowledge points, end to end (TQ-Net, Table 5, the encoders that are not frozen).
+"""Fine-tune for knowledge points end to end (TQ-Net, Table 5, rows with an unfrozen encoder).
 
     accelerate launch finetune/knowledge.py --config configs/small/knowledge.yaml data.bank=BANK \\
         model.start=runs/moco/model run.out=runs/knowledge
 
-Trains the encoder together with a linear classifier for each level of the hierarchy, and keeps the encoder.
-``finetune/probe.py`` and ``tqnet evaluate probe`` fit their own classifiers to its vectors, as to those of any model.
+Trains the encoder with a linear classifier per level of the hierarchy, and keeps only the encoder.
+``finetune/probe.py`` and ``tqnet evaluate probe`` fit their own classifiers to its vectors, as for any model.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ class KnowledgeConfig(RecipeConfig):
 
 
 class KnowledgeClassifier(nn.Module):
-    """The encoder and a linear classifier of each level.
+    """The encoder with a linear classifier per level.
 
     Args:
-        levels: What each classifier predicts, in the order of the logits.
+        levels: Labels of each classifier, in the order of the logits.
     """
 
     def __init__(self, model: QuestionEncoder, levels: list[ConceptLabels]):
@@ -63,22 +63,22 @@ class KnowledgeClassifier(nn.Module):
         self.heads = nn.ModuleList(class_head(width, labels, not labels.multi_label) for labels in levels)
 
     def forward(self, **batch: Tensor) -> list[Tensor]:
-        """A packed batch, as :meth:`TQNetModel.forward` takes it -> logits [b, classes] of each level."""
+        """Return logits [b, classes] of each level for a packed batch (see :meth:`TQNetModel.forward`)."""
         return self.classify(self.model(**batch).embedding)
 
     def classify(self, vectors: Tensor) -> list[Tensor]:
-        """Logits of vectors [b, h]."""
+        """Return logits [b, classes] of each level for vectors [b, h]."""
         return [head(vectors) for head in self.heads]
 
 
 class ValidationF1:
-    """Micro F1 on ``valid``, finest level first: by it the best state is chosen."""
+    """Micro F1 on ``valid``; that of the finest level chooses the best state."""
 
     def __init__(self, classifier: KnowledgeClassifier, levels: list[ConceptLabels], config: RecipeConfig):
         self.bank = config.data.load().split("valid")
         self.classifier, self.precision = classifier, precision(config.run.precision)
         truth = [labels.indicators_of(self.bank) for labels in levels]
-        #: Number among the classifiers -> labels of that level, and which concepts ``valid`` has; finest first.
+        #: Classifier number -> labels of its level and indicators of ``valid``; finest first.
         self.levels = {i: (levels[i], truth[i]) for i in reversed(range(len(levels))) if truth[i].any()}
 
     @torch.no_grad()

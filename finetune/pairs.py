@@ -1,11 +1,11 @@
-"""Duplicate, similar, variant or unrelated: a classifier of pairs on top of an encoder (FSE, "Duplicate Exercise
+"""Train a pair classifier on an encoder: duplicate, similar, variant or unrelated (FSE, "Duplicate Exercise
 Detection" and "Variant Exercise re-rank").
 
     accelerate launch finetune/pairs.py --config configs/small/pairs.yaml data.bank=BANK \\
         model.start=runs/scl/model run.out=runs/pairs
 
-Makes new pairs of the bank's training questions in every epoch, or reads a file of labelled pairs (``data.pairs``, with
-``a``, ``b`` and ``label``).
+Makes new pairs from the bank's training questions every epoch, or reads labelled pairs (``data.pairs``, with ``a``,
+``b`` and ``label``).
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ class PairsConfig(RecipeConfig):
     optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=2e-5)
     run: RunConfig = section(RunConfig, out="runs/pairs")
     frozen: bool = True
-    """Keep the encoder as it is and compute its vectors once. Otherwise train it too, by its rates in optim."""
+    """Freeze the encoder and compute its vectors once. Otherwise train it too, at its rates in optim."""
     hidden: Count = 128
     """Hidden size of the head."""
     dropout: ShareBelowOne = 0.1
     """Dropout of the head."""
     checked: str | None = None
-    """File of labelled pairs that every evaluation also scores, for the log only."""
+    """File of labelled pairs that every evaluation also scores, only for the log."""
 
 
 def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
-    """The pairs of ``data.pairs`` by the split that both ends are of; ``train`` also has those without any."""
+    """Read the pairs of ``data.pairs`` with both questions in one split, by split; questions without one are train."""
     if not data.pairs:
         return {"train": [], "valid": []}
     data.refuse_share()
@@ -69,7 +69,7 @@ def labelled_pairs(data: DataConfig) -> dict[str, list[LabelledPair]]:
 def validation(
     classifier: PairClassifier, config: PairsConfig, labelled: Sequence[LabelledPair]
 ) -> ValidationPairs | None:
-    """On labelled pairs of ``valid``, or else on pairs made of its questions; None, and a line, where it has none."""
+    """Build the score on labelled or else made pairs of ``valid``; None, with a log line, if it is empty."""
     valid = config.data.load().split("valid")
     if not labelled and not len(valid):
         log.info("no question is of split 'valid': the last state is kept, not the best")
@@ -83,7 +83,7 @@ def validation(
 
 
 def bank_vectors(classifier: PairClassifier, bank: QuestionBank, device: torch.device, chosen: str) -> torch.Tensor:
-    """[n, h], on ``device``."""
+    """Encode the bank to [n, h] on ``device``."""
     log.info("encoding %d questions once", len(bank))
     return torch.from_numpy(classifier.encoder.encode(bank, device=device, precision=chosen)).to(device)
 

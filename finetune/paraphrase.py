@@ -1,4 +1,4 @@
-"""Scoring of paraphrases: an encoder whose cosine tells whether two questions ask the same (ParaQD), and its baselines.
+"""Train an encoder whose cosine says whether two questions ask the same (ParaQD), and its baselines.
 
     accelerate launch finetune/paraphrase.py --config configs/small/paraphrase.yaml data.bank=BANK run.out=runs/paraqd
 
@@ -34,29 +34,29 @@ log = logging.getLogger(__name__)
 
 
 class ParaphraseModel(nn.Module):
-    """The encoder alone, in whose vectors the texts are compared."""
+    """The encoder, with unit vectors as output."""
 
     def __init__(self, model: QuestionEncoder):
         super().__init__()
         self.model = model
 
     def forward(self, **batch: Tensor) -> Tensor:
-        """A packed batch -> unit vectors [texts, h]."""
+        """Encode a packed batch into unit vectors [texts, h]."""
         return F.normalize(self.model(**batch).embedding.float(), dim=-1)
 
 
 def contrast(
     vectors: Tensor, content: Tensor, valid: Tensor | None, config: ParaphraseConfig
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """The loss of a batch, and the mean cosines of a question to its positive and to its negative.
+    """Return a batch's loss, and the mean cosines of questions to their positives and negatives.
 
-    NOTE: the paper does not say what a pair that is labelled negative is contrasted with. Here its question is its own
+    NOTE: the paper does not say what a pair labelled negative is contrasted with. Here its question is its own
     positive, so that such a pair is only pushed apart.
 
     Args:
-        vectors: [b, texts, h], of length 1: question, positive, and negative if there is one.
-        content: [b], equal where two questions are the same text.
-        valid: bool [b], whether what passes for positive is; None where all are.
+        vectors: unit vectors [b, texts, h]: question, positive, and possibly negative.
+        content: [b], equal for questions with the same text.
+        valid: bool [b], whether the supposed positive is one; None if all are.
     """
     same = content[:, None] == content
     anchor, positive, *made = vectors.unbind(1)
@@ -79,10 +79,10 @@ def contrast(
 
 
 def another(same: Tensor) -> Tensor:
-    """[b], for each question the next of the batch that is another one, the first after the last; itself if none is.
+    """Return the next different question in the batch, cyclically, for each question: [b]; itself if there is none.
 
     Args:
-        same: bool [b, b].
+        same: bool [b, b], whether two questions have the same text.
     """
     place = torch.arange(len(same), device=same.device)
     following = (place[:, None] + 1 + place) % len(same)
@@ -90,7 +90,7 @@ def another(same: Tensor) -> Tensor:
 
 
 def main(config: ParaphraseConfig) -> Path:
-    check_installed(config.parser)  # before anything that takes long
+    check_installed(config.parser)  # fail before anything slow
     from tqnet.paraphrase.precompute import operators_of, parse
     from tqnet.paraphrase.training import Draws, ParaphraseViews
 

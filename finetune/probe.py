@@ -3,7 +3,7 @@
     python finetune/probe.py data.bank=assets/sample model=runs/demo/scl/model out=runs/demo/probe
 
 Fits and saves one classifier per level of the hierarchy, with the regularisation chosen on ``valid``. ``tqnet predict``
-does not use them, but the heads of ``finetune/heads.py``.
+uses the heads of ``finetune/heads.py`` instead.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ class ProbeConfig:
 
     data: DataConfig = section(DataConfig)
     model: str = REQUIRED
-    """Folder of a trained TQ-Net. Its weights stay as they are."""
+    """Folder of a trained TQ-Net. Its weights stay frozen."""
     out: str = "runs/probe"
     """Output folder. It gets level-1/, level-2/, ... (the classifiers), results.json and config.yaml."""
     seed: Seed = 0
-    """Seed that draws splits by group where the bank has none."""
+    """Seed for drawing splits by group if the bank has none."""
     precision: Precision = "auto"
-    """Precision of encoding."""
+    """Precision for encoding."""
     batch_size: Count = 32
-    """Questions per batch of encoding."""
+    """Batch size for encoding."""
 
 
 def main(config: ProbeConfig) -> Path:
     quiet()
     out = Path(config.out)
-    out.mkdir(parents=True, exist_ok=True)  # where it cannot be, before anything is encoded
+    out.mkdir(parents=True, exist_ok=True)  # fail before encoding
     config.data.refuse_share()
     bank = config.data.load()
     hierarchy = KnowledgeHierarchy.from_bank(bank)
-    Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # before anything is encoded
+    Tasks(bank, hierarchy=hierarchy, seed=config.seed).check_probe()  # likewise
     model = load_model(config.model)
     vectors = model.encode(
         bank, batch_size=config.batch_size, precision=precision(config.precision), show_progress=True

@@ -1,12 +1,12 @@
-"""The ranking stage: a cross-encoder of query and candidate (FSE, "Ranking Module").
+"""Train the ranker: a cross-encoder of query and candidate (FSE, "Ranking Module").
 
     accelerate launch finetune/ranker.py --config configs/small/ranker.yaml data.bank=BANK model.start=runs/scl/model \\
         run.out=runs/ranker
 
-Labels of pairs come from the bank's groups, candidates from retrieval by text and by the vectors of the start model; or
-both come from ``data.pairs``. Where questions have analyses, two more tasks help (T2, T3), weighted by coefficients
-that experts learn (Eq. 5). Confident learning leaves out pairs whose labels look wrong. ``tqnet search --ranker`` uses
-the result and scores by the first task alone.
+Pair labels come from the bank's groups, candidates from retrieval by text and by the start model's vectors; or both
+come from ``data.pairs``. If questions have analyses, two more tasks help (T2, T3), weighted by coefficients that
+experts learn (Eq. 5). Confident learning leaves out pairs whose labels look wrong. ``tqnet search --ranker`` uses the
+result and scores by the first task alone.
 """
 
 from __future__ import annotations
@@ -71,32 +71,30 @@ class RankerConfig(RecipeConfig):
     optim: OptimConfig = section(OptimConfig, lr=1e-3, text_lr=2e-5)
     run: RunConfig = section(RunConfig, out="runs/ranker")
     index: str | None = None
-    """Folder of the index that the ranker is for: retrieval searches its vectors. null computes the vectors with the
-    start model."""
+    """Folder of the index that the ranker is for: retrieval searches its vectors. null computes them with the start
+    model."""
     max_length: Count = 256
     """Most tokens of a pair; longer pairs are cut."""
     queries: Count = 1500
     """Most questions to make pairs of; each has a similar question. data.pairs replaces these pairs."""
     retrieved: Count = 16
-    """Candidates per query from the top of retrieval, which is what the ranker will rank."""
+    """Candidates per query from the top of retrieval, like those the ranker will see."""
     similar: CountOrZero = 0
-    """Similar questions per query, whether retrieved or not. Those that retrieval misses have little in common with the
-    query, and teach that little is better than much."""
+    """Similar questions per query, retrieved or not. Those that retrieval misses share little with the query, and teach
+    the ranker to prefer low similarity."""
     concept: CountOrZero = 2
     """Dissimilar questions of the same concept per query."""
     random: CountOrZero = 2
     """Random dissimilar questions per query."""
     unseen: bool = False
     """Take the queries from one half of valid, by group, which the start model was not fine-tuned on; candidates come
-    from train and valid, and the other half of valid chooses the best state. On questions that it was fine-tuned on,
-    its cosines say more than they will later, and leave the ranker little to learn (stacked generalization, Wolpert
-    1992)."""
+    from train and valid, and the other half of valid chooses the best state. On questions seen in fine-tuning, its
+    cosines are too good and leave the ranker little to learn (stacked generalization, Wolpert 1992)."""
     label_noise: ShareBelowOne = 0.0
-    """Share of the labels to flip, to measure what confident learning is worth. A start model that was fine-tuned on
-    the same groups has seen the right labels, and its cosines are among the features, so that noise is easier to find
-    than it would be otherwise."""
+    """Share of labels to flip, to measure the benefit of confident learning. A start model fine-tuned on the same
+    groups has seen the right labels, and its cosines are features, which makes the noise easier to find."""
     analyses: bool = True
-    """Also learn from analyses where questions have them: tasks T2 and T3."""
+    """Also learn from analyses, if questions have them: tasks T2 and T3."""
     experts: bool = True
     """Learn the coefficients of the tasks. Otherwise they are fixed."""
     coefficients: list[Positive] = field(default_factory=lambda: [1.0, 1.0, 1.0])
@@ -104,8 +102,8 @@ class RankerConfig(RecipeConfig):
     entropy_floor: Share = 0.8
     """Least entropy of learnt coefficients, as a share of the entropy of equal ones."""
     folds: CountOrZero = 3
-    """Folds of confident learning, by query: a model trained on the others judges each fold, pairs whose labels it
-    doubts are left out, and a last model trains on the rest. 0 trains on all pairs."""
+    """Folds of confident learning, by query: a model trained on the other folds judges each one, pairs with doubtful
+    labels are left out, and a final model trains on the rest. 0 trains on all pairs."""
 
     def __post_init__(self) -> None:
         if self.folds == 1:
@@ -128,7 +126,7 @@ def main(config: RankerConfig) -> Path:
     bank = train_and_valid(config) if config.unseen else session.training_questions(config.data, pretraining=False)
     similarity = session.similar_questions(bank, config.data)
     if config.folds:
-        check_installed()  # before hours of training
+        check_installed()  # fail before hours of training
     sources = sources_of_banks(config, bank)
     pairs = training_pairs(config, bank, similarity, sources, accelerator)
     if config.analyses and not any(bank.column("analysis")):
@@ -144,14 +142,14 @@ def main(config: RankerConfig) -> Path:
 def training_pairs(
     config: RankerConfig, bank: QuestionBank, similarity: Similarity, sources: SourcesOfBanks, accelerator: Accelerator
 ) -> ExercisePairs:
-    """Those of ``data.pairs``, or made ones, kept as ``pairs.jsonl`` of the run, which all processes read.
+    """Return the pairs of ``data.pairs``, or made ones, saved as ``pairs.jsonl`` in the run for all processes.
 
     Raises:
         ConfigError: The folder has the pairs of another run, or of this one without ``run.resume``.
     """
     kept, identity = (Path(config.run.out) / name for name in ("pairs.jsonl", "pairs.identity.json"))
     there = identity.is_file()
-    accelerator.wait_for_everyone()  # until all have looked
+    accelerator.wait_for_everyone()  # before the main process writes it
     if there and not config.run.resume:
         raise ConfigError(f"run.out: {kept} is of an earlier run; run.resume=true goes on with it")
     provenance = Provenance(config, bank)
@@ -172,10 +170,10 @@ def training_pairs(
 
 
 def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, sources: Sources) -> ExercisePairs:
-    """Those of ``data.pairs``, or made ones, with the noise that is wanted.
+    """Read the pairs of ``data.pairs``, or make new ones, and add label noise if set.
 
     Raises:
-        ConfigError: They are all of one kind.
+        ConfigError: All pairs are similar, or none.
     """
     if config.data.pairs:
         pairs = judged_pairs(config, bank, sources)
@@ -191,7 +189,7 @@ def new_pairs(config: RankerConfig, bank: QuestionBank, similarity: Similarity, 
 
 
 def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> ExercisePairs:
-    """Pairs of ``data.pairs`` among the questions of ``bank``; the query is the one that comes first in the bank."""
+    """Read the pairs of ``data.pairs`` among the questions of ``bank``; the query is the first one in the bank."""
     assert config.data.pairs
     whole = config.data.load()
     row = {name: i for i, name in enumerate(whole.ids)}
@@ -202,15 +200,15 @@ def judged_pairs(config: RankerConfig, bank: QuestionBank, sources: Sources) -> 
 
 
 def drawn_queries(candidates: np.ndarray, count: int, seed: int) -> np.ndarray:
-    """Some of ``candidates``, ascending."""
+    """Draw up to ``count`` of ``candidates``, ascending."""
     return np.sort(np.random.default_rng(seed).permutation(candidates)[:count])
 
 
 def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfBanks:
-    """Texts, and vectors of the index or of the model that is started from.
+    """Set up retrieval by text, and by vectors of the index or start model.
 
     Args:
-        training: The questions that a model without a start has its vocabulary from.
+        training: Questions from which a new model learns its vocabulary.
     """
 
     def of_index(bank: QuestionBank) -> np.ndarray:
@@ -224,21 +222,22 @@ def sources_of_banks(config: RankerConfig, training: QuestionBank) -> SourcesOfB
 
 
 def start_model(config: RankerConfig, bank: QuestionBank) -> QuestionEncoder:
-    """The same each time, whatever was drawn before: a resumed run builds fewer."""
+    """Build the start model from a fresh seed: a resumed run builds fewer, but must get the same."""
     set_seed(config.run.seed)
     return session.build(config, bank)
 
 
 def searched_by(config: RankerConfig) -> str | None:
-    """Digest of the model by whose vectors recall searches; None of one without files."""
+    """Return the digest of the model whose vectors retrieval searches; None for a model without files."""
     if config.index:
         return Manifest.load(Path(config.index)).digest
     return source_digest(config.model.start) if config.model.start else None
 
 
 def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[QuestionBank, ExercisePairs] | None:
-    """A tenth as many queries, but fifty, of ``valid``, with candidates of ``train`` and ``valid``; None where there
-    are none.
+    """Pair a tenth as many queries, at least fifty, of ``valid`` with candidates of ``train`` and ``valid``.
+
+    Return None without queries.
     """
     bank = train_and_valid(config)
     queries = np.array([], dtype=int)
@@ -253,17 +252,17 @@ def validation_pairs(config: RankerConfig, sources: SourcesOfBanks) -> tuple[Que
 
 
 def train_and_valid(config: RankerConfig) -> QuestionBank:
-    """What the queries of ``valid`` are searched in."""
+    """Select ``train`` and ``valid``, which queries of ``valid`` are searched in."""
     whole = config.data.load()
     splits = np.asarray(whole.column("split"), dtype=object)
     return whole.select(np.flatnonzero(np.isin(splits, ("train", "valid"))))
 
 
 def queries_of_valid(config: RankerConfig, bank: QuestionBank, similarity: Similarity) -> tuple[np.ndarray, np.ndarray]:
-    """Questions of ``valid`` with a similar one, to learn from, where they are ``unseen``, and to choose by.
+    """Return questions of ``valid`` with a similar one: to train on, if ``unseen``, and to choose the best state.
 
     Raises:
-        ConfigError: They cannot be halved, for they are all of one group.
+        ConfigError: They are all of one group and cannot be halved.
     """
     is_valid = np.asarray(bank.column("split"), dtype=object) == "valid"
     queries = np.flatnonzero(is_valid & similarity.has_similar)
@@ -281,7 +280,7 @@ def queries_of_valid(config: RankerConfig, bank: QuestionBank, similarity: Simil
 def out_of_fold(
     config: RankerConfig, bank: QuestionBank, similarity: Similarity, pairs: ExercisePairs, accelerator: Accelerator
 ) -> np.ndarray:
-    """[p], that each pair is similar, by a model that was trained on the folds it is not in."""
+    """Return the probability that each pair is similar, [p], by a model trained on the other folds."""
     fold_of = pairs.folds(config.folds, config.run.seed)
     probability = np.empty(len(pairs))
     for fold in range(config.folds):
@@ -303,7 +302,7 @@ def out_of_fold(
 def score(
     folder: Path, bank: QuestionBank, pairs: ExercisePairs, accelerator: Accelerator, precision: str
 ) -> np.ndarray:
-    """[p], that each pair is similar; every process takes its share."""
+    """Return the probability that each pair is similar, [p], computed on all processes."""
     cross = CrossEncoder.from_pretrained(folder, accelerator.device)
     shares = np.array_split(np.arange(len(pairs)), accelerator.num_processes)
     local = pairs.select(shares[accelerator.process_index])
@@ -321,12 +320,12 @@ def train(
     accelerator: Accelerator,
     validation: tuple[QuestionBank, ExercisePairs] | None,
 ) -> Path:
-    """The cross-encoder of ``pairs``; its folder."""
+    """Train a cross-encoder on ``pairs`` and return its folder."""
     model = start_model(config, bank)
-    cross = CrossEncoder(model, config.max_length, searched_by(config))  # more tokens than the encoder has positions
+    cross = CrossEncoder(model, config.max_length, searched_by(config))
     tasks = config.coefficients if config.analyses else config.coefficients[:1]
     ranker = MultiTaskRanker(cross, tasks, config.entropy_floor if config.experts else None)
-    # The start model may have been fine-tuned on the groups of `train`: there its cosines say more than they will.
+    # The start model may have been fine-tuned on the groups of `train`, where its cosines are too good.
     unseen = validation[1] if validation else pairs
     ranker.calibrate(unseen.features, unseen.similar)
     lengths = session.sort_lengths(bank, model.processor, model.cells_per_image)
@@ -360,12 +359,12 @@ def train(
         losses = F.binary_cross_entropy_with_logits(logits, labels, reduction="none")
         loop.step((coefficients * losses).sum(1).mean(), metrics(logits, labels, losses, coefficients))
     folder = loop.finish(write_card)
-    accelerator.free_memory()  # another fold may follow
+    accelerator.free_memory()  # for the next fold
     return folder
 
 
 def metrics(logits: Tensor, labels: Tensor, losses: Tensor, coefficients: Tensor) -> dict[str, Tensor]:
-    """Of each task that some pair of the batch has: loss, accuracy, and mean coefficient where several are there."""
+    """Return loss and accuracy of each task in the batch, and its mean coefficient over pairs with several tasks."""
     logged = {}
     for number in range(logits.shape[1]):
         has_task = coefficients[:, number] > 0
@@ -380,7 +379,7 @@ def metrics(logits: Tensor, labels: Tensor, losses: Tensor, coefficients: Tensor
 
 
 class ValidationOrder:
-    """Mean average precision of the candidates of each query of ``valid``: by it the best state is chosen."""
+    """Mean average precision over the queries of ``valid``, which chooses the best state."""
 
     def __init__(self, cross: CrossEncoder, bank: QuestionBank, pairs: ExercisePairs, precision: str):
         self.cross, self.pairs, self.precision = cross, pairs, precision

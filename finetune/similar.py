@@ -3,7 +3,7 @@
     accelerate launch finetune/similar.py --config configs/demo/similar.yaml \\
         model.start=runs/moco/model run.out=runs/scl
 
-Similar questions come from the bank's groups or from a pairs file. ``objective=pair`` is the traditional loss that the
+Similar questions come from the bank's groups or a pairs file. ``objective=pair`` is the traditional loss that the
 paper compares with (Figure 3).
 """
 
@@ -52,18 +52,18 @@ class SimilarConfig(RecipeConfig):
     members: Annotated[int, Field(ge=2)] = 2
     """Similar questions per cluster; a batch is made of clusters."""
     lone: ShareBelowOne = 0.1
-    """Share of a batch that are questions without a similar one."""
+    """Share of questions without a similar one in a batch."""
     block: Count = 1
     """Consecutive clusters from one concept, so that a batch has hard negatives; 1 draws clusters at random."""
     block_level: Count = 2
     """Level of the knowledge hierarchy that block uses."""
     chunk: CountOrZero = 0
-    """Questions per process whose activations are held at a time (gradient caching): a large batch fits into a small
-    memory, at the price of a second forward pass. 0 encodes a batch at once. Batch norm takes each chunk's statistics;
-    with model.visual_norm=frozen or group, or optim.visual_lr=0, gradients do not depend on it."""
+    """Questions per process whose activations are held at a time (gradient caching): fits a large batch into little
+    memory, for a second forward pass. 0 encodes a batch at once. Batch norm uses each chunk's statistics; with
+    model.visual_norm=frozen or group, or optim.visual_lr=0, gradients do not depend on it."""
     dimension: CountOrZero = 0
-    """Width of a projection that is contrasted in place of the vectors and then dropped (Khosla et al. 2020); 0, the
-    paper's, for none."""
+    """Width of a projection to contrast in place of the vectors and then drop (Khosla et al. 2020); 0, the paper's, for
+    none."""
     concept_level: Count = 3
     """Level of the knowledge hierarchy that concept_weight uses."""
     concept_weight: NonNegative = 0.0
@@ -71,7 +71,7 @@ class SimilarConfig(RecipeConfig):
 
 
 class SimilarityModel(nn.Module):
-    """The encoder, a projection if one is asked for, and the scale and bias that the pair objective learns."""
+    """The encoder, an optional projection, and the learnt scale and bias of the pair objective."""
 
     def __init__(self, model: QuestionEncoder, config: SimilarConfig):
         super().__init__()
@@ -83,11 +83,11 @@ class SimilarityModel(nn.Module):
             self.bias = nn.Parameter(torch.tensor(float(config.bias or 0)))
 
     def forward(self, **batch: Tensor) -> Tensor:
-        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, h], or of the projection."""
+        """Encode a packed batch (see :meth:`TQNetModel.forward`) into unit vectors [b, h], projected if set."""
         return F.normalize(self.projector(embed_in_chunks(self.model, batch, self.chunk)).float(), dim=-1)
 
     def parts(self, text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-        """Rows that pass together (`tqnet.modeling.encoder.Parts`): of one chunk."""
+        """Split rows into parts within chunks (`tqnet.modeling.encoder.Parts`)."""
         chunks = torch.arange(len(text), device=text.device).split(self.chunk or len(text))
         return tuple(rows[part] for rows in chunks for part in self.model.parts(text[rows], visual[rows]))
 

@@ -1,11 +1,11 @@
-"""A solver of word problems: text encoder, tree decoder and contrast of equation patterns (mwp-cl, Section 4).
+"""Train a solver of word problems: text encoder, tree decoder and contrast of equation patterns (mwp-cl, Section 4).
 
     accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver alpha=5
     accelerate launch finetune/solver.py --config configs/small/solver.yaml data.bank=BANK run.out=runs/solver2 \\
         model.start=runs/solver/model
 
-With ``alpha``, this is stage I: it solves triples of problems and pulls those with like patterns together. Without it,
-this is stage II, which solves all problems, also those without a triple; or the whole training of a solver without
+With ``alpha``, this is stage I: it solves triples of problems and pulls those with similar patterns together. Without
+it, this is stage II, which solves all problems, even without a triple; or the whole training of a solver without
 contrast. The bank's questions need a field ``equation``.
 """
 
@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 @settings
 class SolverConfig(RecipeConfig):
-    """Settings of both stages. Of ``model`` they read only the text stream."""
+    """Settings of both stages. They only use the text stream of ``model``."""
 
     optim: OptimConfig = section(OptimConfig, lr=5e-5, clip=3.0)
     run: RunConfig = section(RunConfig, out="runs/solver")
@@ -59,21 +59,21 @@ class SolverConfig(RecipeConfig):
     multilingual: bool = False
     """Take positives from another language of the bank, and negatives from the same."""
     pairs: Count = 4
-    """Triples of a problem in an epoch."""
+    """Triples per problem and epoch."""
     decoder_dropout: ShareBelowOne = 0.5
     """Dropout of a new decoder."""
     min_count: Count = 5
-    """Numbers that stand in this many equations but not in their texts become constants."""
+    """Numbers that are in this many equations but not in their texts become constants."""
     most_tokens: Annotated[int, Field(ge=3)] = MOST_TOKENS
     """Most tokens of an equation; longer ones are left out."""
     beams: Count = BEAMS
-    """Beams of the search on valid."""
+    """Beam width on valid."""
     choose: bool = True
-    """Keep the state with the most right answers on valid. Otherwise keep the last one."""
+    """Keep the state with the most correct answers on valid. Otherwise keep the last one."""
 
 
 def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
-    """The solver of ``model.start``, or a new decoder behind the encoder that ``model`` describes."""
+    """Load the solver of ``model.start``, or put a new decoder on the encoder of ``model``."""
     if config.model.start and is_solver(config.model.start):
         solver = load_solver(config.model.start)
         if config.model.dropout is not None:
@@ -85,7 +85,7 @@ def build(config: SolverConfig, bank: QuestionBank) -> WordProblemSolver:
 
 
 def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[tuple[str, ...]]) -> Triples | None:
-    """None without ``alpha``.
+    """Build the sampler of triples; None without ``alpha``.
 
     Raises:
         ConfigError: No problem has a triple, or ``multilingual`` finds one language.
@@ -103,13 +103,13 @@ def triples_of(config: SolverConfig, views_bank: QuestionBank, equations: list[t
 
 
 def contrast(embeddings: Tensor, nodes: Tensor, margin: float) -> Tensor:
-    """Eq. 1: max(0, eta + sim(e, e-) - sim(e, e+)), mean over triples.
+    """Compute Eq. 1: max(0, eta + sim(e, e-) - sim(e, e+)), mean over triples.
 
-    NOTE: the paper sums over the triples of a batch, whose number is fixed there.
+    NOTE: the paper sums over a batch's triples, whose number is fixed there.
 
     Args:
         embeddings: [n, h], of all nodes.
-        nodes: [z, 3], those of p, p+ and p-.
+        nodes: [z, 3], node numbers in p, p+ and p-.
     """
     anchor, positive, negative = F.normalize(embeddings.float(), dim=-1)[nodes].unbind(1)
     return cosine_triplet(anchor, positive, negative, margin)
@@ -118,17 +118,17 @@ def contrast(embeddings: Tensor, nodes: Tensor, margin: float) -> Tensor:
 def loss_of(
     config: SolverConfig, solver: nn.Module, batch: Batch, rising: float = 1.0
 ) -> tuple[Tensor, dict[str, Tensor]]:
-    """L_equation + alpha L_contrast (Eq. 4), and both for the log.
+    """Compute L_equation + alpha L_contrast (Eq. 4), and both terms for the log.
 
-    A mean over the problems of a process is that over the whole batch when the processes' means are averaged, as DDP
-    does: all of them have as many problems, and as many triples.
+    Averaged by DDP, means over a process's problems equal the mean over the whole batch, since all processes have as
+    many problems and triples.
 
-    NOTE: the paper sums over the problems of a batch (Eq. 3); the mean does not depend on how many they are.
+    NOTE: the paper sums over the problems of a batch (Eq. 3); the mean does not depend on their number.
 
     Args:
-        solver: A `WordProblemSolver`, as it is or as several processes train it.
-        batch: Of `WordProblems`.
-        rising: Share of ``alpha``.
+        solver: A `WordProblemSolver`, possibly wrapped by DDP.
+        batch: From `WordProblems`.
+        rising: Factor of ``alpha`` in the warm-up.
     """
     extras = dict(batch.extras)
     equal, nodes = extras.pop("equal"), extras.pop("nodes", None)
@@ -161,7 +161,7 @@ def main(config: SolverConfig) -> Path:
         trained=solver,
         plan=ShuffledBatches(views.lengths(), config.run.batch_size, config.run.seed),
         views=views,
-        per_item=3 if triples else 1,  # each of a triple is solved
+        per_item=3 if triples else 1,  # all three are solved
         evaluate=answers if config.choose and answers.problems else None,
     )
     for batch in loop:

@@ -34,7 +34,7 @@ class AutoencoderConfig(RecipeConfig):
     run: RunConfig = section(RunConfig, out="runs/autoencoder")
     augment: AugmentConfig = section(AugmentConfig)
     target: Count = 64
-    """Side of the square that the decoder draws, in pixels."""
+    """Side of the reconstructed figure in pixels."""
 
     def __post_init__(self) -> None:
         if self.augment.modality_dropout:
@@ -42,7 +42,7 @@ class AutoencoderConfig(RecipeConfig):
 
 
 class FigureAutoencoder(nn.Module):
-    """The visual backbone and a decoder that draws the figure from its cells."""
+    """The visual backbone and a decoder that reconstructs figures from its cells."""
 
     def __init__(self, model: QuestionEncoder, target: int):
         super().__init__()
@@ -50,7 +50,7 @@ class FigureAutoencoder(nn.Module):
         self.decoder = FigureDecoder(self.backbone.num_features, target)
 
     def forward(self, figures: Tensor) -> Tensor:
-        """figures: [n, 3, H, W], normalised. Mean squared error of the figures as drawn again, in grey."""
+        """Return the reconstruction loss, in grey, of normalised figures [n, 3, H, W]."""
         drawn = self.decoder(self.backbone.forward_features(figures))
         return figure_reconstruction(drawn, self.images.as_imagenet(figures))
 
@@ -59,13 +59,13 @@ def main(config: AutoencoderConfig) -> Path:
     accelerator = session.start(config.run)
     bank = session.training_questions(config.data, pretraining=True)
     pictured = session.questions_with_figures(bank, config)
-    config.model.visual_projection = "random"  # fitted, it would be to cells that are about to change
+    config.model.visual_projection = "random"  # the cells to fit it to are about to change
     model = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to train")
     if config.optim.visual_lr == 0:
         raise ConfigError("optim.visual_lr: 0 leaves nothing to train")
-    for images in pictured.column("images"):  # count what is left out before the first step
+    for images in pictured.column("images"):  # warn of dropped figures before the first step
         model.processor.kept_images(images)
     model.processor.warn_of_cuts()
 

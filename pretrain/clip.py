@@ -2,9 +2,8 @@
 
     accelerate launch pretrain/clip.py --config configs/demo/clip.yaml model.start=runs/mlm/model run.out=runs/clip
 
-Pulls the text of a question and its figures together, and apart from those of the other questions in the batch. Reads
-only questions with a figure, and no labels. The fusion stays the identity that it starts as; ``finetune/similar.py``
-trains it.
+Pulls the text and figures of a question together, and apart from those of other questions in the batch. Reads only
+questions with a figure, and no labels. The fusion stays the identity; ``finetune/similar.py`` trains it.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class CLIPConfig(RecipeConfig):
     run: RunConfig = section(RunConfig, out="runs/clip")
     augment: AugmentConfig = section(AugmentConfig)
     temperature: Annotated[float, Field(ge=1 / LARGEST_SCALE)] = 0.07
-    """Initial temperature; it is learnt, and stays at 0.01 or above."""
+    """Initial temperature; it is learnt and never falls below 0.01."""
     dimension: Count = 128
     """Width of the projections."""
 
@@ -51,10 +50,10 @@ class CLIPConfig(RecipeConfig):
 
 
 class CrossModalEncoder(ContrastiveEncoder):
-    """Text and figures of a question as unit vectors, and the scale of their products that is learnt with them.
+    """Encoder of a question's text and figures to unit vectors, with a learnt scale of their products.
 
-    NOTE: CLIP projects linearly; here it is the two-layer projector of the other recipes, so that what is compared
-    with them is what is contrasted.
+    NOTE: CLIP projects linearly; here we use the other recipes' two-layer projector, so that a comparison varies only
+    what is contrasted.
     """
 
     def __init__(self, model: QuestionEncoder, dimension: int, temperature: float):
@@ -67,7 +66,7 @@ class CrossModalEncoder(ContrastiveEncoder):
 
     @torch.no_grad()
     def limit_scale(self) -> None:
-        """Back to the largest scale after a step beyond it; clamped in the forward pass it would be stuck there."""
+        """Clamp the scale after a step; a clamp in the forward pass would stop its gradient."""
         self.log_scale.clamp_(max=math.log(LARGEST_SCALE))
 
 
@@ -78,7 +77,7 @@ def main(config: CLIPConfig) -> Path:
     model = session.build(config, bank)
     if not model.config.reads_images:
         raise ConfigError("model.visual: the model reads no figures, so there is nothing to contrast texts with")
-    if model.config.fusion == "joint":  # its text embedding has seen the figures: no stream of its own
+    if model.config.fusion == "joint":  # its text embedding has seen the figures
         raise ConfigError("model.fusion: joint joins text and figures, which this recipe contrasts")
     model.fusion.requires_grad_(False)
 
@@ -107,7 +106,7 @@ def main(config: CLIPConfig) -> Path:
 
 
 def retrieval_metrics(logits: Tensor, scale: Tensor) -> dict[str, Tensor]:
-    """How often a text finds its figures first, and a figure its text, among those of the batch."""
+    """Return how often a text retrieves its own figures first within the batch, and figures their text."""
     place = torch.arange(len(logits), device=logits.device)
     return {
         "text_to_visual": (logits.argmax(1) == place).float().mean(),

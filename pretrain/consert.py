@@ -49,11 +49,11 @@ def main(config: ConSERTConfig) -> Path:
     model = session.build(config, bank)
     if not isinstance(model, TQNetModel):
         raise ConfigError("model.architecture: a quesnet has no text encoder whose embeddings could be augmented")
-    if model.config.fusion == "joint":  # figures among the words have no positions to exchange
+    if model.config.fusion == "joint":  # its figures have no positions to shuffle
         raise ConfigError("model.fusion: joint, where words alone are augmented")
     EmbeddingAugmentation(model, config.augmentations, config.rate)
 
-    encoder = ContrastiveEncoder(model, ("fused",))  # without a projection
+    encoder = ContrastiveEncoder(model, ("fused",))  # no projection
     loop = TrainingLoop(
         accelerator,
         config,
@@ -76,7 +76,7 @@ def main(config: ConSERTConfig) -> Path:
 
 
 def top1(logits: Tensor) -> Tensor:
-    """How often the other view of a question is the nearest of all."""
+    """Return how often a question's other view is its nearest neighbour."""
     places = torch.arange(len(logits), device=logits.device)
     return (logits.argmax(1) == places.roll(len(logits) // 2)).float().mean()
 

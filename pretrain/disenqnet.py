@@ -2,14 +2,13 @@
 
     accelerate launch pretrain/disenqnet.py --config configs/small/disenqnet.yaml data.bank=BANK run.out=runs/disenqnet
 
-Three estimators share the encoder. The whole vector tells a question's words from those of another question. Its first
-half, the concept part, predicts the concepts. A critic tries to tell the halves of one question from halves of two; the
+Three estimators share the encoder. The whole vector tells a question's words from another question's. Its first half,
+the concept part, predicts the concepts. A critic tries to tell two halves of one question from halves of two; the
 encoder learns to defeat it, so that the second half keeps what the concepts do not say.
 
-NOTE: the paper's encoder is an LSTM with an attention for each part. Here both parts are halves of the encoder's
-output, so that the baseline shares encoder and model format with all other recipes. The paper takes the encoder's
-states as words; here they are the word embeddings. The other question is the previous one in the batch, of about the
-same length.
+NOTE: the paper's encoder is an LSTM with one attention per part. Here the parts are halves of the encoder's output, so
+that the baseline shares encoder and model format with all other recipes. The paper represents words by encoder states;
+here by word embeddings. The other question is the previous one in the batch, of similar length.
 """
 
 from __future__ import annotations
@@ -43,12 +42,11 @@ class DisenQNetConfig(RecipeConfig):
     optim: OptimConfig = section(OptimConfig, lr=3e-4, text_lr=5e-5)
     run: RunConfig = section(RunConfig, out="runs/disenqnet")
     level: Count | None = None
-    """Level of the knowledge hierarchy whose concepts the first half predicts; null for the finest. The paper has no
-    hierarchy."""
+    """Level of the knowledge hierarchy that the first half predicts; null for the finest. The paper has none."""
     information_weight: NonNegative = 1.0
     """Weight of the loss that ties the whole vector to the question's words."""
     concept_weight: NonNegative = 1.0
-    """Weight of the loss of the concept classification."""
+    """Weight of the concept classification loss."""
     dependence_weight: NonNegative = 1.0
     """Weight of the loss that makes the two halves independent."""
     critic_steps: Count = 5
@@ -58,7 +56,7 @@ class DisenQNetConfig(RecipeConfig):
 
 
 class DisentangledEncoder(nn.Module):
-    """The encoder with the estimators that are trained along with it."""
+    """The encoder with the estimators trained along with it."""
 
     def __init__(self, model: QuestionEncoder, labels: ConceptLabels):
         super().__init__()
@@ -68,7 +66,7 @@ class DisentangledEncoder(nn.Module):
         self.concepts = class_head(width // 2, labels, softmax=not labels.multi_label)
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
-        """What the estimators read of a packed batch.
+        """Return the outputs for the estimators from a packed batch.
 
         Returns:
             ``concept`` and ``individual`` [b, h/2], the halves; ``logits`` [b, concepts]; ``joint`` and ``product``
@@ -88,9 +86,9 @@ class DisentangledEncoder(nn.Module):
 
 
 class Critic(nn.Module):
-    """D(v_k, v_i), of slope 1 at most by spectral norms (Miyato et al. 2018).
+    """The critic D(v_k, v_i), 1-Lipschitz by spectral normalisation (Miyato et al. 2018).
 
-    Brings its optimizer along, whose state is part of its own.
+    Its state includes that of its own optimizer.
     """
 
     def __init__(self, width: int, lr: float):
@@ -100,18 +98,18 @@ class Critic(nn.Module):
         self.optimizer = torch.optim.Adam(self.parameters(), lr=lr, betas=(0.5, 0.9))
 
     def forward(self, concept: Tensor, individual: Tensor) -> Tensor:
-        """Two halves [b, h/2] -> [b]."""
+        """Score pairs of halves [b, h/2]: [b]."""
         return self.layers(torch.cat([concept, individual], 1)).squeeze(1)
 
     def dependence(self, concept: Tensor, individual: Tensor) -> Tensor:
-        """Wasserstein distance between the halves of a batch together and apart, to be maximised by the critic::
+        """Estimate the Wasserstein distance between matched and mismatched halves, which the critic maximises::
 
-        mean D(v_k, v_i) - mean D(v_k, v_i'),  v_i' of the next question
+        mean D(v_k, v_i) - mean D(v_k, v_i'),  v_i' from the previous question
         """
         return self(concept, individual).mean() - self(concept, individual.roll(1, 0)).mean()
 
     def improve(self, concept: Tensor, individual: Tensor, steps: int, accelerator: Accelerator) -> None:
-        """Tell the halves better apart; on several processes, by the mean of their gradients."""
+        """Train the critic for ``steps`` steps, with gradients averaged over processes."""
         self.train().requires_grad_(True)
         for _ in range(steps):
             self.optimizer.zero_grad()
@@ -119,7 +117,7 @@ class Critic(nn.Module):
             for parameter in self.parameters():
                 parameter.grad = accelerator.reduce(parameter.grad, "mean")
             self.optimizer.step()
-        self.eval().requires_grad_(False)  # for the encoder's step it stands still
+        self.eval().requires_grad_(False)  # frozen during the encoder's step
 
     def get_extra_state(self) -> dict[str, Any]:
         return self.optimizer.state_dict()

@@ -36,7 +36,7 @@ class MLMConfig(RecipeConfig):
 
 
 class MaskedLanguageModel(nn.Module):
-    """The text encoder with a masked-token head; its decoder is the word embedding."""
+    """The text encoder with a masked-token head that decodes with the word embeddings."""
 
     def __init__(self, text: PreTrainedModel):
         super().__init__()
@@ -44,11 +44,11 @@ class MaskedLanguageModel(nn.Module):
         self.head = MaskedTokenHead(text.config.hidden_size, text.config.vocab_size)
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean cross-entropy over masked places, and the share of them that is guessed right.
+        """Return the mean cross-entropy over masked tokens, and the accuracy.
 
         Args:
             input_ids, attention_mask: [b, t].
-            labels: [b, t], the token at each masked place and IGNORED elsewhere.
+            labels: [b, t], the true token at masked positions, IGNORED elsewhere.
         """
         hidden = self.text(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
         masked = labels != IGNORED
@@ -71,7 +71,7 @@ def main(config: MLMConfig) -> Path:
         trained=MaskedLanguageModel(model.text),
         plan=session.shuffled_batches(config, bank, model, read_images=False),
         views=session.question_views(config, bank, model, prepare=mask, read_images=False),
-        parts=QuestionEncoder.parts,  # its text stream reads a batch at once
+        parts=QuestionEncoder.parts,  # the text stream reads a batch as one part
     )
     for batch in loop:
         text = {name: batch.inputs[name] for name in ("input_ids", "attention_mask")}

@@ -2,7 +2,7 @@
 
     accelerate launch pretrain/moco.py --config configs/demo/moco.yaml model.start=runs/mlm/model run.out=runs/moco
 
-Augments text and figures of a question together, pulls two such views together, and pushes them away from the other
+Augments text and figures of a question together, pulls two such views together, and pushes them away from other
 questions in the queue. Uses no labels.
 """
 
@@ -25,7 +25,7 @@ from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.contrast import Keys, ShuffledKeys, check_queue, contrast_metrics, fill_queues
 from tqnet.training.loop import TrainingLoop
 
-#: Mode -> streams to contrast: the fused question, or each stream on its own (joined in a later stage).
+#: Mode -> streams to contrast: the fused question, or each stream separately (fused in a later stage).
 STREAMS = {"uni": ("fused",), "seq": ("text", "visual")}
 
 
@@ -37,7 +37,7 @@ class MoCoConfig(RecipeConfig):
     run: RunConfig = section(RunConfig, out="runs/moco")
     augment: AugmentConfig = section(AugmentConfig)
     mode: Literal["uni", "seq"] = "uni"
-    """Contrast the fused vectors (uni), or text and figures apart (seq)."""
+    """Contrast the fused vectors (uni), or text and figures separately (seq)."""
     queue: Count = 4096
     """Keys to keep as negatives: at most half the training questions; with seq, half of those with a figure."""
     momentum: Share = 0.999
@@ -47,7 +47,7 @@ class MoCoConfig(RecipeConfig):
     dimension: Count = 128
     """Width of the projection."""
     bn_splits: Count = 4
-    """Parts of a batch with batch-norm statistics of their own, in a run of one process."""
+    """Parts of a batch with separate batch-norm statistics, in a single-process run."""
 
     def __post_init__(self) -> None:
         if self.mode == "seq" and self.augment.modality_dropout:
@@ -62,11 +62,11 @@ def main(config: MoCoConfig) -> Path:
 
     streams = STREAMS[config.mode] if model.config.reads_images else ("text",)
     if "visual" in streams:
-        if model.config.fusion == "joint":  # its text embedding has seen the figures: no stream of its own
+        if model.config.fusion == "joint":  # its text embedding has seen the figures
             raise ConfigError(f"mode: {config.mode} contrasts text and figures apart, which model.fusion=joint joins")
         check_queue(config.queue, sum(map(bool, bank.column("images"))), "training questions with a figure")
     if "fused" not in streams and model.config.fusion == "coordinated":
-        model.fusion.requires_grad_(False)  # it is not passed: its turn comes when the streams are joined
+        model.fusion.requires_grad_(False)  # not used here; a later stage trains it
     if accelerator.num_processes == 1 and model.config.reads_images:
         split_batchnorm(model.visual, config.bn_splits)
     encoder = ContrastiveEncoder(model, streams, config.dimension)
@@ -107,7 +107,7 @@ def main(config: MoCoConfig) -> Path:
 
 
 def stream_loss(query: Tensor, keys: Keys, queue: KeyQueue, temperature: float) -> tuple[Tensor, dict[str, Tensor]]:
-    """InfoNCE of the questions that have the stream: those without a figure have no visual one."""
+    """Compute InfoNCE over the questions that have the stream: without a figure, there is no visual one."""
     rows = keys.present
     if not rows.any():
         return 0.0 * query.sum(), {}

@@ -6,15 +6,15 @@ Seven tasks share the encoder: masked words; the order of two segments of the te
 other questions; type, difficulty and knowledge concepts; finding the figures among those of other questions. A question
 takes part in the tasks that it has the field for. ``finetune/similar.py`` (Eq. 4) follows, as after any stage.
 
-A question passes the encoder up to three times. Masked words and swapped segments share a pass, as in ALBERT: they
-would spoil the vectors but not each other. The second pass encodes the unchanged question, with its figures. The third
-encodes the solution, or two tokens where there is none. Passes that no task needs are skipped.
+A question goes through the encoder up to three times. Masked words and swapped segments share a pass, as in ALBERT:
+they would spoil the vectors but not each other. The second pass encodes the unchanged question, with its figures; the
+third the solution, or two tokens if there is none. Passes that no task needs are skipped.
 
-Eq. 1, e = Norm(sum of token states), is the direction of their mean, which the encoder gives. Eq. 2 is
-`tqnet.losses.contrastive.in_batch_infonce`: NOTE, the paper's lacks the exponentials. Its negatives are drawn from the
-bank; here they are the other questions of the batch, of all processes.
+Eq. 1, e = Norm(sum of token states), is the direction of their mean, which the encoder returns. Eq. 2 is
+`tqnet.losses.contrastive.in_batch_infonce`. NOTE: the paper's Eq. 2 lacks the exponentials and draws negatives from the
+bank; here they are the other questions of the batch on all processes.
 
-NOTE: Eq. 3 finds a figure by the vector of the text alone, since the fused vector has seen the figure.
+NOTE: Eq. 3 finds a figure by the text vector alone, since the fused vector has seen the figure.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from tqnet.training.multitask import MultiTaskModel, Solutions, TaskLosses, Task
 
 log = logging.getLogger(__name__)
 
-#: View of a question -> the tasks that it is passed for (`tqnet.training.multitask`).
+#: View of a question -> the tasks that need it (`tqnet.training.multitask`).
 VIEWS = {
     "content": {"solution", "type", "difficulty", "knowledge", "figures"},
     "segments": {"words", "order"},
@@ -57,7 +57,7 @@ VIEWS = {
 
 @settings
 class TaskWeights:
-    """Weights of the tasks' losses; 0 leaves out the task with its head and its forward pass."""
+    """Weights of the tasks' losses; 0 drops the task, its head and its forward pass."""
 
     words: NonNegative = 1.0
     """Masked words."""
@@ -87,9 +87,9 @@ class MultiTaskConfig(RecipeConfig):
     temperature: Positive = 0.05
     """Temperature of both contrastive losses."""
     least_solution: Count = 4
-    """Fewest tokens of answer and analysis together; shorter solutions take no part."""
+    """Fewest tokens of answer and analysis together; shorter solutions are ignored."""
     difficulty_levels: Annotated[int, Field(ge=2)] = 5
-    """Classes that difficulties are binned into where they have more distinct values."""
+    """Classes to bin difficulties into if they have more distinct values."""
     level: Count | None = None
     """Level of the knowledge concepts, 1 for the coarsest; null for the finest."""
 
@@ -138,7 +138,7 @@ def main(config: MultiTaskConfig) -> Path:
 
 
 def labels_of(bank: QuestionBank, config: MultiTaskConfig) -> dict[str, ClassLabels]:
-    """Classification -> what it predicts, of the questions whose labels may be read."""
+    """Return the readable labels of each classification task."""
     labels = {"type": type_labels(bank), "difficulty": difficulty_labels(bank, config.difficulty_levels)}
     hierarchy = KnowledgeHierarchy(training_knowledge(bank))
     if hierarchy.depth:
@@ -153,7 +153,7 @@ def tasks_of(
     labels: dict[str, ClassLabels],
     solutions: Solutions | None,
 ) -> dict[str, float]:
-    """Weights of the tasks that any question takes part in; says how many do.
+    """Return the weights of tasks that have questions, and log how many.
 
     Raises:
         ConfigError: No task is left.

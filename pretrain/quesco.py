@@ -2,8 +2,8 @@
 
     accelerate launch pretrain/quesco.py --config configs/quesco/sample.yaml run.out=runs/quesco
 
-Pulls a question closest to its own augmentation, then to questions of its own concept, then to those of the concept
-above, and so on up to questions that share none. Uses the concepts of the training questions, and no groups.
+Pulls a question closest to its own augmentation, then to questions of the same concept, then of the parent concept,
+and so on up to questions that share none. Uses the concepts of the training questions, and no groups.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class QuesCoConfig(RecipeConfig):
     """Form of the loss (`tqnet.losses.ranking`)."""
     temperatures: list[Positive] | None = None
     """Temperatures of the ranks 0 (the augmented question) to L + 1 (no concept shared), non-decreasing. null takes the
-    paper's, interpolated where the hierarchy does not have three levels."""
+    paper's, interpolated if the hierarchy does not have three levels."""
     queue: Count = 1600
     """Keys to keep: at most half the training questions."""
     momentum: Share = 0.999
@@ -51,7 +51,7 @@ class QuesCoConfig(RecipeConfig):
     dimension: CountOrZero = 128
     """Width of the projection; 0 contrasts the vectors themselves."""
     bn_splits: Count = 4
-    """Parts of a batch with batch-norm statistics of their own, in a run of one process."""
+    """Parts of a batch with separate batch-norm statistics, in a single-process run."""
 
 
 def main(config: QuesCoConfig) -> Path:
@@ -100,10 +100,10 @@ def main(config: QuesCoConfig) -> Path:
 
 
 def compare(query: Tensor, keys: Keys, queue: KeyQueue, ranks: KeyRanks) -> tuple[Tensor, Tensor]:
-    """h(q, p) and rank of each query's own key, in column 0, and of the keys in the queue, both [b, 1 + k].
+    """Return h(q, p) and ranks, both [b, 1 + k], of each query's own key in column 0 and of the queue's keys.
 
-    NOTE: besides older keys of a question, those of another one with the same content are left out: they may be an
-    augmentation of it, which would be of rank 0, or not.
+    NOTE: excludes older keys of the same question, and keys of others with the same content, which may or may not be
+    augmentations of it, that is, of rank 0.
     """
     others, excluded = queue.negatives(keys.ids, keys.hashes)
     with torch.autocast(query.device.type, enabled=False):
@@ -115,11 +115,11 @@ def compare(query: Tensor, keys: Keys, queue: KeyQueue, ranks: KeyRanks) -> tupl
 
 @torch.no_grad()
 def rank_metrics(similarity: Tensor, ranks: Tensor, terms: Tensor) -> dict[str, Tensor]:
-    """Mean similarity of the questions of each rank, and each rank's part of the loss; they sum up to it."""
+    """Return each rank's mean similarity and its term of the loss."""
     logged = {f"loss/rank {i}": terms[:, i].mean() for i in range(terms.shape[1])}
     for rank in range(terms.shape[1] + 1):
         chosen = ranks == rank
-        # Of no question, the mean is 0 rather than not a number, which no log could hold.
+        # Log 0 for an empty rank: JSON has no NaN.
         logged[f"similarity/rank {rank}"] = (similarity * chosen).sum() / chosen.sum().clamp(min=1)
     return logged
 

@@ -8,8 +8,8 @@
 ``stage=holes`` is the holed language model: it predicts every word and every figure from the content before and after
 it. ``finetune/similar.py`` follows, as after any stage.
 
-NOTE: the paper's domain-oriented objective (which option is the answer?) is left out: it reads answers, which no
-other row of the table does, and most banks have no options.
+NOTE: we leave out the paper's domain-oriented objective (which option is the answer?): it reads answers, which no other
+row of the table does, and most banks have no options.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ class QuesNetPretrainingConfig(RecipeConfig):
     noise: Count = 5
     """Negative words per context word in skip-gram."""
     holes: ShareAboveZero = 1.0
-    """Share of the words to predict in a step; 1 is the paper's, less is faster."""
+    """Share of words to predict per step; the paper has 1, less is faster."""
     target: Count = 64
-    """Side of the square that the decoder draws, in pixels."""
+    """Side of the reconstructed figure in pixels."""
     figure_weight: NonNegative = 1.0
-    """Weight of the figures' loss; that of the words is 1."""
+    """Weight of the figure loss; the word loss has 1."""
 
 
 class Pretraining(nn.Module):
-    """What both stages share: the model, which tokens are words, and the decoder that draws figures from vectors.
+    """Base of both stages: the model, its word tokens, and the decoder of figures.
 
-    NOTE: the losses are means over a process's own words and figures, so that on several processes those of a process
-    that has few weigh more.
+    NOTE: losses are means over a process's own words and figures, so on several processes, those of a process with few
+    weigh more.
 
-    NOTE: the paper hands the image decoder on from stage to stage; here the second run starts one of its own, since
-    a model's folder holds no heads.
+    NOTE: the paper keeps the image decoder from stage to stage; here the second run starts a new one, since a model's
+    folder has no heads.
     """
 
     def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
@@ -71,22 +71,22 @@ class Pretraining(nn.Module):
             self.decoder = nn.Sequential(*start, FigureDecoder(128, config.target))
 
     def is_word(self, input_ids: Tensor) -> Tensor:
-        """bool [b, t]: padding and the marks at the ends of a text are no words."""
+        """Return bool [b, t], False at special tokens."""
         return ~torch.isin(input_ids, self.get_buffer("special"))
 
     def figure_loss(self, vectors: Tensor, pixel_values: Tensor) -> Tensor:
-        """Of the figures [n, 3, H, W] as drawn from vectors [n, h]."""
+        """Return the weighted loss of reconstructing figures [n, 3, H, W] from vectors [n, h]."""
         if not self.model.config.reads_images:
             return vectors.new_zeros(())
         if not len(vectors):
-            # Other processes may have figures: their gradients are all-reduced, so decoder and visual stream take part.
+            # Other processes may have figures, so decoder and visual stream must join the all-reduce.
             blank = self.decoder(vectors.new_zeros((1, self.model.config.hidden_size)))
             return 0.0 * (blank.sum() + vectors.sum())
         return self.figure_weight * figure_reconstruction(self.decoder(vectors), self.images.as_imagenet(pixel_values))
 
 
 class EmbeddingPretraining(Pretraining):
-    """The embedding layer alone: words tell their neighbours, figures can be drawn again from their vectors."""
+    """Trains the embedding layer: words predict their neighbours, figures are reconstructed from their vectors."""
 
     def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
         super().__init__(model, config)
@@ -97,10 +97,9 @@ class EmbeddingPretraining(Pretraining):
         model.sentence.requires_grad_(False)
 
     def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of a packed batch, and its parts.
+        """Return the loss of a packed batch, and its parts.
 
-        NOTE: noise is drawn from the words of the batch, as often as they stand there; word2vec flattens their
-        counts by a power of 3/4.
+        NOTE: noise is drawn from the batch's words by frequency; word2vec flattens counts by a power of 3/4.
         """
         words, _, figures, figure_mask = self.model.embed(input_ids, pixel_values=pixel_values, **batch)
         is_word = self.is_word(input_ids)
@@ -113,12 +112,12 @@ class EmbeddingPretraining(Pretraining):
 
 
 class HoledLanguageModel(Pretraining):
-    """Embedding and content layer: what stands in a place is told by the states before it and behind it.
+    """Trains embedding and content layers to predict each item from the states before and after it.
 
-    Words by cross-entropy, figures by drawing them. The sentence layer has no part in it.
+    Words by cross-entropy, figures by reconstruction. The sentence layer is not trained.
 
-    NOTE: the decoder of words is the word embedding, as in ``pretrain/mlm.py``. Words and figures are a mean each,
-    where the paper sums over all places, so that few figures count as much as many words.
+    NOTE: words are decoded with the word embeddings, as in ``pretrain/mlm.py``. Words and figures are averaged
+    separately, so that few figures count as much as many words; the paper sums over all positions.
     """
 
     def __init__(self, model: QuesNetModel, config: QuesNetPretrainingConfig):
@@ -128,14 +127,14 @@ class HoledLanguageModel(Pretraining):
         model.sentence.requires_grad_(False)
 
     def forward(self, input_ids: Tensor, pixel_values: Tensor, **batch: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of a packed batch, its parts, and the share of words that is guessed right."""
+        """Return the loss of a packed batch, its parts, and the accuracy on words."""
         words, word_mask, figures, figure_mask = self.model.embed(input_ids, pixel_values=pixel_values, **batch)
         items, mask = one_sequence(words, word_mask, figures, figure_mask)
         contexts = hole_contexts(*self.model.content(items, mask))
         chosen = self.is_word(input_ids)
         if self.share < 1:
             chosen = chosen & (torch.rand(chosen.shape, device=chosen.device) < self.share)
-        # Words stand first in the sequence: a word's place there is its place in the text.
+        # Words come first, so their positions equal those in the text.
         logits = self.head(contexts[:, : input_ids.shape[1]][chosen], self.model.words.weight)
         word_loss, accuracy = masked_token_prediction(logits, input_ids[chosen])
         behind_words = torch.arange(mask.shape[1], device=mask.device) >= word_mask.sum(1, keepdim=True)

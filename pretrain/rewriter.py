@@ -1,9 +1,9 @@
-"""A small rewriter of questions that learns to restore corrupted text (ParaQD, f_b).
+"""Train a small rewriter of questions to restore corrupted text (ParaQD, f_b).
 
     accelerate launch pretrain/rewriter.py --config configs/small/rewriter.yaml data.bank=BANK run.out=runs/rewriter
 
-Trains a sequence-to-sequence model built from the text encoder. ``tqnet rewrite`` uses it for reconstruction, and in
-place of translation models and a lossy paraphraser where none are available.
+The sequence-to-sequence model is built from the text encoder. ``tqnet rewrite`` uses it for reconstruction, and in
+place of translation models and a lossy paraphraser if they are not available.
 """
 
 from __future__ import annotations
@@ -40,28 +40,28 @@ log = logging.getLogger(__name__)
 
 @settings
 class RewriterConfig(RecipeConfig):
-    """Settings of the stage. Of ``model`` it reads only the text encoder, a BERT."""
+    """Settings of the stage. It only uses the text encoder of ``model``, a BERT."""
 
     optim: OptimConfig = section(OptimConfig, lr=5e-4)
     run: RunConfig = section(RunConfig, out="runs/rewriter")
     share: Annotated[float, Field(gt=0, le=1 / 3)] = 0.15
-    """Share of a question's words to move, and likewise to drop, to replace and to insert."""
+    """Share of a question's words to move, and likewise to drop, replace and insert."""
     decoder_layers: Count = 3
-    """Decoder layers, started from as many of the encoder's."""
+    """Decoder layers; a pretrained encoder initialises them."""
 
 
 class Restoration(nn.Module):
-    """The rewriter, and how well it restores."""
+    """The rewriter with its training loss."""
 
     def __init__(self, rewriter: Rewriter):
         super().__init__()
         self.model = rewriter.model
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean cross-entropy over the tokens of ``target`` [b, u], and the share of them that is guessed right.
+        """Return the mean cross-entropy over the tokens of ``target`` [b, u], and the accuracy.
 
         Args:
-            input_ids, attention_mask: [b, t], of the corrupted questions.
+            input_ids, attention_mask: [b, t], the corrupted questions.
         """
         logits = next_token_logits(self.model, input_ids, attention_mask, target)
         guessed = target[:, 1:]
@@ -70,10 +70,10 @@ class Restoration(nn.Module):
 
 
 def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
-    """What the settings describe: with ``model.text=scratch`` a new model, else one that starts from the encoder.
+    """Build the rewriter: with ``model.text=scratch`` a new model, else initialised from the encoder.
 
     Raises:
-        ConfigError: They describe none.
+        ConfigError: The settings do not make a rewriter.
     """
     if config.model.start:
         raise ConfigError("model.start: a rewriter starts from a text encoder (model.text)")
@@ -85,14 +85,14 @@ def build(config: RewriterConfig, bank: QuestionBank) -> Rewriter:
 
 
 def restorations(config: RewriterConfig, bank: QuestionBank, rewriter: Rewriter) -> Restorations:
-    """What a rewriter sees of the questions of ``bank``."""
+    """Build the data set of corrupted questions of ``bank``."""
     return Restorations(
         bank, rewriter, config.run.seed, config.share, config.model.max_length, workers=config.data.workers
     )
 
 
 def validation(config: RewriterConfig, rewriter: Rewriter) -> ValidationAccuracy | None:
-    """None, and a line that says so, where the bank has no questions of ``valid``."""
+    """Build the validation score; None, with a log line, if the bank has no ``valid``."""
     valid = config.data.load().split("valid")
     if not len(valid):
         log.info("no question is of split 'valid': the last state is kept, not the best")

@@ -1,9 +1,9 @@
-"""Shuffling and repeating the conditions of a question (QuesCo, "Structure Augmentation").
+"""Shuffle and repeat the conditions of a question (QuesCo, "Structure Augmentation").
 
-A question is split into sentences, a sentence into clauses. Conditions are the clauses before the first one that asks.
-Neighbours are parallel where each states something by itself: a relation of a formula, or a quantity in a clause that
-looks like the one beside it. None begins by pointing back ("he", "then", "which"), supposes ("if"), or leads to what
-follows ("在三角形中"). An opening ("Given that") stays where it is when its clause moves.
+Questions are split into sentences, sentences into clauses. Conditions are the clauses before the first one that asks.
+Neighbours are parallel if each stands alone: it states a relation in a formula, or a quantity in a clause that looks
+like its neighbour. None starts by referring back ("he", "then", "which") or supposing ("if"), or leads on to the next
+clause ("在三角形中"). An opening ("Given that") stays in place when its clause moves.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ _ASKS = re.compile(
     r"|求|问|多少|几|则|那么|证明|计算|是否|为什么|哪|什么|怎样|如何|？|（[\s~]*）|是（|等于[(（]|的值|判断|化简|解答",
     re.IGNORECASE,
 )
-#: Verbs that begin a demand.
+#: Verbs that start an instruction.
 _DEMANDS = re.compile(
     r"(?:differentiate|integrate|rewrite|give|construct|expand|match|make|test|conduct|create|fill|decide|tell|enter|note|"
     r"recall|hint|name|locate|plot|label|order|arrange|check|apply|reduce|multiply|divide|add|subtract|approximate|"
     r"compare|assess|classify|justify|are|is|your|for each|suppose you)\b",
     re.IGNORECASE,
 )
-#: May stand before any condition.
+#: May precede any condition.
 _JOINS = re.compile(r"(?:and)\s+|且|又", re.IGNORECASE)
-#: May stand before the first condition of a sentence.
+#: May precede the first condition of a sentence.
 _OPENS = re.compile(
     r"(?:(?:given|suppose|assume|know|knowing)(?:\s+that)?|if|let|as shown in the figure,?)\s+"
     r"|已知[:：]?|如图[,，]?|如果|假设|若|设",
@@ -67,13 +67,13 @@ _RELATION = re.compile(
 )
 #: Chinese statements about points and lines: $AB$是圆的直径.
 _STATES = re.compile(r"是|为|在|平分|垂直|平行|相切|等于|经过")
-#: Share of characters in common from which two clauses look alike.
+#: Least share of common characters for two clauses to look alike.
 _ALIKE = 0.35
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """``text[start:end]``, an opening left out, and the separator before the next one."""
+    """``text[start:end]``, without its opening, and the separator after it."""
 
     start: int
     end: int
@@ -98,7 +98,7 @@ def shuffle_clauses(question: Question, rng: np.random.Generator) -> Question:
 
 
 def repeat_clause(question: Question, rng: np.random.Generator) -> Question:
-    """Repeat one condition, after any of those that are parallel to it."""
+    """Repeat one condition after itself or a parallel one."""
     groups = conditions(question.stem)
     if not groups:
         return question
@@ -109,9 +109,9 @@ def repeat_clause(question: Question, rng: np.random.Generator) -> Question:
 
 
 def conditions(text: str) -> list[list[Clause]]:
-    """The groups of parallel conditions: clauses of one sentence, and sentences of the text.
+    """Return groups of parallel conditions: clauses within a sentence, and whole sentences.
 
-    Where no clause is seen to ask, the last one does. A text with numbered parts has no conditions.
+    If no clause asks recognisably, the last one does. A text with numbered parts has no conditions.
     """
     if _LABEL.search(text):
         return []
@@ -132,7 +132,7 @@ def conditions(text: str) -> list[list[Clause]]:
 
 
 def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Clause], bool]) -> list[list[Clause]]:
-    """Runs of neighbours that fit, each looking like the one before it."""
+    """Return runs of neighbours that fit, each looking like the one before it."""
     runs: list[list[Clause]] = [[]]
     for clause in clauses:
         if not fits(text, clause):
@@ -145,7 +145,7 @@ def _side_by_side(text: str, clauses: Sequence[Clause], fits: Callable[[str, Cla
 
 
 def _look_alike(text: str, first: Clause, second: Clause) -> bool:
-    """Whether two conditions are of one kind; Chinese ones without relations are compared by their characters."""
+    """Return whether two conditions are of one kind; Chinese ones without relations are compared by characters."""
     if not _CHINESE.search(text, first.start, second.end) or (_relates(text, first) and _relates(text, second)):
         return True
     left, right = ({*text[clause.start : clause.end]} - {*"0123456789$. "} for clause in (first, second))
@@ -153,7 +153,7 @@ def _look_alike(text: str, first: Clause, second: Clause) -> bool:
 
 
 def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Clause]:
-    """``text[start:end]`` cut at what matches ``ends`` in prose, outside of brackets."""
+    """Split ``text[start:end]`` at matches of ``ends`` in prose, outside brackets."""
     parts, place = [], start
     for cut, after in [*cuts(text, start, end, ends), (end, end)]:
         body = text[place:cut]
@@ -165,7 +165,7 @@ def _parts(text: str, start: int, end: int, ends: re.Pattern[str]) -> list[Claus
 
 
 def _separator(text: str, cut: int, after: int, ends: re.Pattern[str]) -> str:
-    """The separator between this part and a repeated one."""
+    """Return the separator between this part and its repetition."""
     mark = text[cut:after]
     if not mark:
         chinese = _CHINESE.search(text) is not None
@@ -185,7 +185,7 @@ def _without_opening(text: str, clause: Clause, first: bool) -> Clause:
 
 
 def _is_list(text: str, first: Clause, second: Clause) -> bool:
-    """Whether the comma between the two is that of a list, "$A$, $B$": formulas without relations on both sides."""
+    """Return whether the comma between two clauses separates list items, "$A$, $B$": formulas without relations."""
     *_, before = segments(text[first.start : first.end])
     after, *_ = segments(text[second.start : second.end])
     sides = before, after
@@ -207,7 +207,7 @@ def _is_statement(text: str, sentence: Clause) -> bool:
 
 
 def _relates(text: str, clause: Clause) -> bool:
-    """Whether a formula of the clause has a relation, or its words state one of the figures that it names."""
+    """Return whether a formula of the clause has a relation, or its words state one between named points and lines."""
     parts = list(segments(text[clause.start : clause.end]))
     if not any(part.is_formula for part in parts):
         return False

@@ -1,8 +1,8 @@
-r"""Edits of a question's formulas: replacing a number or an operator (QuesCo, "Formula Augmentation").
+r"""Replace a number or an operator in a question's formulas (QuesCo, "Formula Augmentation").
 
-An operator gives way to one that is defined alike, obeys the same kind of laws and is taught together. Left out are
-``\times`` and ``\div`` (one commutes, and they are taught separately), ``\perp`` and ``\parallel`` (other theorems),
-``\cdot`` and ``\times`` (of vectors, two products), ``=`` and inequalities (solved otherwise), ``\int`` and ``\sum``.
+Operators are interchangeable if they are defined alike, obey similar laws and are taught together. Not so ``\times``
+and ``\div`` (only one commutes; taught separately), ``\perp`` and ``\parallel`` (different theorems), ``\cdot`` and
+``\times`` (two products of vectors), ``=`` and inequalities (solved differently), ``\int`` and ``\sum``.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from tqnet.text.latex import (
     text_at,
 )
 
-#: Letters that name a function where a parenthesis follows them: f(x), P(A).
+#: Letters that name a function before a parenthesis: f(x), P(A).
 _FUNCTIONS = frozenset("fghFGHPED") | {r"\varphi", r"\phi", r"\psi"}
 _SETS = frozenset("RNZQC")
 _MEMBERSHIP = frozenset((r"\in", r"\notin", r"\subset", r"\subseteq", r"\to", r"\rightarrow"))
 #: Numbers of choices: C_5^2, A_5^2.
 _CHOICES = frozenset("CAP")
-#: Angles that are theorems: another number makes another figure.
+#: Angles with theorems of their own.
 _SPECIAL_ANGLES = frozenset(("90", "180", "360"))
-#: A quantity of the prose: no part of a longer number, date, fraction or name, no label of a question or a part of it.
+#: A quantity in prose: not part of a longer number, date, fraction or name, nor the label of a question or part.
 _IN_PROSE = re.compile(
     r"(?<![\w.,/:(（第^-])(?!0)(?!(?:19|20)\d\d(?!\d))\d+(?:\.\d*[1-9])?(?![\w^)）/:]|[.,]\d|\s*[年月日题°])", re.ASCII
 )
 
-#: Operators that may stand in each other's place.
+#: Interchangeable operators.
 _GROUPS = (
     ("+", "-"),  # each undoes the other
     (r"\pm", r"\mp"),
@@ -51,7 +51,7 @@ _GROUPS = (
     (r"\arcsin", r"\arccos"),
     (r"\sinh", r"\cosh"),
     (r"\ln", r"\lg", r"\log"),  # proportional to one another
-    ("<", ">"),  # the same order, read from either side
+    ("<", ">"),  # one order, read from either side
     (r"\lt", r"\gt"),
     (r"\leq", r"\geq"),
     (r"\le", r"\ge"),
@@ -66,7 +66,7 @@ _GROUPS = (
     (r"\lor", r"\land"),
 )
 
-#: Operator -> those that may stand in its place.
+#: Operator -> its replacements.
 SYNONYMS: dict[str, tuple[str, ...]] = {
     operator: tuple(other for other in group if other != operator) for group in _GROUPS for operator in group
 }
@@ -75,17 +75,17 @@ _ORDERS = frozenset(("<", ">", r"\lt", r"\gt", r"\leq", r"\geq", r"\le", r"\ge",
 
 
 def texts_of(question: Question) -> list[str]:
-    """The stem and the options."""
+    """Return the stem and the options."""
     return [question.stem, *question.options]
 
 
 def with_texts(question: Question, texts: Sequence[str]) -> Question:
-    """``question`` with another stem and other options."""
+    """Replace the stem and the options."""
     return replace(question, stem=texts[0], options=tuple(texts[1:]))
 
 
 def edit(text: str, changes: Mapping[tuple[int, int], str]) -> str:
-    """Replace each span (start, end) of ``text``; a space keeps a new command apart from a letter that follows."""
+    """Replace spans (start, end) of ``text``, with a space between a new command and a following letter."""
     pieces, position = [], 0
     for (start, end), new in sorted(changes.items()):
         pieces += [text[position:start], new]
@@ -101,7 +101,7 @@ def replace_one(
     eligible: Callable[[Formula], Iterable[int]],
     other: Callable[[str, np.random.Generator], str],
 ) -> Question:
-    """Replace one token, at a place that is ``eligible`` in its formula, by an ``other``."""
+    """Replace one token at an ``eligible`` position of a formula by ``other`` of it."""
     texts = texts_of(question)
     candidates = [
         (number, formula[at])
@@ -117,7 +117,7 @@ def replace_one(
 
 
 def spared_names(parts: Iterable[Formula]) -> frozenset[str]:
-    """Letters that are no variables in these formulas: of functions, sets of numbers, transposes, binomials."""
+    """Return letters that are no variables in these formulas: functions, number sets, transposes, binomials."""
     return frozenset(
         token.text
         for formula in parts
@@ -127,7 +127,7 @@ def spared_names(parts: Iterable[Formula]) -> frozenset[str]:
 
 
 def function_names(parts: Iterable[Formula]) -> frozenset[str]:
-    """Letters that name a function in one of these formulas."""
+    """Return letters that name a function in these formulas."""
     return frozenset(
         token.text for formula in parts for at, token in enumerate(formula) if _names_function(formula, at)
     )
@@ -151,15 +151,15 @@ def _names_function(formula: Formula, at: int) -> bool:
 
 
 def replace_number(question: Question, rng: np.random.Generator) -> Question:
-    """Replace one number by another of its kind: as many digits, as many decimals, no new zero.
+    """Replace one number by another with as many digits and decimals, but no new zero.
 
-    Not 0, which is rarely a quantity, nor exponents, subscripts, indices of roots, powers of 10, or right angles.
+    Spares 0, which is rarely a quantity, exponents, subscripts, root indices, powers of 10, and right or full angles.
     """
     return replace_one(question, rng, _replaceable_numbers, _other_number)
 
 
 def replace_prose_number(question: Question, rng: np.random.Generator) -> Question:
-    """Replace one number of the stem's prose by another of its kind; not a date, nor the label of a part."""
+    """Replace one number of the stem's prose by another of its kind; spares dates and labels of parts."""
     numbers = [match for span in prose(question.stem) for match in _IN_PROSE.finditer(question.stem, *span)]
     if not numbers:
         return question
@@ -201,18 +201,18 @@ def _other_number(number: str, rng: np.random.Generator) -> str:
 
 
 def _digits(count: int, rng: np.random.Generator) -> str:
-    """A whole number of ``count`` digits, not 0 or 1."""
+    """Draw a whole number of ``count`` digits, not 0 or 1."""
     first = int(rng.integers(2 if count == 1 else 1, 10))
     return str(first) + "".join(str(digit) for digit in rng.integers(0, 10, count - 1))
 
 
 def _decimals(count: int, rng: np.random.Generator) -> str:
-    """``count`` decimals, the last no zero."""
+    """Draw ``count`` decimals, the last not 0."""
     return "".join(str(digit) for digit in rng.integers(0, 10, count - 1)) + str(rng.integers(1, 10))
 
 
 def replace_operator(question: Question, rng: np.random.Generator, spared: Collection[str] = ()) -> Question:
-    r"""Replace one operator by one with like properties: \sin by \cos, + by -; never one of ``spared``."""
+    r"""Replace one operator by one with similar properties: \sin by \cos, + by -; never one of ``spared``."""
 
     def replaceable(formula: Formula) -> list[int]:
         return [at for at in _replaceable_operators(formula) if formula[at].text not in spared]
@@ -221,7 +221,7 @@ def replace_operator(question: Question, rng: np.random.Generator, spared: Colle
 
 
 def _replaceable_operators(formula: Formula) -> list[int]:
-    """Operators with a synonym: signs between two terms, logarithms without a base, relations that stand alone."""
+    """Find operators to replace: signs between two terms, logarithms without a base, unchained order relations."""
     chained = sum(token.text in _ORDERS for token in formula) > 1  # 0 < x < 1 has one direction
     places = []
     for at, token in enumerate(formula):
@@ -237,7 +237,7 @@ def _replaceable_operators(formula: Formula) -> list[int]:
 
 
 def _has_base(formula: Formula, at: int) -> bool:
-    r"""Of \log_2 and of \log^3_2."""
+    r"""Return whether a logarithm has a base: \log_2, \log^3_2."""
     behind = argument_end(formula, at + 2) if text_at(formula, at + 1) == "^" else at + 1
     return text_at(formula, behind) == "_"
 

@@ -1,6 +1,6 @@
-"""Pairs of questions whose relation is known since one was made from the other (FSE, "Duplicate Exercise").
+"""Make pairs of questions with a known relation by changing a question (FSE, "Duplicate Exercise").
 
-A variant has another degree, operator, quantity or condition (FSE, Table 3, E2).
+A variant differs in degree, operator, quantity or condition (FSE, Table 3, E2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tqnet.questions.traits import traits
 from tqnet.text.latex import Formula, Role, parse_formulas, text_at
 from tqnet.text.replacements import OTHERS, as_written
 
-#: Question and generator -> a variant; the same question where the change does not apply.
+#: (question, generator) -> a variant, or the same question if the change does not apply.
 VariantChange = Callable[[Question, np.random.Generator], Question]
 
 #: Letters that usually are unknowns, not points or indices.
@@ -46,7 +46,7 @@ def _in_formula(text: str, place: int) -> bool:
 
 
 def _without_power(formula: Formula) -> list[int]:
-    """Places of unknowns without a power, an index or arguments, in a formula that is more than a mention."""
+    """Find unknowns without power, index or arguments in formulas of three tokens or more."""
     if len(formula) < 3:
         return []
     return [
@@ -61,13 +61,13 @@ def _without_power(formula: Formula) -> list[int]:
 
 
 def change_operator(question: Question, rng: np.random.Generator) -> Question:
-    r"""Change \sin to \cos, < to >, \cup to \cap; not + to -, which only changes the sign of a number."""
+    r"""Change \sin to \cos, < to >, \cup to \cap; not + to -, which may only flip a number's sign."""
     changed = replace_operator(replace(question, options=()), rng, spared=("+", "-"))
     return replace(question, stem=changed.stem)
 
 
 def change_target(question: Question, rng: np.random.Generator) -> Question:
-    """Change a phrase of the stem to one of another sense: perimeter to area, at least to at most, 周长 to 面积."""
+    """Replace a phrase of the stem by one with another sense: perimeter by area, at least by at most, 周长 by 面积."""
     phrases = OTHERS.find(question.stem)
     if not phrases:
         return question
@@ -81,13 +81,13 @@ def change_target(question: Question, rng: np.random.Generator) -> Question:
 
 
 def drop_condition(question: Question, rng: np.random.Generator) -> Question:
-    """Leave out one of several parallel conditions."""
+    """Drop one of several parallel conditions."""
     groups = [group for group in conditions(question.stem) if len(group) > 1]
     if not groups:
         return question
     group = groups[rng.integers(len(groups))]
     at = int(rng.integers(len(group)))
-    # With the separator after it, or for the last one before it.
+    # Include the separator after it, or before it for the last one.
     span = (group[at].start, group[at + 1].start) if at + 1 < len(group) else (group[at - 1].end, group[at].end)
     return replace(question, stem=edit(question.stem, {span: ""}))
 
@@ -109,7 +109,7 @@ def _is_assignment(formula: Formula) -> bool:
     return formula[0].role is Role.VARIABLE and formula[1].text == "=" and formula[2].role is Role.NUMBER
 
 
-#: By name.
+#: Name -> change.
 VARIANT_CHANGES: dict[str, VariantChange] = {
     "degree": change_degree,
     "operator": change_operator,
@@ -120,7 +120,7 @@ VARIANT_CHANGES: dict[str, VariantChange] = {
 
 
 def make_variant(question: Question, rng: np.random.Generator) -> Question:
-    """Apply the first of VARIANT_CHANGES, in a random order, that changes the stem, if any does."""
+    """Apply the first of VARIANT_CHANGES, in random order, that changes the stem."""
     for name in rng.permutation(list(VARIANT_CHANGES)).tolist():
         changed = VARIANT_CHANGES[name](question, rng)
         if changed.stem != question.stem:
@@ -128,18 +128,17 @@ def make_variant(question: Question, rng: np.random.Generator) -> Question:
     return question
 
 
-#: Share of three-word runs in common, numbers aside, from which questions are not unrelated.
+#: Largest share of common three-word runs, ignoring numbers, of unrelated questions.
 _ALIKE = 0.4
-#: Draws of an unrelated question.
+#: Attempts to draw an unrelated question.
 _TRIES = 20
 
 
 class PairMaker:
-    """Draws pairs of each relation, the first question as the bank has it.
+    """Draws pairs of each relation; the first question is the bank's, unchanged.
 
-    Half of the similar questions and variants have another surface too, and some variants have other numbers, so that
-    neither a new wording nor a new number gives the relation away. Questions of one ``group`` are never drawn as
-    unrelated.
+    Half of the similar questions and variants also get another surface, and some variants other numbers, so that
+    neither wording nor numbers give the relation away. Questions of one ``group`` are never drawn as unrelated.
     """
 
     def __init__(self, bank: QuestionBank):
@@ -153,7 +152,7 @@ class PairMaker:
                 self._holders[path].append(row)
 
     def draw(self, row: int, rng: np.random.Generator) -> LabelledPair:
-        """Pair the question at ``row`` of the bank with another one, of a relation that can be made."""
+        """Pair the question at ``row`` of the bank with another one, in a random feasible relation."""
         a = self.bank[row]
         ways: tuple[Callable[[], Question | None], ...] = (
             lambda: change_surface(a, rng),
@@ -161,7 +160,7 @@ class PairMaker:
             lambda: make_other(a, rng),
             lambda: self._unrelated(a, row, rng),
         )
-        # A variant cannot be made of every question, so it comes first twice as often.
+        # Variants are not always possible, so they come first twice as often.
         order = dict.fromkeys(rng.permutation([*range(len(RELATIONS)), RELATIONS.index("variant")]).tolist())
         for relation in order:
             if (b := ways[relation]()) is not None:
@@ -169,7 +168,7 @@ class PairMaker:
         raise AssertionError("a duplicate can be made of every question")
 
     def _unrelated(self, a: Question, row: int, rng: np.random.Generator) -> Question | None:
-        """A question with another figure, or another question, of the same concept as often as of any."""
+        """Draw an unrelated question: another figure, or another question, half the time of the same concept."""
         if a.images and len(self.pictured) > 1 and rng.random() < 0.3:
             figures = self.bank[self.pictured[rng.integers(len(self.pictured))]].images
             return replace(a, images=figures) if set(figures).isdisjoint(a.images) else None
@@ -193,7 +192,7 @@ class PairMaker:
 
 
 def make_similar(question: Question, rng: np.random.Generator) -> Question | None:
-    """Change the numbers of ``question``, and maybe its surface; None where its stem has no number to change."""
+    """Change the numbers of ``question``, and maybe its surface; None if its stem has no number to change."""
     changed = _other_numbers(question, rng)
     if changed is None:
         return None
@@ -201,7 +200,7 @@ def make_similar(question: Question, rng: np.random.Generator) -> Question | Non
 
 
 def make_other(question: Question, rng: np.random.Generator) -> Question | None:
-    """Make a variant of ``question``, maybe with another surface and other numbers; None where no change applies."""
+    """Make a variant of ``question``, maybe with another surface and other numbers; None if no change applies."""
     changed = make_variant(question, rng)
     if changed.stem == question.stem:
         return None
@@ -211,7 +210,7 @@ def make_other(question: Question, rng: np.random.Generator) -> Question | None:
 
 
 def _other_numbers(question: Question, rng: np.random.Generator) -> Question | None:
-    """Change one to three numbers of the stem, and one of each option; None where the stem keeps its numbers."""
+    """Change one to three numbers of the stem, and some of each option; None if the stem's numbers stay the same."""
     changed = replace(question, options=())
     for _ in range(rng.integers(1, 4)):
         first, then = (replace_number, replace_prose_number)[:: 1 if rng.random() < 0.5 else -1]
@@ -225,5 +224,5 @@ def _other_numbers(question: Question, rng: np.random.Generator) -> Question | N
 
 
 def _unlabelled(question: Question, relation: str) -> Question:
-    """A made question has no solution, and an id of its own."""
+    """Remove a made question's solution and give it a new id."""
     return replace(question, id=f"{question.id}~{relation}", answer=None, analysis=None)

@@ -1,8 +1,7 @@
-"""QuesCo's strategies by name and by group (QuesCo, "Question Augmentation"); those of words are here.
+"""QuesCo's strategies by name and group (QuesCo, "Question Augmentation"), and those on words.
 
-Random swap and random deletion (QuesCo, "Text Augmentation"; Wei and Zou 2019) leave formulas as they are, and the
-words that a question turns on: numbers, the units that follow them, negations, and single letters, which are names.
-Chinese words are found by rjieba.
+Random swap and deletion (QuesCo, "Text Augmentation"; Wei and Zou 2019) spare formulas and crucial words: numbers,
+units after them, negations, and single letters, which are names. rjieba segments Chinese.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from tqnet.text.numbers import CARDINALS
 _ENGLISH = r"(?<![\w$\\<&])[A-Za-z]+(?:['’-][A-Za-z]+)*(?![\w>])"
 _CHINESE = r"[\u3400-\u9fff]+"
 _PROSE_WORDS = re.compile(rf"(?P<english>{_ENGLISH})|(?P<chinese>{_CHINESE})")
-#: No prose: tags of HTML, commands of LaTeX with their arguments.
+#: Not prose: HTML tags, LaTeX commands with their arguments.
 _MARKUP = re.compile(r"<[^<>]*>|\\[A-Za-z]+\*?(?:\[[^\[\]]*\])?(?:\{[^{}]*\})*")
 
 _NEGATIONS = """
@@ -64,7 +63,7 @@ def delete_word(question: Question, rng: np.random.Generator) -> Question:
 
 
 def movable_words(text: str) -> list[tuple[int, int]]:
-    """Spans (start, end) of the words of prose that carry none of the question's quantities."""
+    """Return spans (start, end) of the words of prose that may be moved or deleted."""
     counts = {part.end for part in segments(text) if part.is_formula}  # a unit may follow
     movable = []
     for start, end in _words(text):
@@ -95,7 +94,7 @@ def _words(text: str) -> Iterator[tuple[int, int]]:
                 place += len(word)
 
 
-#: Question and generator -> the augmented question; the same one where a strategy does not apply.
+#: (question, generator) -> the augmented question, or the same one if the strategy does not apply.
 Strategy = Callable[[Question, np.random.Generator], Question]
 
 #: In the order of application: content first, then structure.
@@ -118,10 +117,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 def strategy_names(names: Sequence[str]) -> tuple[str, ...]:
-    """The strategies of these names and groups, in the order of STRATEGIES.
+    """Expand names and groups of strategies, in the order of STRATEGIES.
 
     Raises:
-        ValueError: There is no such strategy or group.
+        ValueError: Unknown strategy or group.
     """
     for name in names:
         if name not in STRATEGIES and name not in GROUPS:
@@ -135,7 +134,7 @@ def strategy_names(names: Sequence[str]) -> tuple[str, ...]:
 def apply_strategies(
     question: Question, names: Sequence[str], probability: float, rng: np.random.Generator
 ) -> Question:
-    """Apply each of these strategies in turn, each with this probability."""
+    """Apply the named strategies in turn, each with this probability."""
     chosen = rng.random(len(names)) < probability
     for name, applies in zip(names, chosen, strict=True):
         if applies:

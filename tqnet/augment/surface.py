@@ -1,6 +1,6 @@
-"""Changes of a question's surface, which keep what it asks (FSE, "Duplicate Exercise").
+"""Change a question's surface but not its meaning (FSE, "Duplicate Exercise").
 
-Other spellings, wordings and orders, and asides that do not matter: years, names.
+Spelling, wording, order, and irrelevant asides such as years and names.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tqnet.text.formulas import segments
 from tqnet.text.latex import prose
 from tqnet.text.replacements import ASIDES, MONTHS, NAMES, OTHERS, TIMES, WORDINGS, as_written
 
-#: Question and generator -> the changed question; the same one where a change does not apply.
+#: (question, generator) -> the changed question, or the same one if the change does not apply.
 SurfaceChange = Callable[[Question, np.random.Generator], Question]
 
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-#: Commands that mean the same.
+#: Synonymous commands.
 _SPELLINGS = (
     (r"\frac", r"\dfrac", r"\tfrac"),
     (r"\leq", r"\le", r"\leqslant"),
@@ -64,7 +64,7 @@ def _respelt(text: str, rng: np.random.Generator) -> str:
 
 
 def reword(question: Question, rng: np.random.Generator) -> Question:
-    """Replace a phrase of the stem by one that means the same (`tqnet.text.replacements`), wherever it stands."""
+    """Replace every occurrence of one phrase of the stem by a synonym (`tqnet.text.replacements`)."""
     phrases = WORDINGS.find(question.stem)
     if not phrases:
         return question
@@ -80,7 +80,7 @@ def reword(question: Question, rng: np.random.Generator) -> Question:
 
 
 def say_aside(question: Question, rng: np.random.Generator) -> Question:
-    """Add a year, a name, points or a politeness before or after the question."""
+    """Add a year, a name, points or a polite phrase before or after the question."""
     language = "zh" if _CHINESE.search(question.content) else "en"
     before, after = ASIDES[language]
     goes_first = rng.random() < 0.6
@@ -112,7 +112,7 @@ def _filled(template: str, language: str, rng: np.random.Generator) -> str:
 
 
 def respace(question: Question, rng: np.random.Generator) -> Question:
-    """Change white space and punctuation marks of the prose."""
+    """Change whitespace and punctuation of the prose."""
     stem, changes = question.stem, {}
     for start, end in prose(stem):
         part = stem[start:end]
@@ -130,7 +130,7 @@ def reorder_options(question: Question, rng: np.random.Generator) -> Question:
 
 
 def garble(question: Question, rng: np.random.Generator) -> Question:
-    """Delete or swap one to three words of prose, as if typed in haste; none that tells what is asked."""
+    """Delete or swap words of prose one to three times, as if typed in haste; keep phrases that say what is asked."""
     changed = question
     for _ in range(rng.integers(1, 4)):
         other = (delete_word if rng.random() < 0.5 else swap_words)(changed, rng)
@@ -143,7 +143,7 @@ def _senses(text: str) -> list[tuple[int, int]]:
     return [(phrase.line, phrase.sense) for phrase in OTHERS.find(text)]
 
 
-#: By name.
+#: Name -> change.
 SURFACE_CHANGES: dict[str, SurfaceChange] = {
     "respell": respell_formulas,
     "reword": reword,
@@ -159,7 +159,7 @@ SURFACE_CHANGES: dict[str, SurfaceChange] = {
 
 
 def change_surface(question: Question, rng: np.random.Generator, most: int = 4) -> Question:
-    """Apply up to ``most`` of SURFACE_CHANGES, at least one where any applies, then reword up to three times."""
+    """Apply up to ``most`` of SURFACE_CHANGES, then reword up to three times; add an aside if nothing changed."""
     names = rng.permutation(list(SURFACE_CHANGES))[: rng.integers(1, most + 1)].tolist()
     changed = question
     for name in [*names, *["reword"] * int(rng.integers(0, 4))]:

@@ -1,4 +1,4 @@
-r"""Renaming and scaling a variable of a question (QuesCo, "Formula Augmentation")."""
+r"""Rename or scale a variable of a question (QuesCo, "Formula Augmentation")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tqnet.text.latex import (
     text_at,
 )
 
-#: Names of the same kind of thing; a new name is of the same row if one is free.
+#: Names used for the same kind of thing; new names come from the same row if one is free.
 _KINDS = (
     "xyzuvwstr",
     "abcpq",
@@ -36,27 +36,27 @@ _KINDS = (
     (r"\lambda", r"\mu", r"\nu", r"\rho", r"\sigma", r"\tau", r"\omega", r"\xi", r"\eta"),
 )
 _LETTER_IN_PROSE = re.compile(r"(?<![A-Za-z0-9\\'’<&/.-])[A-Za-z](?![A-Za-z0-9'’>;-]|\.[A-Za-z])")
-#: Letters side by side that are names: "triangle ABC", "the xy-plane".
+#: Adjacent letters that are names: "triangle ABC", "the xy-plane".
 _RUN_IN_PROSE = re.compile(r"(?<![A-Za-z\\<&/.-])(?:[A-Z]{2,4}|[xyz]{2,3})(?![A-Za-z>;])")
 _FIGURE_BEFORE = re.compile(
     r"(?:angle|segment|line|side|arc|chord|ray|diameter|radius|diagonal|square|parallelogram|trapezoid|rhombus|lateral)s?"
     r"\s+$|[△∠⊙\u3400-\u9fff]\s*$"  # "angle" ends triangle and rectangle too
 )
 _CHINESE = re.compile(r"[\u3400-\u9fff]")
-#: Words of one letter.
+#: One-letter words.
 _ARTICLES = frozenset("aAI")
 
-#: After these a number and a variable are no product: 1/2x may be read either way.
+#: After these, a number before a variable is ambiguous: 1/2x.
 _DIVIDES = frozenset(("/", r"\div"))
-#: These and the letter after them are one name: a difference, a differential.
+#: Form one name with the next letter: a difference, a differential.
 _PREFIXES = frozenset((r"\Delta", r"\partial", r"\delta", r"\nabla", "d"))
 
 
 def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     r"""Give one variable an unused name throughout: f(x) = \cos 2x becomes f(u) = \cos 2u.
 
-    Names that are no variables (`spared_names`), e, i and \pi are spared, and the capitals of a question with a figure,
-    where they are labels.
+    Spares names that are no variables (`spared_names`), e, i and \pi, and in a question with a figure capitals, which
+    label it.
     """
     texts = texts_of(question)
     parsed = [parse_formulas(text) for text in texts]
@@ -65,7 +65,7 @@ def rename_variable(question: Question, rng: np.random.Generator) -> Question:
     words = {match[0] for text in texts for start, end in prose(text) for match in _in_prose(text, start, end)}
     chinese = any(_CHINESE.search(text) for text in texts)
     spared = spared_names(formula for parts in parsed for formula in parts)
-    if not chinese:  # "a" of the prose may be the variable, or an article
+    if not chinese:  # "a" in the prose may be the variable or an article
         spared |= words & _ARTICLES
     names = sorted(name for name in letters - spared if not (question.images and name.isupper()))
     if not names:
@@ -80,15 +80,15 @@ def rename_variable(question: Question, rng: np.random.Generator) -> Question:
             edit(text, _renamed(parts, old, new) | _renamed_in_prose(text, old, new, points))
             for text, parts in zip(texts, parsed, strict=True)
         ]
-        if _roles(renamed) == _roles(texts):  # else the new name makes a word, a unit or a function of its neighbours
+        if _roles(renamed) == _roles(texts):  # else the new name forms a word, unit or function with its neighbours
             return with_texts(question, renamed)
     return question
 
 
 def scale_variable(question: Question, rng: np.random.Generator) -> Question:
-    r"""Multiply one variable by k from 2 to 5: x to 2x makes 4x of 2x, (2x)^2 of x^2, \sin (2x) of \sin x.
+    r"""Multiply one variable by k from 2 to 5: with x to 2x, 2x becomes 4x, x^2 (2x)^2, and \sin x \sin (2x).
 
-    Small Latin letters only; not where the variable is a name or only mentioned: an index, the x of f(x), "find $x$".
+    Lower-case Latin letters only; spares names and mentions: an index, the x of f(x), "find $x$".
     """
     texts = texts_of(question)
     parsed = [parse_formulas(text) for text in texts]
@@ -115,7 +115,7 @@ def _in_prose(text: str, start: int, end: int) -> list[re.Match[str]]:
 
 
 def _free_names(old: str, taken: Iterable[str]) -> list[str]:
-    """Names of the kind of ``old`` that are free; else of its alphabet."""
+    """Return free names of the same kind as ``old``, or else of its alphabet."""
     row = next((row for row in _KINDS if old in row), ())
     alphabet = [name for kind in _KINDS for name in kind if _alphabet(name) == _alphabet(old)]
     return [name for name in row if name not in taken] or [name for name in alphabet if name not in taken]
@@ -135,7 +135,7 @@ def _renamed(parts: Sequence[Formula], old: str, new: str) -> dict[tuple[int, in
 
 
 def _renamed_in_prose(text: str, old: str, new: str, points: frozenset[str]) -> dict[tuple[int, int], str]:
-    """Rename a variable outside of formulas: "point A", "triangle ABC", where two of the letters are points."""
+    """Rename a variable outside formulas: "point A", or "triangle ABC" if two of its letters are points."""
     if old in GREEK:
         return {}
     return {
@@ -147,7 +147,7 @@ def _renamed_in_prose(text: str, old: str, new: str, points: frozenset[str]) -> 
 
 
 def points_of_figures(text: str) -> str:
-    """The points of figures that the prose names, in one string: the A, B and C of "triangle ABC"."""
+    """Return the points of figures named in the prose as one string: "ABC" from "triangle ABC"."""
     return "".join(
         match[0]
         for start, end in prose(text)
@@ -161,7 +161,7 @@ def _roles(texts: Sequence[str]) -> list[list[Role]]:
 
 
 def _scalable(formula: Formula, functions: frozenset[str]) -> dict[int, Token]:
-    """Place -> the variables of a formula that are numbers there."""
+    """Map positions to variables of a formula that stand for numbers."""
     if all(token.role is Role.VARIABLE or token.text in ",()" for token in formula) and _is_list(formula):
         return {}  # only mentioned
     names = _function_notation(formula, functions) | _accented(formula)
@@ -178,24 +178,24 @@ def _scalable(formula: Formula, functions: frozenset[str]) -> dict[int, Token]:
 
 
 def _is_list(formula: Formula) -> bool:
-    """Whether no two letters stand side by side: "x, y" is a list, "xy" a product."""
+    """Return whether no two letters are adjacent: "x, y" is a list, "xy" a product."""
     return all(text_at(formula, at + 1) in ("", ",", "(", ")") for at in range(len(formula)) if formula[at].text != ",")
 
 
 def _is_name(formula: Formula, at: int) -> bool:
-    r"""Whether the letter is part of a longer name: x', x^\prime, \Delta x, dx."""
+    r"""Return whether the letter is part of a longer name: x', x^\prime, \Delta x, dx."""
     after = text_at(formula, at + 1) + text_at(formula, at + 2)
     before = formula[at - 1] if at else None
     prefixed = before is not None and (
         before.text in _PREFIXES - {"d"} or (before.text, before.role) == ("d", Role.WORD)
     )
-    # \mathrm{d} is one token of the lexer.
+    # The lexer keeps \mathrm{d} as one token.
     upright = re.fullmatch(r"\\(?:mathrm|text|rm)\s*\{\s*d\s*\}", text_at(formula, at - 1)) is not None
     return after[:1] == "'" or after == r"^\prime" or prefixed or upright
 
 
 def _function_notation(formula: Formula, functions: frozenset[str]) -> set[int]:
-    """Places of f(x+h) for a function f, and of y(t) and the like: a letter and, in parentheses, letters alone."""
+    """Find positions of f(x+h) for functions f, and of y(t) and the like: a letter and only letters in parentheses."""
     places: set[int] = set()
     for at, name in enumerate(formula):
         if name.role is not Role.VARIABLE or (arguments := call(formula, at)) is None:
@@ -213,7 +213,7 @@ def _accented(formula: Formula) -> set[int]:
 
 
 def _scaled(text: str, formula: Formula, at: int, factor: int, bare: set[int]) -> dict[tuple[int, int], str]:
-    """The edits that make the variable at place ``at`` ``factor`` times itself."""
+    """Return the edits that multiply the variable at ``at`` by ``factor``."""
     token = formula[at]
     if at in bare:  # \frac xy, e^x
         return {(token.start, token.end): f"{{{factor}{token.text}}}"}
@@ -228,7 +228,7 @@ def _scaled(text: str, formula: Formula, at: int, factor: int, bare: set[int]) -
 
 
 def _has_coefficient(formula: Formula, at: int, bare: set[int]) -> bool:
-    """Whether a number before the variable multiplies it: no exponent, and no denominator."""
+    """Return whether the number before the variable multiplies it: no exponent, no denominator."""
     number = formula[at - 1] if at else None
     return (
         number is not None

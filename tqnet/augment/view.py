@@ -1,7 +1,7 @@
-"""Views of one question: text and figures augmented together (TQ-Net, Figure 2, step 2; QuesCo, Figure 2b).
+"""Views of a question, text and figures augmented together (TQ-Net, Figure 2, step 2; QuesCo, Figure 2b).
 
 Text is rewritten by QuesCo's strategies, clipped and masked (TQ-Net, "Mixed Unsupervised Contrastive Learning");
-figures go through albumentations, which this file alone knows.
+figures go through albumentations, used only in this file.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from tqnet.questions import Question
 from tqnet.questions.images import fit_square
 from tqnet.text.formulas import join_units, units
 
-os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # no look at the network at import
+os.environ.setdefault("NO_ALBUMENTATIONS_UPDATE", "1")  # no network access at import
 
 
 def mask_words(question: Question, share: float, rng: np.random.Generator, mask_token: str = "[MASK]") -> Question:
     """Replace each word of prose and each token of a formula by ``mask_token`` with probability ``share``.
 
-    Braces and other signs of grouping stay, so that a formula keeps its shape. At least one unit is left.
+    Braces and other grouping signs stay, so that formulas keep their shape. At least one unit is left.
     """
 
     def mask(text: str) -> str:
@@ -44,7 +44,7 @@ def mask_words(question: Question, share: float, rng: np.random.Generator, mask_
 
 
 def clip_window(question: Question, least: float, rng: np.random.Generator) -> Question:
-    """Keep one stretch of the stem, at least ``least`` of its units and at least one; options are left whole."""
+    """Keep one window of the stem, at least ``least`` of its units and at least one; options stay whole."""
     parts = units(question.stem)
     if len(parts) < 2 or least >= 1:
         return question
@@ -56,11 +56,11 @@ def clip_window(question: Question, least: float, rng: np.random.Generator) -> Q
 
 
 class FigureAugmentation:
-    """A random view of a figure, drawn from the generator it is given.
+    """Draws random views of figures.
 
     ``figure``: small rotation, shift and scale on white, mild crop, colour, grey and blur; no flip, since a mirrored
-    figure is another question. ``mocov2``: the settings of MoCo v2 (Chen et al. 2020), with crops from 20 % and
-    horizontal flips. ``none``: no change.
+    figure is another question. ``mocov2``: as in MoCo v2 (Chen et al. 2020), with crops from 20 % and horizontal flips.
+    ``none``: no change.
     """
 
     def __init__(self, kind: str, size: int):
@@ -69,11 +69,11 @@ class FigureAugmentation:
         self.transform = transforms and A.Compose(transforms(size))
 
     def __call__(self, figure: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """uint8 [H, W, 3] -> uint8 [size, size, 3]; the same generator state gives the same view."""
+        """Augment a uint8 figure [H, W, 3] to [size, size, 3]; the same generator state gives the same view."""
         square = fit_square(figure, self.size)
         if self.transform is None:
             return square
-        # albumentations' own streams repeat in every worker: seeded per view instead.
+        # Seed per view: albumentations' own streams repeat in every worker.
         self.transform.set_random_seed(int(rng.integers(2**31)))
         return self.transform(image=square)["image"]
 
@@ -81,7 +81,7 @@ class FigureAugmentation:
 def _figure(size: int) -> list[A.BasicTransform]:
     moves = {"scale": (0.85, 1.1), "translate_percent": (-0.06, 0.06), "rotate": (-8, 8)}
     return [
-        A.Affine(**moves, keep_ratio=True, fill=(255, 255, 255), p=0.9),  # keep_ratio: a circle stays a circle
+        A.Affine(**moves, keep_ratio=True, fill=(255, 255, 255), p=0.9),  # keep_ratio keeps circles round
         A.RandomResizedCrop((size, size), scale=(0.8, 1.0), ratio=(0.95, 1.05), p=0.5),
         A.ColorJitter(brightness=0.3, contrast=0.3, saturation=0.3, hue=0.05, p=0.6),
         A.ToGray(p=0.2),
@@ -111,23 +111,23 @@ class AugmentConfig:
     mask: ShareBelowOne = 0.15
     """Share of words and formula tokens to mask."""
     window: ShareAboveZero = 0.6
-    """A view keeps one stretch of the text, at least this share of it; 1 keeps all."""
+    """A view keeps one window of the text, at least this share of it; 1 keeps all."""
     images: Literal["figure", "mocov2", "none"] = "figure"
     """Figure augmentation: figure (mild, without flips, since a mirrored figure is another question), mocov2 (the
     paper's) or none."""
     modality_dropout: Share = 0.0
-    """Share of the views of questions with text and figures that lose one of the two."""
+    """Share of views that drop the text or the figures of questions with both."""
     strategies: Annotated[list[str], AfterValidator(_known)] = field(default_factory=list)
     """QuesCo's augmentations, by group (text, formula, structure) or name (swap, delete, rename, scale, operator,
     number, shuffle, repeat)."""
     probability: Share = 0.3
     """Probability of each strategy, every time a question is seen."""
     anchor: bool = True
-    """Augment the first view, too. QuesCo compares the original question with its augmentation."""
+    """Augment the first view too. QuesCo contrasts the original question with its augmentation."""
 
 
 class QuestionAugmentation:
-    """Draws a view of a question, its text and its figures, from one generator."""
+    """Draws a view of a question's text and figures from one generator."""
 
     def __init__(self, config: AugmentConfig, image_size: int, mask_token: str):
         self.config, self.mask_token = config, mask_token
@@ -135,7 +135,7 @@ class QuestionAugmentation:
         self.strategies = strategy_names(config.strategies)
 
     def modalities(self, question: Question, rng: np.random.Generator) -> Question:
-        """Drop the text or the figures of a question that has both, one as often as the other."""
+        """Drop the text or the figures, equally likely, of some questions with both."""
         has_both = bool(question.images and question.content.strip())
         if not has_both or not self.config.modality_dropout or rng.random() >= self.config.modality_dropout:
             return question

@@ -1,8 +1,8 @@
-"""Contrastive losses: a question should be nearer to its positives than to the other questions.
+"""Contrastive losses: a question should be closer to its positives than to other questions.
 
-All take vectors of length 1. Similarities are computed in fp32 whatever the autocast: at a temperature of 0.07 a bf16
-logit is off by several percent. ``excluded`` marks the candidates that are no negatives of a query (the same question,
-or the same content under another id); marks on positives have no effect.
+All take unit vectors. Similarities are computed in fp32 even under autocast: at a temperature of 0.07, a bf16 logit is
+off by several percent. ``excluded`` marks candidates that are not negatives of a query (the same question, or the same
+content under another id); it has no effect on positives.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-#: Added under the root of a distance, which has no gradient where two vectors are equal.
+#: Added under the root of a distance, which has no gradient at equal vectors.
 _EPS = 1e-12
 
 
@@ -42,18 +42,17 @@ def in_batch_infonce(
 
         L = mean over i of -log( e^(q_i.k_i/T) / sum_j e^(q_i.k_j/T) )
 
-    With hard negatives among the keys, it is multiple negatives ranking (ParaQD, Appendix D; Henderson et al. 2017).
+    With hard negatives among the keys, this is multiple negatives ranking (ParaQD, Appendix D; Henderson et al. 2017).
 
-    NOTE: the formula of FSE lacks the exponentials and the temperature; the logarithm of a sum of cosines is not
-    always defined.
+    NOTE: FSE's formula lacks the exponentials and the temperature; the log of a sum of cosines is not always defined.
 
     Args:
         query: [n, d].
-        key: [m, d], m >= n; row i is the positive of query i, rows from n on are negatives of all queries.
+        key: [m, d], m >= n; row i is the positive of query i, rows from n on are negatives for all queries.
         excluded: bool [n, n].
 
     Returns:
-        The loss, 0 of no rows, and the logits [n, m], -inf where excluded.
+        The loss, 0 without rows, and the logits [n, m], -inf where excluded.
     """
     if excluded is not None:
         excluded = F.pad(excluded, (0, len(key) - len(query)))
@@ -67,7 +66,7 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float, excluded: Tensor)
         L = mean over the 2b views i of -log( e^(z_i.z_j/T) / sum_{k != i} e^(z_i.z_k/T) ),  j the other view of i
 
     Args:
-        first, second: [b, d], row i of both is of one question.
+        first, second: [b, d], row i of both is the same question.
         excluded: bool [b, b], symmetric.
 
     Returns:
@@ -82,13 +81,13 @@ def nt_xent(first: Tensor, second: Tensor, temperature: float, excluded: Tensor)
 def cross_modal_infonce(
     text: Tensor, visual: Tensor, scale: Tensor | float, excluded: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Find a text's figures among all figures, and a figure's text (CLIP, Radford et al. 2021, Figure 3)::
+    """Match texts to figures and figures to texts (CLIP, Radford et al. 2021, Figure 3)::
 
         logits = scale * text @ visual.T
         L = (CE(logits, diagonal) + CE(logits.T, diagonal)) / 2
 
     Args:
-        text, visual: [b, d], row i of both is of one question.
+        text, visual: [b, d], row i of both is the same question.
         scale: 1 / temperature, learnt.
         excluded: bool [b, b], symmetric.
 
@@ -104,22 +103,22 @@ def cross_modal_infonce(
 def supervised_contrastive(
     features: Tensor, similar: Tensor, temperature: float, denominator: str = "negatives"
 ) -> Tensor:
-    """Contrast each question with its similar ones, by a label matrix (TQ-Net, Eq. 3)::
+    """Contrast each question with its similar ones, given a label matrix (TQ-Net, Eq. 3)::
 
         l(s, p) = -log( e^(s.p/T) / (e^(s.p/T) + sum_o e^(s.o/T)) ),  o not similar to s
 
     ``denominator="all"`` (Khosla et al. 2020) sums over every question but s instead.
 
-    NOTE: the paper does not say how terms are averaged; averaging over the pairs of a seed first, then over the seeds,
-    keeps a large group from outweighing the small ones.
+    NOTE: the paper does not say how to average terms; averaging over the pairs of a seed, then over seeds, keeps large
+    groups from dominating.
 
     Args:
         features: [b, d].
         similar: bool [b, b], symmetric, False on the diagonal.
 
     Returns:
-        A scalar; zero, still connected to the graph, without any similar pair in the batch. Questions without a
-        similar one are negatives of the others and have no term of their own.
+        A scalar; zero, still connected to the graph, without similar pairs in the batch. Questions without a similar
+        one serve only as negatives.
     """
     logits = _cosines(features, features) / temperature
     left_out = torch.eye(len(features), dtype=torch.bool, device=features.device)
@@ -134,7 +133,7 @@ def supervised_contrastive(
 
 
 def pair_logistic(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float, bias: Tensor | float) -> Tensor:
-    """The traditional pair objective that TQ-Net's is compared with (Figure 3)::
+    """Compute the traditional pair loss that TQ-Net compares with (Figure 3)::
 
         L = mean of -log sigmoid(+-(scale * cos(left, right) + bias)),  + where the pair is similar
 
@@ -147,10 +146,10 @@ def pair_logistic(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | fl
 
 
 def even_odds(left: Tensor, right: Tensor, label: Tensor, scale: Tensor | float) -> Tensor:
-    """The bias of :func:`pair_logistic` that puts the mean similar and the mean dissimilar pair equally far from 0.
+    """Return the bias of :func:`pair_logistic` that puts the mean similar and mean dissimilar pair equally far from 0.
 
-    An untrained encoder's vectors all point one way; started at any other bias, the loss pushes all pairs apart,
-    similar or not. Where all pairs are of one kind, their mean is at 0; without any pair, the bias is 0.
+    An untrained encoder's vectors all point one way; with another initial bias, the loss pushes all pairs apart,
+    similar or not. If all pairs are of one kind, their mean is put at 0; without pairs, the bias is 0.
     """
     cosine = _cosine(left, right)
     means = torch.stack([cosine[label == kind].mean() for kind in (0, 1)])
@@ -164,8 +163,8 @@ def draw_pairs(similar: Tensor, generator: torch.Generator) -> tuple[Tensor, Ten
         similar: bool [b, b], the label matrix.
 
     Returns:
-        Row numbers left [2p] and right [2p], and labels [2p]: p positives, then p negatives. Questions that have no
-        dissimilar one in the batch give no negative.
+        Row numbers left [2p] and right [2p], and labels [2p]: p positives, then p negatives; fewer if a question has
+        no dissimilar one in the batch.
     """
     left, right = torch.nonzero(similar.triu(1), as_tuple=True)
     weights = (~similar).fill_diagonal_(False)[left].float()
@@ -178,37 +177,37 @@ def draw_pairs(similar: Tensor, generator: torch.Generator) -> tuple[Tensor, Ten
 
 
 def cosine_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """Triplet loss by cosine distance (ParaQD, Section 3.4; mwp-cl, Eq. 1)::
+    """Compute the triplet loss with cosine distance (ParaQD, Section 3.4; mwp-cl, Eq. 1)::
 
         L = mean of max(0, margin - dist(Q, Q-) + dist(Q, Q+)),  dist(a, b) = 1 - cos(a, b)
 
-    NOTE: the papers sum over the triplets of a batch; the mean does not depend on their number.
+    NOTE: the papers sum over a batch's triplets; the mean does not depend on their number.
 
     Args:
-        anchor, positive, negative: [n, d], row i of each is of one triplet.
-        margin: ParaQD gives none. From 2 on, the largest difference of distances, every triplet has a loss.
+        anchor, positive, negative: [n, d], row i of each is one triplet.
+        margin: Not given in ParaQD. From 2, the largest difference of distances, every triplet has a loss.
     """
     return F.relu(margin + _cosine(anchor, negative) - _cosine(anchor, positive)).mean()
 
 
 def euclidean_triplet(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float) -> Tensor:
-    """As :func:`cosine_triplet`, dist(a, b) = ||a - b||.
+    """Compute :func:`cosine_triplet` with dist(a, b) = ||a - b||.
 
-    NOTE: not the paper's equation, but what its scores near -1 suggest: the default triplet loss of
+    NOTE: not the paper's equation, but suggested by its scores near -1: the default triplet loss of
     sentence-transformers, with this distance and a margin of 5. Unit vectors are at most 2 apart, so every triplet
-    keeps pushing its negative to the other side of the sphere.
+    keeps pushing its negative to the opposite side of the sphere.
     """
     return F.relu(margin - _distance(anchor, negative) + _distance(anchor, positive)).mean()
 
 
 def _cosine(left: Tensor, right: Tensor) -> Tensor:
-    """[p, d] and [p, d] -> [p]."""
+    """Map [p, d] and [p, d] to [p]."""
     with torch.autocast(left.device.type, enabled=False):
         return torch.einsum("pd,pd->p", left.float(), right.float())
 
 
 def _cosines(left: Tensor, right: Tensor) -> Tensor:
-    """[n, d] and [m, d] -> [n, m]."""
+    """Map [n, d] and [m, d] to [n, m]."""
     with torch.autocast(left.device.type, enabled=False):
         return torch.einsum("id,jd->ij", left.float(), right.float())
 
@@ -218,7 +217,7 @@ def _distance(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _softmax_loss(logits: Tensor, target: Tensor, excluded: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """-log softmax(logits)[target] without the excluded columns, mean over rows (0 of none); and the masked logits."""
+    """Return the mean of -log softmax(logits)[target] without excluded columns (0 without rows), and masked logits."""
     if excluded is not None:
         is_target = torch.arange(logits.shape[1], device=logits.device) == target[:, None]
         logits = logits.masked_fill(excluded & ~is_target, float("-inf"))

@@ -1,4 +1,4 @@
-"""Losses of what is predicted from a question: labels, masked tokens, neighbouring words, figures drawn again."""
+"""Prediction losses: labels, masked tokens, neighbouring words, reconstructed figures."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from torch.nn import functional as F
 
 
 def soft_label_classification(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy where the n labels of a question weigh 1/n each (FSE, "Metadata")::
+    """Compute cross-entropy with weight 1/n for each of a question's n labels (FSE, "Metadata")::
 
         L = mean over questions of -1/n * sum over its labels k of log softmax(logits)_k
 
     Args:
         logits: [b, c].
-        labels: bool [b, c]; questions without a label take no part.
+        labels: bool [b, c]; questions without a label are ignored.
 
     Returns:
-        A scalar; 0 where no question has a label.
+        A scalar; 0 without labels.
     """
     labelled = labels.any(1)
     logits, labels = logits[labelled].float(), labels[labelled].float()
@@ -26,13 +26,13 @@ def soft_label_classification(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def concept_classification(logits: Tensor, concepts: Tensor, multi_label: bool) -> Tensor:
-    """Mean over questions of -log softmax at the one concept, or of the logistic losses summed over all concepts.
+    """Compute the mean over questions of softmax cross-entropy, or of binary cross-entropies summed over concepts.
 
-    NOTE: for the fully fine-tuned rows of TQ-Net's Table 5 the paper gives no loss; these are the usual ones.
+    NOTE: TQ-Net gives no loss for the fully fine-tuned rows of Table 5; these are the usual ones.
 
     Args:
-        logits, concepts: As of :func:`soft_label_classification`.
-        multi_label: Whether a question may have several concepts.
+        logits, concepts: As in :func:`soft_label_classification`.
+        multi_label: Whether questions may have several concepts.
     """
     if not multi_label:
         return soft_label_classification(logits, concepts)
@@ -42,14 +42,14 @@ def concept_classification(logits: Tensor, concepts: Tensor, multi_label: bool) 
 
 
 def masked_token_prediction(logits: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean cross-entropy over masked places (BERT, Devlin et al. 2019, section 3.1), and the accuracy.
+    """Compute the mean cross-entropy over masked tokens (BERT, Devlin et al. 2019, section 3.1), and the accuracy.
 
     Args:
         logits: [m, vocabulary].
-        tokens: [m], the masked ones.
+        tokens: [m], the true tokens.
 
     Returns:
-        Two scalars; 0 where nothing is masked: a batch of bare figures has no word.
+        Two scalars; 0 if nothing is masked, as in a batch of figures without text.
     """
     logits, count = logits.float(), max(1, len(tokens))
     loss = F.cross_entropy(logits, tokens, reduction="sum") / count
@@ -57,19 +57,19 @@ def masked_token_prediction(logits: Tensor, tokens: Tensor) -> tuple[Tensor, Ten
 
 
 def skip_gram(centre: Tensor, context: Tensor, noise: Tensor, mask: Tensor, window: int) -> Tensor:
-    """Skip-gram with negative sampling (word2vec, Mikolov et al. 2013, Eq. 4)::
+    """Compute skip-gram with negative sampling (word2vec, Mikolov et al. 2013, Eq. 4)::
 
         L = mean over pairs 0 < |i - j| <= window of -log s(c_i . u_j) - sum over k of log s(-c_i . n_ik)
 
-    NOTE: word2vec draws noise for every pair, here the pairs of one centre share it.
+    NOTE: word2vec draws noise for every pair; here the pairs of one centre share it.
 
     Args:
         centre, context: [b, t, h], input vectors c and output vectors u of the words of each text.
-        noise: [b, t, k, h], output vectors of k words drawn for each place.
+        noise: [b, t, k, h], output vectors of k words drawn for each position.
         mask: bool [b, t], True at words.
 
     Returns:
-        A scalar; zero, still connected to the graph, where no text has two words.
+        A scalar; zero, still connected to the graph, if no text has two words.
     """
     places = torch.arange(mask.shape[1], device=mask.device)
     distance = (places[:, None] - places[None, :]).abs()
@@ -82,32 +82,32 @@ def skip_gram(centre: Tensor, context: Tensor, noise: Tensor, mask: Tensor, wind
 
 
 def mutual_information(joint: Tensor, product: Tensor, mask: Tensor) -> Tensor:
-    """The Jensen-Shannon bound of mutual information, as a loss (DisenQNet; Hjelm et al. 2019, Eq. 4)::
+    """Compute the Jensen-Shannon bound of mutual information as a loss (DisenQNet; Hjelm et al. 2019, Eq. 4)::
 
         L = mean over words w of softplus(-T(w, v)) + softplus(T(w, v'))
 
-    v is the vector of the question that w is a word of, v' that of another one.
+    v is the vector of the question that contains w, v' that of another question.
 
     Args:
         joint, product: [b, t], T(w, v) and T(w, v').
         mask: bool [b, t], True for words.
 
     Returns:
-        A scalar; 2 log 2 where T is 0.
+        A scalar; 2 log 2 for T = 0.
     """
     terms = F.softplus(-joint.float()) + F.softplus(product.float())
     return (terms * mask).sum() / mask.sum().clamp(min=1)
 
 
 def figure_reconstruction(drawn: Tensor, figures: Tensor) -> Tensor:
-    """Mean squared error over the ink, plus that over the paper, halved.
+    """Average the mean squared errors over ink and over background.
 
-    NOTE: papers take the plain mean. Figures are mostly paper: here an error on a line weighs as much as all the
-    paper together.
+    NOTE: papers take the plain mean. Figures are mostly background: here the ink weighs as much as the whole
+    background.
 
     Args:
         drawn: [n, 1, size, size], grey.
-        figures: [n, 3, H, W], as ImageNet's statistics normalise them; compared in grey at the size of ``drawn``.
+        figures: [n, 3, H, W], normalised by ImageNet's statistics; compared in grey at the size of ``drawn``.
     """
     target = F.interpolate(figures.mean(1, keepdim=True).float(), drawn.shape[-1], mode="area")
     ink = (target < target.amax((2, 3), keepdim=True) - 0.5).float()

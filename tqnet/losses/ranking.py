@@ -1,4 +1,4 @@
-"""Ranking contrast: the more two questions share, the closer (RINCE, Hoffmann et al. 2022; QuesCo, Eq. 4)."""
+"""Ranking contrast: the more concepts questions share, the closer (RINCE, Hoffmann et al. 2022; QuesCo, Eq. 4)."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ PAPER_TEMPERATURES = (0.1, 0.1, 0.225, 0.35, 0.6)
 
 
 def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "in") -> tuple[Tensor, Tensor]:
-    """Ranking InfoNCE, summed over ranks i = 0 .. L, mean over the anchors (QuesCo, Eq. 4)::
+    """Compute ranking InfoNCE, summed over ranks i = 0 .. L, mean over anchors (QuesCo, Eq. 4)::
 
         l_i = -log( sum over p of rank i of e^(h(q,p)/T_i)  /  sum over p of rank j >= i of e^(h(q,p)/T_j) )
 
-    NOTE: h is not normalised in the paper's text; a temperature of 0.1 has no meaning without it. A rank without
-    questions has no term; neither has one with nothing farther away.
+    NOTE: the paper's text does not normalise h, but a temperature of 0.1 makes no sense otherwise. Ranks without
+    questions, or with none farther away, have no term.
 
     Args:
         similarity: [b, k], h(q, p), dot products of normalised projections.
         ranks: int [b, k], 0 for augmentations of the anchor, then KH-distances, 1 to L + 1. L + 2 marks a question
-            without a concept, whose distance is unknown: it is in the denominator of l_0 alone, at the last
-            temperature. -1 leaves a question out.
-        temperatures: [L + 2], one for each rank.
-        form: The positives of a rank are summed inside the logarithm (``in``, QuesCo's), or the mean of their
-            logarithms is taken (``out``), or the latter for the augmented question and its nearest rank and the former
-            for the rest (``out-in``).
+            without a concept, whose distance is unknown: it enters only the denominator of l_0, at the last
+            temperature. -1 excludes a question.
+        temperatures: [L + 2], one per rank.
+        form: ``in`` (QuesCo's) sums a rank's positives inside the logarithm, ``out`` averages their logarithms, and
+            ``out-in`` uses ``out`` for ranks 0 and 1 and ``in`` for the rest.
 
-    Returns:
-        The loss, and [b, L + 1] the terms, 0 where an anchor has no question of a rank.
+        Returns:
+            The loss, and the terms [b, L + 1], 0 where a rank has none.
     """
     last = len(temperatures) - 1
     outside = {"in": 0, "out": last, "out-in": min(2, last)}[form]
     with torch.autocast(similarity.device.type, enabled=False):
-        # What is left out is of a rank of its own, behind the unknown ones.
+        # Excluded questions get an extra rank after the unknown ones.
         places = torch.where(ranks < 0, last + 2, ranks).long()
         inverse = 1 / temperatures.float()
         scaled = similarity.float() * torch.cat([inverse, inverse[-1:], inverse.new_zeros(1)])[places]
@@ -53,12 +52,12 @@ def rince(similarity: Tensor, ranks: Tensor, temperatures: Tensor, form: str = "
 
 
 def temperatures_for(depth: int, given: Sequence[float] | None = None) -> Tensor:
-    """Temperatures [depth + 2] of ranks 0 to L + 1: as given, or the paper's, interpolated where the depth is not 3.
+    """Return temperatures [depth + 2] of ranks 0 to L + 1: as given, or the paper's, interpolated if depth is not 3.
 
-    Without a hierarchy, all but the augmented question are of one rank, with its temperature: InfoNCE.
+    Without a hierarchy, all other questions share one rank at the augmentation's temperature: InfoNCE.
 
     Raises:
-        ValueError: Not as many as ranks, or not above 0 and ascending.
+        ValueError: Their number differs from that of ranks, or they are not above 0 and ascending.
     """
     if given is not None:
         if len(given) != depth + 2:
@@ -75,10 +74,10 @@ def temperatures_for(depth: int, given: Sequence[float] | None = None) -> Tensor
 
 
 def _log_sums(scaled: Tensor, places: Tensor, ranks: int) -> tuple[Tensor, Tensor]:
-    """log sum e^x over the questions of each rank, [b, ranks], and of which ranks there are any.
+    """Return logsumexp over the questions of each rank, [b, ranks], and which ranks are present.
 
-    Without any it is -1e30 rather than -inf, whose gradient is NaN. All ranks in one pass: with a queue of 65,536
-    this takes a tenth of the time of a mask for each rank, on a processor.
+    Empty ranks get -1e30, since -inf has a NaN gradient. All ranks take one pass: on a CPU, with a queue of 65,536, a
+    tenth of the time of one mask per rank.
     """
     peaks = scaled.new_full((len(scaled), ranks), -torch.inf).scatter_reduce(1, places, scaled.detach(), "amax")
     present = peaks > -torch.inf
@@ -88,7 +87,7 @@ def _log_sums(scaled: Tensor, places: Tensor, ranks: int) -> tuple[Tensor, Tenso
 
 
 def _means(scaled: Tensor, places: Tensor, ranks: int) -> Tensor:
-    """Mean of x over the questions of each rank, [b, ranks]; 0 of none."""
+    """Average x over the questions of each rank, [b, ranks]; 0 for empty ranks."""
     nothing = scaled.new_zeros((len(scaled), ranks))
     counts = nothing.scatter_add(1, places, torch.ones_like(scaled))
     return nothing.scatter_add(1, places, scaled) / counts.clamp(min=1)

@@ -1,4 +1,4 @@
-"""The model a training starts from: a trained folder, a pretrained text encoder, or nothing at all."""
+"""Build the model that training starts from: a trained folder, a pretrained text encoder, or random weights."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from tqnet.modeling.settings import ModelConfig
 from tqnet.modeling.visual import TQNetImageProcessor
 from tqnet.text.vocabulary import learn_wordpiece, start_embeddings
 
-#: Text encoders with random weights, whose vocabulary is learnt from the bank.
+#: Text encoders with random weights and a vocabulary learnt from the bank.
 _LEARNT = ("scratch", "gru")
 
-#: Settings that may stand beside a trained folder.
+#: Settings allowed together with ``start``.
 _BESIDE_START = ("start", "architecture", "visual_start", "visual_projection", "dropout")
 
-#: Beside the encoder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
+#: Marks the folder of a ranker (:class:`tqnet.search.ranker.CrossEncoder`).
 RANKER = "cross_encoder.json"
 
 
 def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEncoder, TQNetProcessor]:
-    """The model and processor that ``config`` describes; ``texts`` is read where a vocabulary is learnt.
+    """Build the model and processor from ``config``; ``texts`` is only read to learn a vocabulary.
 
     Raises:
-        FileNotFoundError: A folder that is named and not there.
+        FileNotFoundError: A configured folder does not exist.
         ImportError: ``text=minilm`` or ``visual=lite0`` without its package.
         ConfigError: Settings that contradict one another or the encoder.
     """
@@ -59,7 +59,7 @@ def build_model(config: ModelConfig, texts: Iterable[str]) -> tuple[QuestionEnco
 
 
 def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTrainedTokenizerBase, PreTrainedModel]:
-    """The tokenizer, as it comes, and the encoder that ``config.text`` names; ``texts`` is read for ``scratch``.
+    """Return the unmodified tokenizer and the encoder of ``config.text``; ``texts`` is only read to learn a vocabulary.
 
     Raises:
         ConfigError, FileNotFoundError, ImportError: As :func:`build_model`.
@@ -70,14 +70,14 @@ def build_text_encoder(config: ModelConfig, texts: Iterable[str]) -> tuple[PreTr
 
 
 def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncoder:
-    """A trained model, TQ-Net or QuesNet, in fp32, with its processor as ``model.processor``.
+    """Load a trained TQ-Net or QuesNet in fp32, with its processor as ``model.processor``.
 
     Args:
-        of_ranker: The encoder within a ranker, which is not to be taken for one of questions.
+        of_ranker: Load the encoder inside a ranker; refused otherwise.
 
     Raises:
-        FileNotFoundError: The folder holds none.
-        ValueError: It is damaged, of another kind, or a ranker.
+        FileNotFoundError: No such model in the folder.
+        ValueError: The model is damaged or a ranker.
     """
     if not (Path(folder) / "config.json").is_file():
         raise FileNotFoundError(f"{folder}: no model here (config.json is missing)")
@@ -92,10 +92,10 @@ def load_model(folder: str | Path, *, of_ranker: bool = False) -> QuestionEncode
 
 @contextmanager
 def readable(folder: str | Path) -> Iterator[None]:
-    """Turn what libraries raise of a model's damaged files into a ValueError that names its folder."""
+    """Turn library errors on damaged model files into a ValueError that names the folder."""
     try:
         yield
-    except SafetensorError as error:  # a plain Exception
+    except SafetensorError as error:  # derives from Exception directly
         raise ValueError(f"{folder}: its weights cannot be read: {error}") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{folder}: no model that can be read: {first_line(error)}") from error
@@ -138,7 +138,7 @@ def _take_visual_stream(model: QuestionEncoder, folder: str) -> None:
         model.visual.load_state_dict(donor.visual.state_dict())
     except (AttributeError, RuntimeError) as error:
         raise ConfigError(f"model.visual_start: {folder} has no visual stream of the same shape") from error
-    if donor.processor is not None:  # figures are normalised as for these weights
+    if donor.processor is not None:  # these weights expect the donor's normalisation
         ours, theirs = model.processor.image_processor, donor.processor.image_processor
         ours.image_mean, ours.image_std = theirs.image_mean, theirs.image_std
     model.config.transductive |= donor.config.transductive
@@ -155,12 +155,12 @@ def _new_model(config: ModelConfig, texts: Iterable[str]) -> QuestionEncoder:
     if trained_on_images and model.config.reads_images:
         model.visual.backbone.load_state_dict(image_weights(str(config.visual)))
     images = TQNetImageProcessor(config.image_size, *image_statistics(model.config.visual_backbone))
-    # A vocabulary that was learnt from spelt formulas reads spelt formulas.
+    # A learnt vocabulary saw formulas spelt out.
     spelt = config.text in _LEARNT
     processor = TQNetProcessor(images, tokenizer, config.max_length, config.max_images, spell_formulas=spelt)
     if config.vocabulary_min_count:
         tokens = processor.learn_vocabulary(texts, config.vocabulary_min_count)
-        # mean_resizing draws the new rows at random; they are set from their pieces right after.
+        # mean_resizing would draw random rows; start_embeddings sets them from their pieces.
         model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         start_embeddings(model.get_input_embeddings(), tokenizer, tokens)
     model.processor = processor
@@ -184,7 +184,7 @@ def _new_tqnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: PreT
             max_images=config.max_images,
         )
     )
-    # Batch norm takes no variance of one value, which a batch with one such figure would be.
+    # Batch norm cannot take the variance of the single value that a batch with one such figure has.
     if model.config.reads_images and model.cells_per_image < 2:
         raise ConfigError(f"model.image_size: at {config.image_size}, a figure is a single cell; take more")
     if encoder is not None:
@@ -216,7 +216,7 @@ def _new_quesnet(config: ModelConfig, shape: BertConfig | GRUConfig, encoder: Pr
 def _text_encoder(
     config: ModelConfig, texts: list[str]
 ) -> tuple[PreTrainedTokenizerBase, BertConfig | GRUConfig, PreTrainedModel | None]:
-    """The tokenizer, the encoder's shape, and the encoder where it is trained."""
+    """Return the tokenizer, the encoder's config, and the encoder if pretrained."""
     if config.text not in _LEARNT:
         path = text_encoder_path(config.text)
         with readable(f"model.text: {config.text}"):

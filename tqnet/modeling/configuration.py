@@ -1,4 +1,4 @@
-"""What a model is made of: the part of its folder that says how to build it."""
+"""Model configurations, saved as config.json."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from transformers import AutoConfig, PretrainedConfig
 
 
 class EncoderConfig(PretrainedConfig):
-    """Settings that all encoders of questions share.
+    """Settings shared by all question encoders.
 
     Args:
         visual_backbone: Name of a ``timm`` model; None for a model that reads no figures.
         visual_norm: ``batch``; ``frozen`` (batch statistics never move); ``group`` (GroupNorm instead).
-        image_size: Figures are put on a white square of this many pixels a side.
-        max_images: Figures of a question; further ones are left out, with a counted warning.
-        transductive: Pre-training has read the questions of valid and test, unlabelled; their scores say so.
+        image_size: Side in pixels of the white square that figures are fitted into.
+        max_images: Most figures per question; the rest are dropped, counted in a warning.
+        transductive: Pre-training read valid and test questions, unlabelled; reported with scores.
 
     Raises:
         ValueError: A setting outside its choices, or widths that do not divide.
@@ -101,12 +101,12 @@ class QuesNetConfig(EncoderConfig):
     """Configuration of a :class:`~tqnet.modeling.quesnet.QuesNetModel`.
 
     Args:
-        vocab_size: Of the tokenizer.
+        vocab_size: Size of the tokenizer's vocabulary.
         hidden_size: Width of words, figures and the question's vector; each direction of the content layer has half.
-        content_layers: LSTMs on top of each other, in each direction.
-        sentence_heads: Of the sentence layer's attention.
+        content_layers: Stacked LSTMs per direction.
+        sentence_heads: Attention heads of the sentence layer.
         sentence_pooling: ``max`` or ``mean`` over the places of the sequence.
-        dropout: Between the LSTMs, and in the attention.
+        dropout: Applied between LSTMs and in attention.
         settings: Those of :class:`EncoderConfig`.
     """
 

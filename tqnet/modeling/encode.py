@@ -1,4 +1,4 @@
-"""Encoding a whole bank: sorted by length, in order again, in bounded memory."""
+"""Encode a whole bank in bounded memory: batched by length, returned in order."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from tqnet.questions.images import open_figure
 if TYPE_CHECKING:
     from tqnet.modeling.encoder import QuestionEncoder
 
-#: Questions that are sorted by length at a time; bounds the memory of a bank of any size.
+#: Questions sorted by length at a time; bounds memory for a bank of any size.
 WINDOW = 4096
 
-#: Batches that wait, prepared, for the model.
+#: Batches prepared ahead of the model.
 AHEAD = 4
 
-#: Bytes of feature-map cells kept, so that a figure that many questions share is convolved once.
+#: Bytes of feature-map cells to cache, so that a figure shared by many questions is convolved once.
 CACHE_BYTES = 256 * 2**20
 
 T = TypeVar("T")
@@ -38,13 +38,13 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Batch:
-    """Questions that pass a model together.
+    """Questions that go through a model together.
 
     Attributes:
-        rows: Their numbers in the bank.
+        rows: Row numbers in the bank.
         text: ``input_ids`` and ``attention_mask`` [b, t].
-        figures: Paths of each question's figures; empty where no question has any.
-        squares: The figures that have been opened already, uint8 [s, s, 3] by path.
+        figures: Figure paths per question; empty if no question has any.
+        squares: Figures already opened, uint8 [s, s, 3] by path.
     """
 
     rows: Sequence[int]
@@ -54,11 +54,11 @@ class Batch:
 
     @property
     def paths(self) -> list[str]:
-        """Of all figures, question by question."""
+        """Paths of all figures, question by question."""
         return [path for paths in self.figures for path in paths]
 
 
-#: Batches -> row numbers and vectors [rows, width] of each, in whatever order they are done.
+#: Batches -> row numbers and vectors [rows, width] of each, in order of completion.
 Embed = Callable[[Iterator[Batch]], Iterator[tuple[Sequence[int], np.ndarray]]]
 
 
@@ -68,20 +68,20 @@ def batches(
     batch_size: int,
     known: Container[str] | None = None,
 ) -> Iterator[Batch]:
-    """Batches of questions of like length, a window of the bank at a time.
+    """Yield batches of questions of similar length, one window of the bank at a time.
 
     Args:
-        known: Paths of figures that need not be opened; None if no figure is read.
+        known: Paths of cached figures, which are not opened; None reads no figures.
 
     Raises:
-        OSError: A figure that cannot be used; the message has its path.
+        OSError: A figure cannot be read; the message has its path.
     """
     numbered = enumerate(questions)
     while window := list(islice(numbered, WINDOW)):
         records = [as_question(question) for _, question in window]
         ids = processor.tokenize([record.content for record in records])
-        # Longest first, so that memory runs out at once or never; with figures apart from without, since a
-        # single figure would pad every other question of its batch by its visual tokens.
+        # Longest first, so that memory runs out at once or never. Questions with figures go apart: one figure
+        # would pad its whole batch by its visual tokens.
         order = sorted(range(len(ids)), key=lambda i: (len(records[i].images), len(ids[i])), reverse=True)
         for start in range(0, len(order), batch_size):
             chosen = order[start : start + batch_size]
@@ -96,9 +96,9 @@ def batches(
 
 @contextmanager
 def ahead(items: Iterable[T], count: int = AHEAD) -> Iterator[Iterator[T]]:
-    """``items``, of which up to ``count`` are made ahead, in a thread that ends with the block.
+    """Prefetch up to ``count`` of ``items`` in a thread that ends with the block.
 
-    What ``items`` raises is raised where the item would have come.
+    An error in ``items`` is raised in place of the item.
     """
     iterator, end = iter(items), object()
     with ThreadPoolExecutor(1, "batches") as thread:
@@ -127,26 +127,26 @@ def encode(
     show_progress: bool = False,
     out: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Vectors of ``questions`` in their order.
+    """Encode ``questions`` into vectors, in order.
 
-    A question gets the same vector whatever the batch around it (to 1e-5 in fp32). A figure that several questions
-    show is convolved once, as long as its cells are among the last :data:`CACHE_BYTES` used.
+    A vector does not depend on the rest of the batch (to 1e-5 in fp32). A figure shared by several questions is
+    convolved once, as long as its cells are among the last :data:`CACHE_BYTES` used.
 
     Args:
         questions: A bank or a sequence of Questions, dicts or strings; a single one gives one row.
-        processor: By default the one that was loaded or saved with the model.
-        batch_size: Questions that pass the model at once.
-        device: By default the accelerator where there is one, else where the model is.
-        precision: ``fp32`` or ``bf16`` (autocast; the vectors are float32 all the same).
+        processor: The model's own by default.
+        batch_size: Questions per batch.
+        device: The accelerator by default, or the model's device if there is none.
+        precision: ``fp32`` or ``bf16`` (autocast; vectors are float32 either way).
         normalize: Scale every vector to length 1.
-        out: Array to write to, a memory-mapped one for a bank whose vectors do not fit into memory.
+        out: Array to write to; memory-mapped if the vectors do not fit into memory.
 
     Returns:
         float32 [number of questions, hidden size].
 
     Raises:
-        ValueError: Another precision; no processor, neither given nor with the model.
-        OSError: A figure that cannot be used; the message has its path.
+        ValueError: Unknown precision, or no processor.
+        OSError: A figure cannot be read; the message has its path.
     """
     if precision not in ("fp32", "bf16"):
         raise ValueError(f"precision: {precision!r} is neither 'fp32' nor 'bf16'")
@@ -187,16 +187,16 @@ def encode_by(
     show_progress: bool,
     out: np.ndarray | None,
 ) -> np.ndarray:
-    """Vectors of ``questions`` in their order, whatever computes them; see :func:`encode`.
+    """Encode ``questions`` with any backend, in order; see :func:`encode`.
 
     Args:
-        embed: What computes them. The next batches are prepared beside it, in a thread.
-        cells: What figures became, by their paths; None for a model that reads none.
-        width: Of a vector.
+        embed: Computes the vectors; a thread prepares the next batches meanwhile.
+        cells: Cells by figure path; None for a model that reads no figures.
+        width: Vector size.
     """
     if isinstance(questions, str | Mapping | Question):
         questions = [questions]
-    processor.forget_cuts()  # of a training that goes on around this
+    processor.forget_cuts()  # counted by surrounding training
     vectors = out if out is not None else np.empty((len(questions), width), dtype=np.float32)
     prepared = batches(processor, questions, batch_size, None if cells is None else cells.kept)
     done = 0
@@ -215,19 +215,19 @@ def encode_by(
 
 
 def _leave_to_disk(vectors: np.ndarray) -> None:
-    """Memory-mapped vectors that were written no longer count as memory of this process."""
+    """Flush memory-mapped vectors and drop their pages from this process's memory."""
     if isinstance(vectors.base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         vectors.base.flush()
         vectors.base.madvise(mmap.MADV_DONTNEED)
 
 
 class CellCache:
-    """Feature-map cells of figures by path; the least recently used ones go when the room is used up.
+    """LRU cache of feature-map cells by figure path.
 
     Args:
         convolve: Figures [n, 3, s, s] -> cells [n, c, features].
-        device: Where ``convolve`` reads them.
-        room: Bytes.
+        device: Device of ``convolve``.
+        room: Capacity in bytes.
     """
 
     def __init__(
@@ -241,15 +241,15 @@ class CellCache:
         self.kept: OrderedDict[str, Tensor] = OrderedDict()
 
     def __call__(self, paths: list[str], squares: Mapping[str, np.ndarray] | None = None) -> Tensor:
-        """Cells [n, c, features] of the figures at ``paths``, in order.
+        """Return the cells [n, c, features] of the figures at ``paths``, in order.
 
-        ``squares`` are figures that were opened beforehand, as uint8 [s, s, 3] by their paths.
+        ``squares`` are figures already opened, uint8 [s, s, 3] by path.
         """
         if missing := [path for path in dict.fromkeys(paths) if path not in self.kept]:
             opened = squares or {}
             figures = [opened[path] if path in opened else self.images.fit(open_figure(path)) for path in missing]
             cells = self.convolve(self.images.normalise(figures).to(self.device))
-            # Copies: a view of one figure would keep the cells of its whole batch.
+            # Clone: a view would keep the whole batch alive.
             self.kept.update((path, cell.clone()) for path, cell in zip(missing, cells, strict=True))
         for path in paths:
             self.kept.move_to_end(path)
@@ -260,5 +260,5 @@ class CellCache:
 
 
 def accelerator() -> torch.device | None:
-    """The machine's accelerator, if it has one."""
+    """Return the machine's accelerator, if any."""
     return torch.accelerator.current_accelerator(check_available=True)

@@ -1,4 +1,4 @@
-"""What all models of questions have in common: figures in, vectors out, saved with their processor."""
+"""Base class of question encoders: text and figures in, vectors out, saved with the processor."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from tqnet.modeling.fusion import LastProjection
 from tqnet.modeling.interchange import introduce
 from tqnet.modeling.visual import VisualStream
 
-#: Tokens of each row, text [b] and visual [b] -> row numbers of the parts that pass together, padded to their longest.
+#: Token counts per row, text [b] and visual [b] -> row numbers of each part; a part is padded to its longest row.
 Parts = Callable[[Tensor, Tensor], tuple[Tensor, ...]]
 
 
 @dataclass
 class TQNetOutput(ModelOutput):
-    """What a forward pass gives.
+    """Output of a forward pass.
 
     Attributes:
         embedding: [b, h], the question's vector (not normalised).
         text_embedding: [b, h], mean of the text stream alone, before fusion.
-        visual_embedding: [b, h], mean of the visual stream alone; zero where there is no figure.
-        figure_embeddings: [b, f, h], of a TQNet: mean of each figure in the visual stream, f those of the question that
-            has most; zero behind a question's last.
-        side_embeddings: [b, 2, h], means of the words of each of two texts that were read as one, where ``sides`` tells
-            them apart.
+        visual_embedding: [b, h], mean of the visual stream alone; zero without figures.
+        figure_embeddings: [b, f, h], TQNet only: mean of each figure in the visual stream, f the most figures of any
+            question; zero-padded.
+        side_embeddings: [b, 2, h], mean of the words of each of two texts joined into one, if ``sides`` is given.
     """
 
     embedding: Tensor | None = None
@@ -43,23 +42,23 @@ class TQNetOutput(ModelOutput):
 
 
 class QuestionEncoder(PreTrainedModel):
-    """A model that makes one vector of a question, text and figures.
+    """Base model that encodes a question, text and figures, into one vector.
 
-    A subclass gives ``forward`` on a packed batch, and its word embeddings; its configuration has ``hidden_size``,
+    Subclasses implement ``forward`` on a packed batch and word embeddings; their configuration has ``hidden_size``,
     ``image_size``, ``reads_images`` and ``fusion``.
     """
 
     main_input_name = "input_ids"
 
     visual: VisualStream
-    """There where ``config.reads_images``."""
+    """Exists only if ``config.reads_images``."""
 
-    processor: Any = None  # a TQNetProcessor; transformers evaluates annotations at import, where it is not there yet
+    processor: Any = None  # a TQNetProcessor; transformers evaluates annotations at import, before it is defined
     """Set by :meth:`from_pretrained` and by :func:`tqnet.modeling.build.build_model`."""
 
     @classmethod
     def from_pretrained(cls, folder: Any, *args: Any, **kwargs: Any) -> Self:  # type: ignore[override]
-        """Load a trained folder; its processor comes along as ``model.processor``."""
+        """Load a trained folder, with its processor as ``model.processor``."""
         from tqnet.modeling.processor import TQNetProcessor
 
         model = super().from_pretrained(folder, *args, **kwargs)
@@ -67,14 +66,14 @@ class QuestionEncoder(PreTrainedModel):
         return model
 
     def save_pretrained(self, folder: Any, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
-        """Write weights, configuration and processor to ``folder``, and what other libraries load it by."""
+        """Write weights, configuration, processor and files for other libraries to ``folder``."""
         super().save_pretrained(folder, *args, **kwargs)
         if self.processor is not None:
             self.processor.save_pretrained(folder)
         introduce(folder)
 
     def _init_weights(self, module: nn.Module) -> None:
-        # By class of the leaf: transformers passes over modules that hold no parameter of their own.
+        # By class of the leaf: transformers skips modules without parameters of their own.
         if isinstance(module, nn.Linear | nn.Embedding):
             nn.init.normal_(module.weight, std=0.0 if isinstance(module, LastProjection) else 0.02)
             if isinstance(module, nn.Linear) and module.bias is not None:
@@ -84,12 +83,12 @@ class QuestionEncoder(PreTrainedModel):
             nn.init.zeros_(module.bias)
 
     def get_input_embeddings(self) -> nn.Embedding:
-        """Those of words."""
+        """Return the word embeddings."""
         raise NotImplementedError
 
     @cached_property
     def cells_per_image(self) -> int:
-        """Visual tokens that one figure becomes; 0 for a model that reads none."""
+        """Visual tokens per figure; 0 for a model that reads no figures."""
         if not self.config.reads_images:
             return 0
         size, training = self.config.image_size, self.visual.training
@@ -100,11 +99,11 @@ class QuestionEncoder(PreTrainedModel):
 
     @staticmethod
     def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-        """Rows that pass together (`Parts`): all."""
+        """Return the rows of each part (`Parts`): one part with all rows."""
         return (torch.arange(len(text), device=text.device),)
 
     def encode(self, questions: Any, **options: Any) -> np.ndarray:
-        """Vectors of questions, in order; see :func:`tqnet.modeling.encode.encode` for the options."""
+        """Encode questions into vectors, in order; for options see :func:`tqnet.modeling.encode.encode`."""
         from tqnet.modeling.encode import encode
 
         return encode(self, questions, **options)
@@ -116,7 +115,7 @@ class QuestionEncoder(PreTrainedModel):
         image_counts: Tensor | None = None,
         image_cells: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Visual tokens [b, v, h] and their mask [b, v] of the questions whose text has mask [b, t]."""
+        """Return visual tokens [b, v, h] and their mask [b, v] for questions with text mask [b, t]."""
         if image_cells is not None and image_counts is not None:
             return self.visual.tokens(image_cells, image_counts)
         b, size = mask.shape[0], self.config.image_size

@@ -13,16 +13,15 @@ from transformers.masking_utils import sdpa_mask
 
 from tqnet.modeling.configuration import TQNetConfig
 
-#: Scaled dot-product attention, on a processor in fp32 where it will be passed backwards in bf16. What a text encoder
-#: calls it by: ``encoder.set_attn_implementation(SDPA)``.
+#: Name of our scaled dot-product attention: ``encoder.set_attn_implementation(SDPA)``.
 #:
-#: Backwards, PyTorch's kernel for processors is slow in bf16: forwards and backwards together, fp32 is the faster one,
-#: the conversions included (``python -m reproduce.benchmarks.attention``). Forwards alone bf16 is, and stays.
+#: On a CPU it runs in fp32 when a bf16 backward pass will follow: PyTorch's bf16 backward kernel is so slow that fp32
+#: wins, casts included (``python -m reproduce.benchmarks.attention``). Without a backward pass bf16 wins and is kept.
 SDPA = "tqnet_sdpa"
 
 
 def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, **options: Any) -> Tensor:
-    """As :func:`torch.nn.functional.scaled_dot_product_attention`."""
+    """Compute :func:`torch.nn.functional.scaled_dot_product_attention`, in fp32 where that is faster (:data:`SDPA`)."""
     if not _backwards_in_bf16(query, key, value):
         return F.scaled_dot_product_attention(query, key, value, attn_mask, **options)
     with torch.autocast("cpu", enabled=False):
@@ -33,7 +32,7 @@ def attention(query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | Non
 def _of_encoder(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, None]:
-    """As transformers' own, which knows what encoders of other kinds ask for."""
+    """Wrap transformers' own SDPA, which handles the options of all encoders."""
     if not _backwards_in_bf16(query, key, value):
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     with torch.autocast("cpu", enabled=False):
@@ -42,7 +41,7 @@ def _of_encoder(
 
 
 def _backwards_in_bf16(*inputs: Tensor) -> bool:
-    """Whether PyTorch would compute in bf16, and backwards too, on a processor."""
+    """Return whether PyTorch would run a bf16 backward pass on a CPU."""
     if inputs[0].device.type != "cpu" or not torch.is_grad_enabled():
         return False
     dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else inputs[0].dtype
@@ -52,7 +51,7 @@ def _backwards_in_bf16(*inputs: Tensor) -> bool:
 def _in_fp32(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-    if mask is not None and mask.dtype != torch.bool:  # it is added to the scores, and of their type
+    if mask is not None and mask.dtype != torch.bool:  # additive: needs the scores' dtype
         mask = mask.float()
     return query.float(), key.float(), value.float(), mask
 
@@ -62,11 +61,11 @@ AttentionMaskInterface.register(SDPA, sdpa_mask)
 
 
 class LastProjection(nn.Linear):
-    """The last projection of a residual branch; it starts at zero (see ``QuestionEncoder._init_weights``)."""
+    """The last projection of a residual branch, initialised to zero by ``QuestionEncoder._init_weights``."""
 
 
 def attend(query_key_value: Tensor, heads: int, mask: Tensor | None, dropout: float) -> Tensor:
-    """Multi-head self-attention of query_key_value [b, t, 3 h]; mask as for :class:`FusionBlock`. [b, t, h]."""
+    """Apply multi-head self-attention to query_key_value [b, t, 3 h]; mask as in :class:`FusionBlock`. [b, t, h]."""
     b, t, _ = query_key_value.shape
     query, key, value = query_key_value.view(b, t, 3, heads, -1).permute(2, 0, 3, 1, 4)
     attended = attention(query, key, value, attn_mask=mask, dropout_p=dropout)
@@ -76,7 +75,7 @@ def attend(query_key_value: Tensor, heads: int, mask: Tensor | None, dropout: fl
 class FusionBlock(nn.Module):
     """A pre-norm transformer block: x + attention(norm(x)), then x + mlp(norm(x)).
 
-    The last projection of each branch starts at zero, so that the block starts as the identity.
+    The last projection of each branch starts at zero, so the block starts as the identity.
     """
 
     def __init__(self, config: TQNetConfig):
@@ -91,7 +90,7 @@ class FusionBlock(nn.Module):
         self.mlp_out = LastProjection(inner, h)
 
     def forward(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        """x [b, t, h]; mask [b, 1, 1, t], True at real tokens, or None when all are. Returns [b, t, h]."""
+        """Map x [b, t, h] to [b, t, h]; mask [b, 1, 1, t] is True at real tokens, or None if all are real."""
         dropout = self.dropout if self.training else 0.0
         attended = attend(self.query_key_value(self.attention_norm(x)), self.heads, mask, dropout)
         x = x + F.dropout(self.attention_out(attended), dropout)
@@ -101,8 +100,7 @@ class FusionBlock(nn.Module):
 class CoordinatedFusion(nn.Module):
     """A stack of :class:`FusionBlock` over [text tokens; visual tokens].
 
-    The residual stream is the paper's shortcut: the output is x + blocks(x), the original (coordinated)
-    information with the joint one added.
+    The residual stream is the paper's shortcut: the output is x + blocks(x), coordinated plus joint information.
     """
 
     def __init__(self, config: TQNetConfig):
@@ -110,7 +108,7 @@ class CoordinatedFusion(nn.Module):
         self.blocks = nn.ModuleList(FusionBlock(config) for _ in range(config.fusion_layers))
 
     def forward(self, tokens: Tensor, mask: Tensor | None) -> Tensor:
-        """tokens [b, t, h], mask [b, t] True at real tokens, or None when all are. Returns [b, t, h]."""
+        """Map tokens [b, t, h] to [b, t, h]; mask [b, t] is True at real tokens, or None if all are real."""
         attended = None if mask is None else mask[:, None, None, :]
         for block in self.blocks:
             tokens = block(tokens, attended)
@@ -118,6 +116,6 @@ class CoordinatedFusion(nn.Module):
 
 
 def masked_mean(tokens: Tensor, mask: Tensor) -> Tensor:
-    """Mean of tokens [b, t, h] over the True places of mask [b, t]; zero for a row without any. [b, h]."""
+    """Average tokens [b, t, h] over the True positions of mask [b, t]; zero for a row without any. [b, h]."""
     weight = mask.unsqueeze(-1).to(tokens.dtype)
     return (tokens * weight).sum(1) / weight.sum(1).clamp(min=1)

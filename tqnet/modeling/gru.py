@@ -1,4 +1,4 @@
-"""A text encoder of bidirectional GRUs (Xie and Sun 2019, GTS): a baseline for what attention is worth."""
+"""A text encoder of bidirectional GRUs (Xie and Sun 2019, GTS): a baseline without attention."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from transformers.modeling_outputs import BaseModelOutput
 
 
 class GRUConfig(PretrainedConfig):
-    """Configuration of a :class:`GRUEncoder`; the defaults are those of GTS.
+    """Configuration of a :class:`GRUEncoder`; defaults from GTS.
 
     Args:
-        hidden_size: Of the states of either direction, which are added up.
-        dropout: Of embeddings, and between layers.
+        hidden_size: State size per direction; the two directions are summed.
+        dropout: Applied to embeddings and between layers.
     """
 
     model_type = "tqnet_gru"
-    #: What others ask of a text encoder: no position is learnt, no head attends.
+    #: Expected of any text encoder; a GRU has neither learnt positions nor attention heads.
     max_position_embeddings = 100_000
     num_attention_heads = 1
 
@@ -44,10 +44,10 @@ class GRUConfig(PretrainedConfig):
 
 
 class GRUEncoder(PreTrainedModel):
-    """Words to states, from both sides.
+    """Bidirectional GRU encoder.
 
-    A word's state is that of the one direction plus that of the other. The first token is [CLS]: what stands for the
-    text in a BERT. Here it gets what GTS begins to decode with, the last state forwards plus the last one backwards.
+    A word's state is the sum of both directions. The first token, [CLS], which represents the text in BERT, gets the
+    state that starts decoding in GTS: the final forward state plus the final backward state.
     """
 
     config_class = GRUConfig
@@ -63,7 +63,7 @@ class GRUEncoder(PreTrainedModel):
         self.post_init()
 
     def _init_weights(self, module: nn.Module) -> None:
-        """PyTorch's own, as in GTS: rows of an embedding are of variance 1, weights of a GRU within 1 / sqrt(h)."""
+        """Use PyTorch's defaults, as GTS does: embeddings of variance 1, GRU weights within 1 / sqrt(h)."""
         if isinstance(module, nn.Embedding | nn.GRU):
             module.reset_parameters()
 
@@ -74,7 +74,7 @@ class GRUEncoder(PreTrainedModel):
         self.words = value
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor | None = None, **_: Any) -> BaseModelOutput:
-        """States [b, t, h] of input_ids [b, t]; attention_mask [b, t], real tokens first, or None when all are."""
+        """Return states [b, t, h] of input_ids [b, t]; attention_mask [b, t], real tokens first, or None if all are."""
         b, t = input_ids.shape
         lengths = torch.full((b,), t) if attention_mask is None else attention_mask.sum(1).cpu()
         words = self.dropout(self.words(input_ids))

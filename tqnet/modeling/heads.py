@@ -1,4 +1,4 @@
-"""What training puts around an encoder and inference leaves behind: projections, key encoder and queue, heads."""
+"""Training-only modules around an encoder: projections, key encoder, queue, heads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.model import TQNetModel
 
-#: Which output of the model each contrastive stream looks at.
+#: Contrastive stream -> model output.
 STREAM_OUTPUTS = {"fused": "embedding", "text": "text_embedding", "visual": "visual_embedding"}
 
 
@@ -25,10 +25,10 @@ class Projector(nn.Sequential):
 
 
 class ContrastiveEncoder(nn.Module):
-    """A model with a projector per stream.
+    """A model with one projector per stream.
 
     Args:
-        dimension: Width of the projections; 0 for none: the vectors themselves are contrasted.
+        dimension: Width of the projections; 0 contrasts the vectors themselves.
     """
 
     def __init__(self, model: QuestionEncoder, streams: Sequence[str], dimension: int = 0):
@@ -40,7 +40,7 @@ class ContrastiveEncoder(nn.Module):
         )
 
     def forward(self, **batch: Tensor) -> dict[str, Tensor]:
-        """A packed batch, as :meth:`TQNetModel.forward` takes it -> unit vectors [b, dimension] of each stream."""
+        """Map a packed batch (see :meth:`TQNetModel.forward`) to unit vectors [b, dimension] of each stream."""
         output = self.model(**batch)
         return {
             stream: F.normalize(projector(output[STREAM_OUTPUTS[stream]]).float(), dim=-1)
@@ -49,9 +49,9 @@ class ContrastiveEncoder(nn.Module):
 
 
 class MomentumEncoder(nn.Module):
-    """A slowly moving copy of an encoder (He et al. 2020; TQ-Net, Eq. 2).
+    """An exponential moving average of an encoder (He et al. 2020; TQ-Net, Eq. 2).
 
-    It is kept in fp32: bf16 weights with momentum 0.999 never move.
+    Kept in fp32: at momentum 0.999, bf16 weights never move.
     """
 
     def __init__(self, encoder: nn.Module, momentum: float = 0.999):
@@ -61,7 +61,7 @@ class MomentumEncoder(nn.Module):
 
     @torch.no_grad()
     def update(self, encoder: nn.Module) -> None:
-        """p_key = m * p_key + (1 - m) * p_query; call it on real optimizer steps only."""
+        """Set p_key = m * p_key + (1 - m) * p_query; call it only after an optimizer step."""
         for key, query in zip(self.encoder.parameters(), encoder.parameters(), strict=True):
             key.lerp_(query.to(key.dtype), 1 - self.momentum)
 
@@ -71,9 +71,9 @@ class MomentumEncoder(nn.Module):
 
 
 class KeyQueue(nn.Module):
-    """The last ``size`` keys with their questions' numbers and content hashes; a ring, equal on all ranks.
+    """A ring buffer of the last ``size`` keys with question numbers and content hashes, identical on all ranks.
 
-    It starts empty: only the first ``valid`` entries are negatives. A new key takes the place of the oldest.
+    It starts empty: only the first ``valid`` entries are negatives. New keys overwrite the oldest.
     """
 
     keys: Tensor
@@ -93,7 +93,7 @@ class KeyQueue(nn.Module):
 
     @torch.no_grad()
     def enqueue(self, keys: Tensor, ids: Tensor, hashes: Tensor) -> None:
-        """Take in keys [b, d] of the questions ``ids`` [b]; of more than ``size`` only the last stay."""
+        """Add keys [b, d] of the questions ``ids`` [b]; only the last ``size`` are kept."""
         keys, ids, hashes = keys[-self.size :], ids[-self.size :], hashes[-self.size :]
         places = (self.pointer + torch.arange(len(keys), device=self.keys.device)) % self.size
         self.keys[places] = keys.to(self.keys.dtype)
@@ -102,7 +102,7 @@ class KeyQueue(nn.Module):
         self.valid.copy_((self.valid + len(keys)).clamp(max=self.size))
 
     def negatives(self, ids: Tensor, hashes: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys [k, d] that are filled, and a mask [b, k], True where a key is the same question or content."""
+        """Return the valid keys [k, d] and a mask [b, k], True where a key is the same question or content."""
         filled = int(self.valid)
         same_id = ids[:, None] == self.ids[None, :filled]
         same_content = hashes[:, None] == self.hashes[None, :filled]
@@ -110,7 +110,7 @@ class KeyQueue(nn.Module):
 
 
 class MaskedTokenHead(nn.Module):
-    """BERT's masked-token head; its decoder is the encoder's word embedding."""
+    """BERT's masked-token head, decoding with the encoder's word embeddings."""
 
     def __init__(self, hidden: int, vocabulary: int):
         super().__init__()
@@ -119,12 +119,12 @@ class MaskedTokenHead(nn.Module):
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def forward(self, tokens: Tensor, embedding: Tensor) -> Tensor:
-        """tokens [m, h] at masked places, embedding [vocabulary, h] -> logits [m, vocabulary]."""
+        """Map tokens [m, h] at masked positions and embedding [vocabulary, h] to logits [m, vocabulary]."""
         return F.linear(self.norm(F.gelu(self.dense(tokens))), embedding, self.bias)
 
 
 class FigureDecoder(nn.Sequential):
-    """Feature map [n, features, h, w] -> grey figure [n, 1, size, size]."""
+    """Decoder from feature maps [n, features, h, w] to grey figures [n, 1, size, size]."""
 
     def __init__(self, features: int, size: int, width: int = 128):
         layers: list[nn.Module] = [nn.Conv2d(features, width, 1)]
@@ -135,15 +135,14 @@ class FigureDecoder(nn.Sequential):
 
 
 class EmbeddingAugmentation:
-    """Changes the embeddings of a text encoder, while it is in training mode (ConSERT, Yan et al. 2021, section 3.2).
+    """Augments a text encoder's embeddings in training mode (ConSERT, Yan et al. 2021, section 3.2).
 
-    ``shuffle`` exchanges the positions of a text's tokens, ``token_cutoff`` sets a share of its tokens to zero,
-    ``feature_cutoff`` a share of its features, the same ones of all its tokens; then comes ``dropout``. Drawn anew in
-    every forward pass from torch's generator, and for every row, so that a question that is twice in a batch is seen in
-    two ways.
+    ``shuffle`` permutes the positions of a text's tokens, ``token_cutoff`` zeroes a share of its tokens,
+    ``feature_cutoff`` a share of its features, the same for all tokens; ``dropout`` comes last. Sampled per forward
+    pass and row from torch's generator, so a question that is twice in a batch gives two views.
 
     Args:
-        rate: Share of what is cut off or dropped.
+        rate: Share to cut off or drop.
     """
 
     def __init__(self, model: TQNetModel, kinds: Sequence[str], rate: float):
@@ -158,9 +157,9 @@ class EmbeddingAugmentation:
         if not module.training or "shuffle" not in self.kinds:
             return None
         real = kwargs["input_ids"] != self._padding
-        # Real tokens draw numbers below those of padding: the order of all is a permutation of the real ones first.
+        # Real tokens draw lower numbers than padding, so argsort permutes them and keeps them first.
         order = (torch.rand(real.shape, device=real.device) + 2 * ~real).argsort(1)
-        first = getattr(module, "padding_idx", -1) + 1  # RoBERTa's positions begin behind that of padding
+        first = getattr(module, "padding_idx", -1) + 1  # RoBERTa's positions start after padding_idx
         return args, {**kwargs, "position_ids": order + first}
 
     def _cut(self, module: nn.Module, args: tuple[Any, ...], embedded: Tensor) -> Tensor:

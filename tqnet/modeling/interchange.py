@@ -1,4 +1,4 @@
-"""What a model's folder tells other libraries: the kind of model in it, and the class that loads it there."""
+"""Kinds of model folders, and the files by which other libraries load them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class Kind:
     """A kind of model.
 
     Attributes:
-        what: In words, for a sentence that begins with "a".
-        taken_by: The command that takes such a folder.
-        gives_vectors: Whether it makes a vector of a question, so that other libraries can take it for an encoder.
+        what: Noun phrase that follows "a" in messages.
+        taken_by: The command that uses such a folder.
+        gives_vectors: Whether it encodes questions into vectors, so that other libraries can use it as an encoder.
     """
 
     name: str
@@ -33,10 +33,10 @@ PAIRS = Kind("pairs", "classifier of pairs of questions", "tqnet duplicates --pa
 SOLVER = Kind("solver", "solver of word problems", "tqnet solve --model")
 REWRITER = Kind("rewriter", "model that rewrites questions", "tqnet rewrite --model")
 
-#: File that only such a folder has -> its kind.
+#: Marker file -> kind.
 _MARKS = {"cross_encoder.json": RANKER, "pairs.json": PAIRS, "solver.json": SOLVER}
 
-#: What sentence-transformers looks for beside a model, :mod:`tqnet.hub.sentence_transformers` by name.
+#: Files that sentence-transformers looks for; they name :mod:`tqnet.hub.sentence_transformers`.
 _FOR_SENTENCE_TRANSFORMERS = {
     "modules.json": [
         {"idx": 0, "name": "0", "path": "", "type": "tqnet.hub.sentence_transformers.TQNetModule"},
@@ -53,10 +53,10 @@ assert _FOR_SENTENCE_TRANSFORMERS.keys() == FOR_OTHER_LIBRARIES
 
 
 def kind_of(folder: str | os.PathLike[str]) -> Kind:
-    """The kind of the trained model in a folder; its weights are not read.
+    """Return the kind of the trained model in a folder, without reading its weights.
 
     Raises:
-        FileNotFoundError: No model of tqnet's.
+        FileNotFoundError: No tqnet model in the folder.
         ValueError: Its configuration cannot be read.
     """
     folder = Path(folder)
@@ -80,10 +80,10 @@ def kind_of(folder: str | os.PathLike[str]) -> Kind:
 
 
 def introduce(folder: str | os.PathLike[str]) -> list[str]:
-    """Write what sentence-transformers looks for beside a model, as far as it is not there; the names of new files.
+    """Write the missing files that sentence-transformers looks for; return their names.
 
-    Folders of every kind get it: the class that they name says in one line what a folder holds that is no encoder.
-    Nothing of sentence-transformers is imported.
+    All kinds get them: for a folder that is no encoder, the class that they name raises a one-line error saying what it
+    is. Does not import sentence-transformers.
     """
     missing = [name for name in _FOR_SENTENCE_TRANSFORMERS if not (Path(folder) / name).exists()]
     for name in missing:

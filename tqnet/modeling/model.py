@@ -16,17 +16,17 @@ from tqnet.modeling.fusion import SDPA, CoordinatedFusion, masked_mean
 from tqnet.modeling.visual import VisualStream
 from tqnet.questions import Question
 
-#: Questions with figures that the visual projection is fitted to, and how many of them pass at a time.
+#: Questions with figures to fit the visual projection to, and their batch size.
 SAMPLE, BATCH = 256, 8
 
 
 class TQNetModel(QuestionEncoder):
-    """Questions, text and figures, to vectors (TQ-Net, Figures 2 and 4).
+    """Encoder of questions, text and figures (TQ-Net, Figures 2 and 4).
 
     ``fusion="coordinated"``: x = [text tokens; projected visual tokens], output = mean over real tokens of
     (x + blocks(x)). ``joint``: projected visual tokens enter the text encoder's own input sequence.
-    ``none``: the text alone. An untrained coordinated model on a question without figures gives exactly the
-    mean of its start encoder's tokens.
+    ``none``: text only. For a question without figures, an untrained coordinated model returns exactly the mean of
+    its start encoder's tokens.
 
     Shape notation: b questions, t text tokens, n images, v visual tokens, h hidden width.
     """
@@ -39,7 +39,7 @@ class TQNetModel(QuestionEncoder):
     def __init__(self, config: TQNetConfig):
         super().__init__(config)
         self.text = AutoModel.from_config(config.text_config, add_pooling_layer=False)
-        # PyTorch's own is ours but for speed; set_attn_implementation("sdpa") brings it back.
+        # Ours differs from PyTorch's in speed only; set_attn_implementation("sdpa") restores theirs.
         if self.text.config._attn_implementation == "sdpa":
             self.text.set_attn_implementation(SDPA)
         if config.reads_images:
@@ -64,15 +64,15 @@ class TQNetModel(QuestionEncoder):
         sides: Tensor | None = None,
         **_: Any,
     ) -> TQNetOutput:
-        """Encode a packed batch, as :class:`~tqnet.modeling.processor.TQNetProcessor` makes it.
+        """Encode a batch packed by :class:`~tqnet.modeling.processor.TQNetProcessor`.
 
         Args:
             input_ids, attention_mask: [b, t].
-            pixel_values: [n, 3, H, W], the images of all questions, question by question, without blanks.
-            image_counts: [b], images of each question.
-            image_cells: [n, c, features] in place of ``pixel_values``, where the images passed the backbone
-                before (:meth:`VisualStream.cells`).
-            sides: [b, t], where two texts are read as one: 1 and 2 at their words, 0 elsewhere.
+            pixel_values: [n, 3, H, W], images of all questions, question by question, without padding.
+            image_counts: [b], images per question.
+            image_cells: [n, c, features], replaces ``pixel_values`` if the backbone has already run
+                (:meth:`VisualStream.cells`).
+            sides: [b, t], for two texts joined into one: 1 and 2 at their words, 0 elsewhere.
         """
         mask = attention_mask.bool()
         visual, visual_mask = self.visual_tokens(mask, pixel_values, image_counts, image_cells)
@@ -95,17 +95,17 @@ class TQNetModel(QuestionEncoder):
 
     @staticmethod
     def _figure_means(visual: Tensor, image_counts: Tensor | None) -> Tensor:
-        """Visual tokens [b, v, h], figure by figure, as the mean of each [b, f, h]."""
+        """Average visual tokens [b, v, h] within each figure: [b, f, h]."""
         if not visual.shape[1] or image_counts is None:
             return visual
         return visual.unflatten(1, (int(image_counts.max()), -1)).mean(2)
 
     @staticmethod
     def parts(text: Tensor, visual: Tensor) -> tuple[Tensor, ...]:
-        """Rows with figures pass apart from those without, each by like numbers of tokens: little is padded.
+        """Split rows with figures from those without, then by token count, so that little is padded.
 
-        A processor computes padding at full price, an accelerator wants to be kept busy: its parts are larger. So are
-        those of training, where every part adds to the gradients of all weights.
+        A CPU pays in full for padding, so its parts are smaller than an accelerator's, which must be kept busy. Parts
+        are larger in training, where each one adds to the gradients of all weights.
         """
         by_text = text.argsort(stable=True)
         order = by_text[visual[by_text].argsort(stable=True)]
@@ -117,7 +117,7 @@ class TQNetModel(QuestionEncoder):
     def _embed(
         self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor, sides: Tensor | None
     ) -> tuple[Tensor, ...]:
-        """Embedding [b, h] and text embedding [b, h] of rows whose visual tokens are known; of sides also [b, 2, h]."""
+        """Return embedding [b, h] and text embedding [b, h] of one part; with ``sides`` also their means [b, 2, h]."""
         width, cells = int(mask.sum(1).max()), int(visual_mask.sum(1).max())
         text_mask = mask[:, :width]
         text, tokens, joined = self.fused(input_ids[:, :width], text_mask, visual[:, :cells], visual_mask[:, :cells])
@@ -130,10 +130,10 @@ class TQNetModel(QuestionEncoder):
     def fused(
         self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Text stream [b, t, h], fused tokens [b, t + v, h] and their mask, of text and visual tokens of like rows."""
+        """Return text stream [b, t, h], fused tokens [b, t + v, h] and their mask."""
         t, v = input_ids.shape[1], visual.shape[1]
         if self.config.fusion == "joint" and v:
-            # Visual tokens are told apart by token type 1 and have no position of their own.
+            # Visual tokens have token type 1 and share position 0.
             tokens, joined = self._join(self.get_input_embeddings()(input_ids), mask, visual, visual_mask)
             positions = torch.arange(t, device=tokens.device).expand(len(input_ids), t)
             tokens = self.text(
@@ -151,21 +151,21 @@ class TQNetModel(QuestionEncoder):
 
     @staticmethod
     def _mask(mask: Tensor) -> Tensor | None:
-        """None where nothing is padded: attention without a mask is the faster kernel. A graph is for both cases."""
+        """Return None without padding, since attention is faster without a mask; an exported graph keeps the mask."""
         return None if not torch.compiler.is_exporting() and bool(mask.all()) else mask
 
     @staticmethod
     def _join(text: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor) -> tuple[Tensor, Tensor]:
-        # In training, tokens that are none keep the visual stream in the graph: a process without figures has gradients
-        # of zero for it, which the others wait for.
+        # In training, concatenate even zero visual tokens: they keep the visual stream in the graph, so that a process
+        # without figures joins the all-reduce with zero gradients.
         if torch.compiler.is_exporting() and not visual.shape[1]:
             return text, mask
-        # Cast: under autocast the streams may end in different precisions.
+        # Under autocast the streams may differ in dtype.
         return torch.cat([text, visual.to(text.dtype)], 1), torch.cat([mask, visual_mask], 1)
 
     def pool(self, tokens: Tensor, mask: Tensor, text_length: int) -> Tensor:
-        """Vectors [b, h] of tokens [b, t + v, h], of which the first ``text_length`` are text."""
-        # No figure at all: to ask of no columns whether any is real is answered otherwise by ONNX Runtime.
+        """Pool tokens [b, t + v, h], the first ``text_length`` of them text, into vectors [b, h]."""
+        # Without figures, skip any(): ONNX Runtime disagrees with PyTorch on zero columns.
         if self.config.pooling == "tokens" or tokens.shape[1] == text_length:
             return masked_mean(tokens, mask)
         text = masked_mean(tokens[:, :text_length], mask[:, :text_length])
@@ -179,14 +179,14 @@ AutoModel.register(TQNetConfig, TQNetModel)
 
 @torch.no_grad()
 def fit_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
-    """Move and scale the visual projection, so that figures lie around zero and are as long as texts.
+    """Shift and scale the visual projection so that figures are centred on zero with the norm of texts.
 
-    Features of trained backbones are positive: projected at random, all figures share a direction, and outweigh texts.
-    Questions with figures would be close to one another and far from those without, whatever they show.
+    Features of trained backbones are positive: under a random projection, all figures share a direction and outweigh
+    texts, so questions with figures end up close together and far from those without.
 
     Args:
-        model: Its visual backbone is trained, its projection is not.
-        questions: Some of a bank, with figures.
+        model: Visual backbone trained, projection untrained.
+        questions: A sample with figures.
     """
     projection, training = model.visual.projection, model.training
     model.eval()
@@ -194,14 +194,14 @@ def fit_projection(model: TQNetModel, questions: Sequence[Question]) -> None:
     outputs = [model(**batch.to(model.device)) for batch in packed]
     figures = torch.cat([output.visual_embedding for output in outputs])
     texts = torch.cat([output.text_embedding for output in outputs])
-    if model.config.fusion == "joint":  # figures stand among words, not among what becomes of them
+    if model.config.fusion == "joint":  # figures join the input words, not the encoder's states
         texts = model.get_input_embeddings().weight
     centre = figures.mean(0)
     spread = (figures - centre).norm(dim=1).mean()
-    if spread > 1e-3 * figures.norm(dim=1).mean():  # else all show one figure, which lies at the centre
+    if spread > 1e-3 * figures.norm(dim=1).mean():  # else all figures are the same
         scale = texts.norm(dim=1).mean() / spread
         projection.weight.mul_(scale)
         model.visual.image_index.weight.mul_(scale)
         projection.bias.sub_(centre).mul_(scale)
     model.train(training)
-    model.processor.forget_cuts()  # of this sample; a recipe counts those of its bank
+    model.processor.forget_cuts()  # a recipe counts those of the whole bank

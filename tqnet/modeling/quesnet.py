@@ -1,6 +1,6 @@
 """QuesNet: words and figures as one sequence, read by LSTMs in both directions.
 
-The baseline of TQ-Net's Tables 4 and 5, written from the paper: Yin et al., "QuesNet: A Unified Representation for
+A baseline of TQ-Net's Tables 4 and 5, written from the paper: Yin et al., "QuesNet: A Unified Representation for
 Heterogeneous Test Questions", KDD 2019. It reads the same tokens and figures as a TQ-Net.
 """
 
@@ -20,40 +20,39 @@ from tqnet.modeling.visual import VisualStream
 
 
 def one_sequence(words: Tensor, word_mask: Tensor, figures: Tensor, figure_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Words [b, t, h], then figures [b, v, h], of each question without a gap: [b, t + v, h], and its mask.
+    """Concatenate each question's words [b, t, h] and figures [b, v, h] without gaps: [b, t + v, h], and its mask.
 
-    NOTE: the paper has figures in the places where they stand in the text; a question's record says which figures
-    it has, and not where.
+    NOTE: the paper keeps figures at their positions in the text; our records list a question's figures without
+    positions.
     """
     items, mask = torch.cat([words, figures.to(words.dtype)], 1), torch.cat([word_mask, figure_mask], 1)
-    order = (~mask).long().argsort(dim=1, stable=True)  # real ones first
+    order = (~mask).long().argsort(dim=1, stable=True)  # real items first
     return _take(items, order), mask.gather(1, order)
 
 
 class ContentLayer(nn.Module):
-    """Two stacks of LSTMs, one reading from the left and one from the right, that never look at one another.
+    """Two independent stacks of LSTMs, one reading from the left and one from the right.
 
-    So the states before a place and those behind it know nothing of what stands there, however many layers there
-    are; a usual bidirectional LSTM joins the directions after every layer.
+    The states before and after a position thus never see its item, at any depth; an ordinary bidirectional LSTM mixes
+    the directions after every layer.
     """
 
     def __init__(self, config: QuesNetConfig):
         super().__init__()
         shape = (config.hidden_size, config.hidden_size // 2, config.content_layers)
-        dropout = config.dropout if config.content_layers > 1 else 0.0  # it is between layers
+        dropout = config.dropout if config.content_layers > 1 else 0.0  # applied between layers
         self.from_left = nn.LSTM(*shape, batch_first=True, dropout=dropout)
         self.from_right = nn.LSTM(*shape, batch_first=True, dropout=dropout)
 
     def forward(self, items: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """States [b, n, h / 2] of both directions after each of items [b, n, h]; zero where mask [b, n] is False.
+        """Return states [b, n, h / 2] of both directions after each of items [b, n, h]; zero at padding by mask [b, n].
 
-        The real items stand at the left. NOTE: in fp32 whatever the autocast, since a recurrence adds up what
-        rounding leaves.
+        Real items must come first. Always in fp32, even under autocast, since a recurrence accumulates rounding errors.
         """
         with torch.autocast(items.device.type, enabled=False):
             items = items.float()
             left, _ = self.from_left(items)
-            # Turned within their length, rows are padded at the right in this direction too.
+            # Reversed within their lengths, rows stay padded on the right.
             order = turned(mask)
             right, _ = self.from_right(_take(items, order))
             real = mask.unsqueeze(-1)
@@ -61,7 +60,7 @@ class ContentLayer(nn.Module):
 
 
 def turned(mask: Tensor) -> Tensor:
-    """Places [b, n] of each row's real items from the last to the first; padding stays. It undoes itself."""
+    """Return indices [b, n] that reverse each row's real items and keep its padding; an involution."""
     places = torch.arange(mask.shape[1], device=mask.device).expand_as(mask)
     return torch.where(mask, mask.sum(1, keepdim=True) - 1 - places, places)
 
@@ -71,18 +70,18 @@ def _take(items: Tensor, order: Tensor) -> Tensor:
 
 
 def hole_contexts(left: Tensor, right: Tensor) -> Tensor:
-    """What is known of each place without looking at it: [state before it; state behind it], zero at the ends.
+    """Return the context [state before; state after] of each position, without its item; zero at the ends.
 
-    left, right: [b, n, h / 2], as :class:`ContentLayer` gives them. Returns [b, n, h].
+    left, right: [b, n, h / 2], from :class:`ContentLayer`. Returns [b, n, h].
     """
     return torch.cat([F.pad(left[:, :-1], (0, 0, 1, 0)), F.pad(right[:, 1:], (0, 0, 0, 1))], -1)
 
 
 class SentenceLayer(nn.Module):
-    """Multi-head self-attention over the content, layer norm, and the maximum or mean over all places.
+    """Multi-head self-attention over the content, layer norm, and max or mean pooling.
 
-    NOTE: attention is added to what it reads, and starts at zero: the holed language model does not reach this
-    layer, which then passes the content on as it is until a stage with labels trains it.
+    NOTE: attention is a residual branch that starts at zero: the holed language model does not train this layer, which
+    only normalises and pools until a stage with labels trains it.
     """
 
     def __init__(self, config: QuesNetConfig):
@@ -94,7 +93,7 @@ class SentenceLayer(nn.Module):
         self.norm = nn.LayerNorm(h)
 
     def forward(self, content: Tensor, mask: Tensor) -> Tensor:
-        """content [b, n, h], mask [b, n] True at real places. Returns [b, h]."""
+        """Pool content [b, n, h] into [b, h]; mask [b, n] is True at real items."""
         dropout = self.dropout if self.training else 0.0
         attended = attend(self.query_key_value(content), self.heads, mask[:, None, None, :], dropout)
         tokens = self.norm(content + F.dropout(self.attention_out(attended), dropout))
@@ -104,14 +103,13 @@ class SentenceLayer(nn.Module):
 
 
 class QuesNetModel(QuestionEncoder):
-    """Embedding layer, content layer, sentence layer (the paper's section on the model, from below to above).
+    """Embedding, content and sentence layers, bottom-up.
 
     A word is a row of ``words``, a figure the mean of its projected feature-map cells.
 
-    NOTE: figures pass the timm backbone that a TQ-Net has, in place of the paper's own small convolutional network:
-    rows of a table then differ in what is done with a figure, not in who looks at it. Their index embedding comes
-    with it. NOTE: the paper also embeds side information (knowledge, difficulty); here it is left out, for vectors
-    see stem, options and figures only.
+    NOTE: figures go through TQ-Net's timm backbone and index embedding in place of the paper's small CNN, so that table
+    rows differ in how figures are used, not in the backbone. NOTE: the paper also embeds side information (knowledge,
+    difficulty); we leave it out, since vectors see only stem, options and figures.
     """
 
     config_class = QuesNetConfig
@@ -133,9 +131,9 @@ class QuesNetModel(QuestionEncoder):
         self.words = value
 
     def forward(self, **batch: Any) -> TQNetOutput:
-        """Encode a packed batch, as :meth:`tqnet.modeling.model.TQNetModel.forward` takes it.
+        """Encode a packed batch (see :meth:`tqnet.modeling.model.TQNetModel.forward`).
 
-        ``text_embedding`` and ``visual_embedding`` are means of the embedding layer, where the modalities have not met.
+        ``text_embedding`` and ``visual_embedding`` are means over the embedding layer, before the modalities meet.
         """
         words, word_mask, figures, figure_mask = self.embed(**batch)
         items, mask = one_sequence(words, word_mask, figures, figure_mask)
@@ -154,9 +152,9 @@ class QuesNetModel(QuestionEncoder):
         image_cells: Tensor | None = None,
         **_: Any,
     ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The embedding layer: words [b, t, h] and their mask [b, t], figures [b, v, h] and theirs [b, v].
+        """Apply the embedding layer: words [b, t, h] and their mask [b, t], figures [b, v, h] and theirs [b, v].
 
-        Shape notation: b questions, t text tokens, v figures of the question that has most, h hidden width.
+        Shape notation: b questions, t text tokens, v most figures of any question, h hidden width.
         """
         mask = attention_mask.bool()
         return self.words(input_ids), mask, *self.visual_tokens(mask, pixel_values, image_counts, image_cells)

@@ -1,4 +1,4 @@
-"""Settings of a model to train; :mod:`tqnet.modeling.build` builds it."""
+"""Model settings, read by :mod:`tqnet.modeling.build`."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ModelConfig:
     visual_pretrained: bool = False
     """Download timm's weights for the visual backbone."""
     visual_start: str | None = None
-    """Folder of a model, such as an auto-encoder, whose visual stream is taken over."""
+    """Folder of a model, such as an auto-encoder, whose visual stream to copy."""
     visual_projection: Literal["fitted", "random"] = "fitted"
-    """Initial projection of trained visual features into a TQ-Net: fitted to the bank's figures, or random. Set random
-    again in every stage until one has trained the projection, or that stage fits it."""
+    """Initial projection of trained visual features into a TQ-Net: fitted to the bank's figures, or random. Repeat
+    random in every stage until one trains the projection; otherwise that stage fits it."""
     visual_norm: Literal["batch", "frozen", "group"] = "batch"
     """Normalization of the visual backbone: batch norm, batch norm with frozen statistics, or group norm."""
     image_size: Count = 128
@@ -53,7 +53,7 @@ class ModelConfig:
     fusion_layers: Count = 1
     """Blocks of coordinated fusion."""
     fusion_heads: Count | None = None
-    """Attention heads of the fusion, or of a QuesNet's sentence layer; null takes as many as the text encoder has."""
+    """Attention heads of the fusion, or of a QuesNet's sentence layer; null takes the text encoder's number."""
     pooling: Literal["tokens", "per_modality"] = "tokens"
     """Mean over all tokens (the paper's), or the mean of the text's mean and the figures' mean."""
     content_layers: Count = 2
@@ -65,7 +65,6 @@ class ModelConfig:
     max_length: Annotated[int, Field(ge=3)] = 256
     """Most text tokens of a question, special tokens included; longer questions are cut."""
     max_images: Count = 10
-    """Most figures of a question; further ones are left out."""
+    """Most figures of a question; further ones are dropped."""
     dropout: ShareBelowOne | None = None
-    """Dropout of all layers in this training; null keeps that of the model (0.1 in BERT). On a CPU, steps are faster
-    at 0."""
+    """Dropout of all layers in training; null keeps the model's (0.1 in BERT). On a CPU, steps are faster at 0."""

@@ -1,4 +1,4 @@
-"""Blend and calibrate the opinions on a level's concepts, fitted on ``valid``."""
+"""Blend and calibrate opinions on a level's concepts, fitted on ``valid``."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class LevelCalibration:
-    """Turn the opinions on a level into the probability of a child given its parent.
+    """Turns opinions on a level into probabilities of children given their parent.
 
     Exclusive children get ``q = softmax(sum_e w_e log p_e)``, a logarithmic opinion pool with temperature scaling
-    (Heskes 1998; Guo et al. 2017), of which a share is spread over all siblings for questions that are missed entirely;
-    then ``softmax(a log q - b log(1 - q))`` (after Kull et al. 2017, "Beta calibration"), since a single temperature
-    cannot lower high and raise low confidence. ``a > 0`` and ``b >= 0`` keep the order of siblings. Independent
-    children get ``sigmoid(c + sum_e w_e logit p_e)`` (Platt 1999).
+    (Heskes 1998; Guo et al. 2017), a share of which is spread over all siblings to cover complete misses; then
+    ``softmax(a log q - b log(1 - q))`` (after Kull et al. 2017, "Beta calibration"), since a single temperature cannot
+    lower high and raise low confidence. ``a > 0`` and ``b >= 0`` keep the order of siblings. Independent children get
+    ``sigmoid(c + sum_e w_e logit p_e)`` (Platt 1999).
 
-    With few questions in ``valid`` no probability is 0 or 1: the spread is at least ``1 / (n + 2)``, each fit is
-    regularised towards its start with the weight of a question, and the curve is fitted with one further question whose
-    siblings are all equally likely (after Platt's targets).
+    Even with few questions in ``valid``, no probability is 0 or 1: the spread is at least ``1 / (n + 2)``, each fit is
+    regularised towards its start with the weight of one question, and the curve is fitted with one extra question whose
+    siblings are equally likely (after Platt's targets).
 
-    There are only a few numbers per level: isotonic regression would need more questions of ``valid`` than fine levels
+    Each level has only a few parameters: isotonic regression would need more questions of ``valid`` than fine levels
     have, and siblings would no longer sum to 1.
 
     Attributes:
-        weights: Of each kind of opinion; the second, the frequency in ``train``, may be negative, as questions are
-            split by group and frequent concepts are often large groups.
+        weights: One per kind of opinion; the second, for the frequency in ``train``, may be negative, since questions
+            are split by group and frequent concepts are often large groups.
         bias: ``c`` of a multi-label level.
-        spread: Share that is spread over siblings.
+        spread: Share spread over siblings.
         curve: ``a`` and ``b``.
-        new: Share of the questions of ``valid`` whose child, but not the parent, is new.
+        new: Share of the questions of ``valid`` with a known parent but a new child.
         loss: Mean on ``valid`` over questions (multi-label: over questions and children); NaN without any.
     """
 
@@ -53,7 +53,7 @@ class LevelCalibration:
     loss: float = float("nan")
 
     def logits(self, opinions: Opinions) -> FloatMatrix:
-        """``[kinds, questions, nodes]`` -> ``[questions, nodes]``."""
+        """Blend opinions ``[kinds, questions, nodes]`` into logits ``[questions, nodes]``."""
         return np.tensordot(np.array(self.weights, dtype=np.float32), opinions, axes=1) + np.float32(self.bias)
 
     def chance(self, opinions: Opinions, families: IntArray, multi_label: bool) -> FloatMatrix:
@@ -84,7 +84,7 @@ def calibrate_level(
     Args:
         opinions: ``[kinds, questions, nodes of the level]``.
         truth: ``[questions, nodes of the tree]``.
-        knowledge: Paths of the questions.
+        knowledge: Each question's paths.
     """
     nodes = np.flatnonzero(tree.levels == level)
     has = truth.toarray() > 0
@@ -109,24 +109,24 @@ def calibrate_level(
 
 
 def _least_spread(questions: int) -> float:
-    """Return Laplace's probability that the next question is missed, after none of so many was."""
+    """Return Laplace's probability of a miss after this many questions without one."""
     return 1 / (questions + 2)
 
 
 def _ends(chance: FloatMatrix) -> Opinions:
-    """Return ``log q`` and ``-log(1 - q)``, the latter cut at ``1 - q = 0.001``."""
+    """Return ``log q`` and ``-log(1 - q)``, the latter clipped at ``1 - q = 0.001``."""
     return np.stack([np.log(np.maximum(chance, 1e-9)), -np.log(np.maximum(1 - chance, 1e-3))])
 
 
 def _has_parent(tree: ConceptTree, nodes: IntArray, has: Flags) -> Flags:
-    """Return True where a question has a node's parent, ``[questions, nodes]``; any label at the first level."""
+    """Return whether questions have a node's parent, ``[questions, nodes]``; at the first level, any label."""
     parents = tree.parents[nodes]
     labelled = np.asarray(has.any(axis=1))[:, None]
     return np.where(parents < 0, labelled, has[:, np.maximum(parents, 0)])
 
 
 def _is_new(tree: ConceptTree, level: int, paths: tuple[KnowledgePath, ...]) -> bool:
-    """Return True if a question has a known parent, and a child (or an end) that is new."""
+    """Return whether a question has a known parent but a new child (or end)."""
     path = max(paths, key=len, default=())
     if not paths or len(path) < level - 1 or path[: level - 1] not in tree.inner:
         return False
@@ -136,7 +136,7 @@ def _is_new(tree: ConceptTree, level: int, paths: tuple[KnowledgePath, ...]) -> 
 def _minimum(
     loss: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, *bounds: tuple[float | None, float | None]
 ) -> tuple[list[float], float]:
-    """Minimise a loss that returns its gradient too; return where, and the loss there."""
+    """Minimise a loss with gradient; return the minimum's location and value."""
     from scipy.optimize import minimize
 
     fit = minimize(loss, start, jac=True, bounds=bounds, method="L-BFGS-B")
@@ -144,7 +144,7 @@ def _minimum(
 
 
 def _weight_bounds(kinds: int) -> list[tuple[float | None, float | None]]:
-    """All weights but that of the frequency, the second, are positive."""
+    """Bound all weights below by 0, except the second, for the frequency."""
     return [(None, None) if kind == 1 else (0.0, None) for kind in range(kinds)]
 
 

@@ -1,4 +1,4 @@
-"""The head for difficulty: a ridge regression with intervals of guaranteed coverage."""
+"""The difficulty head: ridge regression with intervals of guaranteed coverage."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ class DifficultyHead:
     The interval is the prediction plus and minus an error that the given share of ``valid`` does not exceed (Lei et al.
     2018, "Distribution-free predictive inference for regression", Algorithm 2), with each group weighted as one (Dunn,
     Wasserman and Ramdas 2023, "Distribution-free prediction sets for two-layer hierarchical models", pooled
-    distribution functions). It holds for a question of a new group drawn like those of ``valid``, however poor the
+    distribution functions). It is valid for questions of new groups drawn like those of ``valid``, however poor the
     regression, and may extend beyond the difficulties of ``train``.
 
     Attributes:
-        coef, intercept: Of the regression, ``[features]`` and a number.
+        coef, intercept: Regression parameters, ``[features]`` and a number.
         errors: Absolute errors on ``valid``, ascending.
-        shares: Of each error, 1 by the size of its question's group; they sum to the number of groups.
+        shares: Weight of each error, 1 / size of its group; they sum to the number of groups.
         lowest, highest: Difficulties of ``train``, which bound the estimates.
     """
 
@@ -73,7 +73,7 @@ class DifficultyHead:
         return round(float(self.shares.sum(dtype=np.float64)))
 
     def reach(self, coverage: float) -> float:
-        """Return half the width of an interval: the least error with cumulated shares of ``(groups + 1) coverage``.
+        """Return half the width of an interval: the least error whose cumulative share is ``(groups + 1) coverage``.
 
         Infinite if ``valid`` has too few groups.
         """
@@ -99,7 +99,7 @@ class DifficultyHead:
 
     @classmethod
     def load(cls, facts: dict[str, Any], tensors: dict[str, Any]) -> DifficultyHead:
-        """Make the head of its state; KeyError if something is missing."""
+        """Restore the head from its state; KeyError if something is missing."""
         errors = tensors["errors"]
         return cls(
             features=Features.load(facts["vocabulary"], tensors),

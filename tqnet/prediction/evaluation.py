@@ -23,12 +23,12 @@ BINS = 15
 
 @dataclass(frozen=True)
 class LevelScores:
-    """Scores of a level, of the questions that have a concept there.
+    """Scores of a level, over questions with a concept there.
 
     Attributes:
         chance: Probability of the likeliest concept, ``[questions]``.
-        first, third: True if it, or one of the likeliest three, is right, ``[questions]``.
-        groups: Of each question, for intervals.
+        first, third: Whether it, or one of the top three, is correct, ``[questions]``.
+        groups: Each question's group, for intervals.
     """
 
     chance: FloatArray
@@ -97,8 +97,8 @@ def score_knowledge(
     """Return level -> scores; a concept without training questions cannot be predicted and counts as missed.
 
     Args:
-        chance: Of ``head.predict``, ``[questions, nodes]``.
-        knowledge, groups: Of each question.
+        chance: From ``head.predict``, ``[questions, nodes]``.
+        knowledge, groups: Paths and group of each question.
     """
     scores = {}
     for level in range(1, head.tree.depth + 1):
@@ -132,7 +132,7 @@ def score_difficulty(estimates: Estimates, truth: FloatArray, groups: Sequence[s
 
 
 def knowledge_table(results: Mapping[str, Mapping[int, LevelScores]]) -> Table:
-    """Return a table with a row per model and level; the others are compared with the first model."""
+    """Return a table with a row per model and level, compared with the first model."""
     baseline = next(iter(results.values()), {})
     rows = []
     for level in sorted({level for of_model in results.values() for level in of_model}):
@@ -169,7 +169,7 @@ def difficulty_table(results: Mapping[str, DifficultyScores]) -> Table:
 def reliability_plot(
     results: Mapping[str, Mapping[int, LevelScores]], *, theme: Theme = LIGHT, fmt: Format = "png"
 ) -> bytes:
-    """Plot the share of hits by probability, a panel for each level; areas are shares of the questions."""
+    """Plot the share of hits by probability, one panel per level; areas are shares of questions."""
     levels = sorted({level for of_model in results.values() for level in of_model})
     with canvas(3.6 * len(levels), 4.0, theme, fmt) as (figure, buffer):
         for column, level in enumerate(levels, 1):

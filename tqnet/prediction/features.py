@@ -1,4 +1,4 @@
-"""Inputs of a head: vectors, words by TF-IDF, and the votes of near training questions."""
+"""Inputs of a head: vectors, TF-IDF words, and votes of near training questions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tqnet.prediction.tree import ConceptTree, FloatMatrix
 
 Vectors = npt.NDArray[np.floating]
 
-#: Share of each question's votes that is spread over the training set, so that no concept has probability 0.
+#: Share of each question's votes to spread over the training set, so that no concept has probability 0.
 _SPREAD = 0.05
 
 
@@ -27,9 +27,9 @@ class Examples:
 
     Attributes:
         vectors: ``[questions, width]``.
-        texts: ``question.content``.
-        labels: Knowledge paths, or the difficulty, of each.
-        groups: Of each; questions of a group are not independent.
+        texts: ``question.content`` of each.
+        labels: Knowledge paths or difficulty of each.
+        groups: Group of each; questions of a group are not independent.
     """
 
     vectors: Vectors
@@ -43,9 +43,9 @@ class Features:
     """Words by TF-IDF, ``1 + log(count)`` times the inverse document frequency, and centred vectors, of length 1 each.
 
     Attributes:
-        words: Of the training questions, sorted.
+        words: Words of the training questions, sorted.
         idf: ``[words]``.
-        mean: Of the training vectors, ``[width]``; None leaves vectors out.
+        mean: Mean training vector, ``[width]``; None leaves vectors out.
     """
 
     words: tuple[str, ...]
@@ -102,13 +102,13 @@ class Features:
 
 
 def joined(parts: Sequence[Any]) -> csr_array:
-    """Stack parts side by side."""
+    """Stack parts horizontally."""
     return csr_array(hstack([csr_array(part) for part in parts], format="csr", dtype=np.float32))
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """Training questions vote for their concepts with ``exp(cosine / temperature)``, which helps rare concepts.
+    """Training questions voting for their concepts with ``exp(cosine / temperature)``, which helps rare concepts.
 
     Attributes:
         points: Features of the training questions, ``[questions, features]``, of length 1; sparse or dense.

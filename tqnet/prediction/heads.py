@@ -1,4 +1,4 @@
-"""The heads of a model: fitted to a bank, kept in a folder, found beside the model, and their predictions."""
+"""Fit, save and find the heads of a model, and predict with them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ VALID_SHARE = 0.2
 
 
 class HeadsError(ValueError):
-    """Heads that are missing, damaged, or another model's."""
+    """Heads that are missing, damaged, or from another model."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class HeadData:
 
     Attributes:
         knowledge, difficulty: Rows of ``train`` and ``valid`` with labels; None if there are too few.
-        left_out: Reasons, for each of the two that is None.
+        left_out: A reason for each of the two that is None.
         drawn: Questions of ``train`` that replace a missing ``valid``.
     """
 
@@ -54,7 +54,7 @@ class HeadData:
 
     @classmethod
     def of(cls, bank: QuestionBank, seed: int = 0) -> HeadData:
-        """Select the labelled questions of a bank, before anything is encoded.
+        """Select the labelled questions of a bank.
 
         Raises:
             ValueError: There is nothing to learn.
@@ -76,7 +76,7 @@ class HeadData:
         return cls(bank, None if no_knowledge else labelled, None if no_difficulty else known, left_out, drawn)
 
     def examples(self, column: str, sides: tuple[IntArray, IntArray], vectors: Vectors) -> tuple[Examples, Examples]:
-        """Return training and validation questions with labels of a column; vectors ``[bank, width]``."""
+        """Return training and validation questions with labels from a column; vectors ``[bank, width]``."""
         texts, labels = [question.content for question in self.bank], self.bank.column(column)
         groups = question_units(self.bank)
         train, valid = (
@@ -101,9 +101,9 @@ class HeadData:
 
 
 def _splits(bank: QuestionBank, seed: int) -> tuple[IntArray, IntArray, int]:
-    """Return ``train`` (all questions if none has a split) and ``valid``, and how many of the latter were drawn.
+    """Return ``train`` (all questions if none has a split), ``valid``, and how many of the latter were drawn.
 
-    A missing ``valid`` is drawn by group; only labelled questions are drawn, and only labelled ones remain then.
+    A missing ``valid`` is drawn by group from labelled questions; then unlabelled ones are dropped.
     """
     given = np.array([split or "" for split in bank.column("split")])
     train = np.flatnonzero(given == ("train" if given.any() else ""))
@@ -135,14 +135,14 @@ def _why_not(kinds: int, validation: int, label: str) -> str:
 def fit_heads(
     data: HeadData, vectors: Vectors, *, words_only: bool = False, show_progress: bool = False
 ) -> tuple[KnowledgeHead | None, DifficultyHead | None]:
-    """Fit a head for each task that the bank has labels of.
+    """Fit a head for each task with labels.
 
     Args:
         vectors: ``[questions of the bank, width]``.
         words_only: Leave the vectors out: a baseline.
 
     Raises:
-        ValueError: The vectors are not finite, or not as many as the questions.
+        ValueError: The vectors are not finite, or their number differs from that of the questions.
     """
     if len(vectors) != len(data.bank):
         raise ValueError(f"{len(vectors)} vectors for {len(data.bank)} questions")
@@ -163,10 +163,10 @@ class Heads:
     """The heads of a model.
 
     Attributes:
-        model: Folder of the model, relative to that of the heads, or ``encoder:NAME``.
-        fingerprint: Of its files (:func:`model_fingerprint`).
+        model: Folder of the model, relative to the heads' folder, or ``encoder:NAME``.
+        fingerprint: Digest of its files (:func:`model_fingerprint`).
         knowledge, difficulty: None if the bank had no labels.
-        facts: On the training: bank, questions of each split, and so on.
+        facts: Training facts: bank, questions of each split, and so on.
     """
 
     model: str
@@ -225,7 +225,7 @@ def check_replaceable(folder: Path) -> None:
 
 
 def model_of_heads(source: str, folder: Path) -> str:
-    """Return the reference of heads in a folder to their model: ``..`` if they lie in it, so that both may move."""
+    """Return the path from heads in a folder to their model: ``..`` if they are inside it, so that both may move."""
     if source.startswith(ENCODER):
         return source
     beside = Path(source).resolve() / BESIDE == folder.resolve()
@@ -242,14 +242,14 @@ def heads_of(source: str) -> tuple[str, Heads]:
         A model's folder or ``encoder:NAME``, and its heads.
 
     Raises:
-        HeadsError: There are no heads, or they are another model's.
-        FileNotFoundError: There is no such folder, or the model of the heads is gone.
+        HeadsError: There are no heads, or they are from another model.
+        FileNotFoundError: There is no such folder, or the heads' model is gone.
     """
     folder = Path(source)
     if (folder / _FACTS).is_file():
         heads, parent = Heads.load(folder), folder.absolute().parent
         model = heads.model
-        if folder.absolute().name == BESIDE and (parent / "config.json").is_file():  # wherever both have moved to
+        if folder.absolute().name == BESIDE and (parent / "config.json").is_file():  # both may have moved
             model = str(parent)
         elif not model.startswith(ENCODER):
             model = os.path.normpath(folder.absolute() / model)
@@ -267,7 +267,7 @@ def heads_of(source: str) -> tuple[str, Heads]:
 
 
 def model_fingerprint(source: str) -> str:
-    """Return the digest of the files of a model's folder, or of the text encoder of ``encoder:NAME``.
+    """Return the digest of a model's folder, or of the text encoder of ``encoder:NAME``.
 
     Raises:
         FileNotFoundError: There is no model.
@@ -296,7 +296,7 @@ def _command(model: str) -> str:
 
 
 def check_levels(heads: Heads, levels: Sequence[int]) -> list[int]:
-    """Return the requested levels, by default all; ValueError for one that the head does not have."""
+    """Return the requested levels, all by default; ValueError for an unknown one."""
     depth = heads.knowledge.tree.depth if heads.knowledge else 0
     for level in levels:
         if level > depth:
@@ -308,15 +308,15 @@ def check_levels(heads: Heads, levels: Sequence[int]) -> list[int]:
 def predict(
     heads: Heads, vectors: Vectors, texts: Sequence[str], *, k: int, levels: Sequence[int], coverage: float
 ) -> list[dict[str, Any]]:
-    """Return a JSON record for each question: the likeliest concepts of each level, and difficulty with its interval.
+    """Return a JSON record per question: the likeliest concepts of each level, and difficulty with its interval.
 
     Args:
-        vectors: ``[questions, width]``, by the model of the heads.
+        vectors: ``[questions, width]``, from the heads' model.
         texts: ``question.content`` of each.
-        k: Concepts of each level; of equally likely ones, the first by name.
+        k: Concepts per level; ties go to the first by name.
         levels: From 1, the coarsest.
-        coverage: Share of questions whose interval of difficulty holds; null, without ends, if ``valid`` has too few
-            groups for it.
+        coverage: Share of questions whose difficulty is in the interval; the record has null for it and the ends if
+            ``valid`` has too few groups.
     """
     records: list[dict[str, Any]] = [{} for _ in texts]
     if heads.knowledge is not None:

@@ -1,4 +1,4 @@
-"""The head for knowledge points: calibrated probabilities that are consistent along the hierarchy."""
+"""The head for knowledge points: calibrated probabilities, consistent along the hierarchy."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tqnet.prediction.tree import ConceptTree, FloatMatrix
 #: Smaller absolute weights become 0.
 _SMALLEST = 1e-4
 
-#: Inverse penalties of the branches, and temperatures of the neighbours' votes; each level takes the best on ``valid``.
+#: Inverse penalties of branches, and temperatures of neighbours' votes; each level takes the best on ``valid``.
 STRENGTHS = (3.0, 10.0, 30.0)
 TEMPERATURES = (0.03, 0.05, 0.08, 0.12)
 
-#: Questions that are predicted at a time: bounds the cosines with all training questions.
+#: Questions to predict at a time; bounds the memory for cosines with all training questions.
 _CHUNK = 512
 
 
@@ -30,8 +30,8 @@ _CHUNK = 512
 class Branches:
     """Logistic regression of each node given its parent.
 
-    A branch is fitted to the questions of its parent alone, so that weights are 0 for words that none of them has: few
-    weights, and a fit that grows with the questions and the siblings, not with all leaves.
+    A branch is fitted only to questions of its parent, so weights are 0 for words that none of them has: few weights,
+    and fitting scales with questions and siblings, not with all leaves.
 
     Attributes:
         weight: ``[features, nodes]``, sparse.
@@ -86,7 +86,7 @@ def _independent(features: csr_array, truth: npt.NDArray[np.bool_], strength: fl
     weight = np.zeros((truth.shape[1], features.shape[1]), dtype=np.float32)
     bias = np.zeros(truth.shape[1], dtype=np.float32)
     for child, target in enumerate(truth.T):
-        if target.all():  # its odds, with half a question added to either side
+        if target.all():  # its odds, with half a question added to each side
             bias[child] = np.log((len(target) + 0.5) / 0.5)
         else:
             (weight[child],), (bias[child],) = _logistic(features, target, strength)
@@ -113,15 +113,15 @@ class KnowledgeHead:
 
     ``p(child) = p(parent) p(child | parent)``, so a parent is at least as likely as a child. There are several opinions
     on ``p(child | parent)``: logistic regression on the parent's questions, the child's frequency, and the votes of
-    near training questions by words and by vector; a few numbers per level blend and calibrate them
+    near training questions by words and by vector; a few parameters per level blend and calibrate them
     (:mod:`tqnet.prediction.calibration`).
 
     Attributes:
-        neighbours: By each part of the features, in their order.
-        temperatures: Of each level and neighbours.
+        neighbours: One per part of the features, in order.
+        temperatures: One per level and neighbours.
         frequency: Log-probability (multi-label: log-odds) of each node given its parent in ``train``, ``[nodes]``.
-        calibrations: Of each level.
-        strengths: Of each level's branches.
+        calibrations: One per level.
+        strengths: Inverse penalty of each level's branches.
     """
 
     tree: ConceptTree
@@ -188,7 +188,7 @@ class KnowledgeHead:
 
     @classmethod
     def load(cls, facts: dict[str, Any], tensors: dict[str, Any]) -> KnowledgeHead:
-        """Make the head of its state; KeyError if something is missing."""
+        """Restore the head from its state; KeyError if something is missing."""
         names = [f"neighbours.{i}" for i in range(len(facts["temperatures"][0]))]
         points = [_unpack(name, tensors) if f"{name}.data" in tensors else tensors[name] for name in names]
         truth = _unpack("neighbours.truth", tensors) if points else None
@@ -214,7 +214,7 @@ def fit_knowledge_head(
     """Fit to ``train``; choose penalties, temperatures and weights on ``valid``.
 
     Args:
-        train, valid: Questions that have a knowledge point.
+        train, valid: Questions with a knowledge point.
         words_only: Regression on words, without vectors and neighbours: a baseline.
 
     Raises:

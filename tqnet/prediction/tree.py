@@ -1,4 +1,4 @@
-"""The tree of concepts that a head predicts, with siblings side by side."""
+"""The tree of concepts that a head predicts, siblings adjacent."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ STOP = ""
 
 @dataclass(frozen=True)
 class ConceptTree:
-    """Concepts by level, then by name, so that the children of a parent are neighbours: a family.
+    """Concepts by level, then by name, so that the children of a parent, a family, are adjacent.
 
     Attributes:
         nodes: Paths of the concepts in training, with all prefixes. In a single-label tree also ``(.., STOP)`` beside
-            the children of a concept that some questions end in.
+            the children of a concept where some questions end.
         multi_label: Questions may have several concepts, and each is predicted separately, given its parent. Otherwise
             a question has one path, and a parent's children are exclusive.
     """
@@ -61,7 +61,7 @@ class ConceptTree:
 
     @cached_property
     def levels(self) -> IntArray:
-        """1 is the coarsest; a STOP counts with its siblings."""
+        """Each node's level, from 1, the coarsest; STOP has its siblings'."""
         return np.array([len(path) for path in self.nodes], dtype=np.int64)
 
     @cached_property
@@ -84,7 +84,7 @@ class ConceptTree:
         return np.array(nodes, dtype=np.int64)
 
     def indicators(self, knowledge: Sequence[Sequence[KnowledgePath]]) -> csr_array:
-        """Return 1 for each node of a question, ``[questions, nodes]``; unknown concepts are left out."""
+        """Return 1 for each node of a question, ``[questions, nodes]``, ignoring unknown concepts."""
         rows, columns = [], []
         for row, paths in enumerate(knowledge):
             prefixes = {path[:level] for path in paths for level in range(1, len(path) + 1)}
@@ -109,7 +109,7 @@ class ConceptTree:
 
 
 def log_softmax(scores: FloatMatrix, families: IntArray) -> FloatMatrix:
-    """Normalise scores ``[questions, nodes]`` within each of the families ``[nodes]``, which ascend."""
+    """Normalise scores ``[questions, nodes]`` within each family; families ``[nodes]`` must ascend."""
     starts = np.flatnonzero(np.diff(families, prepend=-1))
     place = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(families)))
     raised = scores - np.maximum.reduceat(scores, starts, axis=1)[:, place]

@@ -1,4 +1,4 @@
-"""Beam search for equation trees: all hypotheses of all problems advance together, their stacks are tensors."""
+"""Beam search for equation trees: all hypotheses of all problems advance together, with their stacks as tensors."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from tqnet.text.equations import OPERATORS
 
 @dataclass
 class _Hypotheses:
-    """One row for each hypothesis, w of each problem.
+    """Hypotheses, one per row, w per problem.
 
     Attributes:
-        score: float32 [r], log-probability so far; minus infinity for an unused row.
+        score: float32 [r], log-probability so far; -inf for an unused row.
         tokens: [r, m], in prefix order.
         length: [r], tokens so far.
-        goal: [r, h], to be met next.
-        open: [r], operators that lack an operand: the depth of the stack. -1 where the tree is complete.
-        lacking: [r], those of them whose left operand is under way; the right ones' goals are yet to come.
+        goal: [r, h], the next goal.
+        open: [r], operators that lack an operand: the depth of the stack. -1 if the tree is complete.
+        lacking: [r], open operators whose left operand is incomplete, so that the right one has no goal yet.
         operator: [r, d], the stack's operators.
-        split: [r, d], places of the goals that they split, with their contexts.
-        left: [r, d], places of the embeddings of their left subtrees; -1 while unknown.
+        split: [r, d], store indices of the goals that they split, with contexts.
+        left: [r, d], store indices of their left subtrees' embeddings; -1 while unknown.
     """
 
     score: Tensor
@@ -42,19 +42,19 @@ class _Hypotheses:
 
     @property
     def at_end(self) -> Tensor:
-        """bool [r], complete trees and unused rows."""
+        """bool [r], True for complete trees and unused rows."""
         return (self.open < 0) | self.score.isinf()
 
 
 class _VectorStore:
-    """Vectors that hypotheses share: stored once and named by their place, however often beams part."""
+    """Vectors shared by hypotheses, stored once and referred to by index when beams fork."""
 
     def __init__(self, hidden: int, like: Tensor):
         self.vectors = like.new_empty((0, hidden))
         self.count = 0
 
     def add(self, vectors: Tensor) -> Tensor:
-        """Store ``vectors`` [n, h] and return their places [n]."""
+        """Store ``vectors`` [n, h] and return their indices [n]."""
         if self.count + len(vectors) > len(self.vectors):
             larger = self.vectors.new_empty((self.count + max(len(vectors), self.count), self.vectors.shape[1]))
             larger[: self.count] = self.vectors[: self.count]
@@ -71,16 +71,16 @@ class _VectorStore:
 def beam_search(decoder: TreeDecoder, source: Source, beams: int, most: int) -> tuple[Tensor, Tensor, Tensor]:
     """Find the most probable trees of each problem, best first.
 
-    NOTE: Xie and Sun drop hypotheses that are unfinished at ``most`` tokens. Here an operator is possible only while
+    NOTE: Xie and Sun drop hypotheses that are unfinished at ``most`` tokens. Here an operator is allowed only while
     there is room for its operands, so that every hypothesis ends as a complete tree.
 
     Args:
-        beams: w, hypotheses of a problem.
-        most: Tokens of a tree.
+        beams: w, hypotheses per problem.
+        most: Most tokens of a tree.
 
     Returns:
-        Tokens [b, w, m] in prefix order, their number [b, w], and log-probabilities [b, w]: minus infinity where a
-        problem has fewer trees.
+        Tokens [b, w, m] in prefix order, their number [b, w], and log-probabilities [b, w], -inf if a problem has fewer
+        trees.
     """
     search = _Search(decoder, source, beams, most)
     while len(active := (~search.now.at_end).nonzero().squeeze(1)):
@@ -90,7 +90,7 @@ def beam_search(decoder: TreeDecoder, source: Source, beams: int, most: int) -> 
 
 
 class _Search:
-    """State of a search; ``problem`` [r] is that of each row."""
+    """State of a search; ``problem`` [r] is each row's problem."""
 
     def __init__(self, decoder: TreeDecoder, source: Source, beams: int, most: int):
         self.decoder, self.source, self.beams, self.most = decoder, source, beams, most
@@ -101,7 +101,7 @@ class _Search:
         r, deepest = b * beams, most // 2 + 1
         counts = torch.zeros(r, dtype=torch.long, device=device)
         stack = torch.full((r, deepest), -1, device=device)
-        first = torch.arange(r, device=device) % beams == 0  # one hypothesis a problem; the other rows are unused yet
+        first = torch.arange(r, device=device) % beams == 0  # start with one hypothesis per problem
         self.now = _Hypotheses(
             score=torch.where(first, 0.0, float("-inf")),
             tokens=torch.full((r, most), -1, device=device),
@@ -115,14 +115,14 @@ class _Search:
         )
 
     def step(self, active: Tensor) -> None:
-        """Extend the rows ``active`` by a token, and keep the best hypotheses of each problem."""
+        """Extend the rows ``active`` by one token and keep each problem's best hypotheses."""
         now, problem, goal = self.now, self.problem.index_select(0, active), self.now.goal.index_select(0, active)
         context = self.decoder.context(goal, self.source, problem).to(goal.dtype)
         steps = self.decoder.log_probabilities(goal, context, self.source, problem)
-        # Where only the operands that are lacking have room, each must be a number.
+        # If only the lacking operands fit, each must be a number.
         no_room = self.most - now.length[active] < now.lacking[active] + 3
         steps[:, : len(OPERATORS)].masked_fill_(no_room[:, None], float("-inf"))
-        # A complete tree stays as it is, in a last column: its own score, once.
+        # A complete tree keeps its score, in an extra last column.
         scores = now.score.new_full((len(now.score), steps.shape[1] + 1), float("-inf"))
         scores[active, :-1] = now.score[active, None] + steps
         scores[:, -1] = torch.where(now.open < 0, now.score, float("-inf"))
@@ -138,7 +138,7 @@ class _Search:
         self._advance(moving, token[moving], torch.cat((goal, context), -1)[came_from])
 
     def _advance(self, rows: Tensor, token: Tensor, met: Tensor) -> None:
-        """Append a token to each of ``rows``, which meets the goal with its context in ``met`` [n, 2h]."""
+        """Append a token to each of ``rows`` for the goals and contexts ``met`` [n, 2h]."""
         now = self.now
         now.tokens[rows, now.length[rows]] = token
         now.length[rows] += 1
@@ -148,13 +148,13 @@ class _Search:
             self._open(rows[inner], token[inner], met[inner])
         rows, token = rows[leaf], token[leaf]
         lacking = now.lacking[rows] > 0
-        now.open[rows[~lacking]] = -1  # the embedding of a complete tree is not needed
+        now.open[rows[~lacking]] = -1  # complete trees need no embedding
         rows, token = rows[lacking], token[lacking]
         if len(rows):
             self._close(rows, self.source.embeddings(self.problem[rows], token))
 
     def _open(self, rows: Tensor, operator: Tensor, split: Tensor) -> None:
-        """Go on with the left operand of each row's operator."""
+        """Push each row's operator and continue with its left operand."""
         now, top = self.now, self.now.open[rows]
         now.operator[rows, top] = operator
         now.split[rows, top] = self.split.add(split)
@@ -165,7 +165,7 @@ class _Search:
         now.goal[rows] = self.decoder.left(goal, context, operator, self.source).to(now.goal.dtype)
 
     def _close(self, rows: Tensor, subtree: Tensor) -> None:
-        """Take the ``subtree`` [n, h] of each row as an operand, and go on with the next right operand."""
+        """Take each row's ``subtree`` [n, h] as an operand and continue with the next right operand."""
         now = self.now
         top = now.open[rows] - 1
         left = now.left[rows, top]
@@ -178,7 +178,7 @@ class _Search:
         now.open[rows] = top + 1
         now.left[rows, top] = self.left.add(subtree)
         now.lacking[rows] -= 1
-        # Only now, as many hypotheses end before their right operands; once for those that share an operator.
+        # Compute right goals late, since many hypotheses die before, and once for rows that share an operator.
         shared, place = now.split[rows, top].unique(return_inverse=True)
         goal, context = self.split[shared].chunk(2, -1)
         operator = torch.empty_like(shared).index_copy_(0, place, now.operator[rows, top])

@@ -1,4 +1,4 @@
-"""Training data of a solver: texts with their gold trees, alone or as contrastive triples (mwp-cl, Section 4.1)."""
+"""Training data of a solver: texts with gold trees, single or in contrastive triples (mwp-cl, Section 4.1)."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from tqnet.training.data import Batch, Item, QuestionViews
 
 log = logging.getLogger(__name__)
 
-#: Problems of ``valid`` on which a state is scored.
+#: Most problems of ``valid`` to score.
 _SCORED = 500
-#: Faults that are logged one by one.
+#: Faults to log one by one.
 _LOGGED = 5
 
 
@@ -33,10 +33,10 @@ NEGATIVES = ("hard", "random")
 
 
 class Triple(NamedTuple):
-    """Places of three problems, and the nodes at which ``positive`` and ``problem`` have the same pattern.
+    """Row numbers of three problems, and the nodes at which ``positive`` and ``problem`` have the same pattern.
 
     Attributes:
-        anchor_node: Of ``problem``: its root, but for a positive whose whole tree is one of its subtrees.
+        node, anchor_node: In ``positive`` and ``problem``; the root of at least one.
     """
 
     problem: int
@@ -47,20 +47,20 @@ class Triple(NamedTuple):
 
 
 class Triples:
-    """Draws contrastive triples among problems: p, one of a like pattern, one that is easily confused.
+    """Draws contrastive triples: a problem, one with a similar pattern, one that is easily confused.
 
-    Found by an index over the patterns of all subtrees, in time linear in the number of nodes.
+    Indexes the patterns of all subtrees, in time linear in the number of nodes.
 
-    A positive has the problem's whole pattern, in which any leaf is equal to any leaf, as its tree or one of its
-    subtrees; a negative has as many nodes and other operators.
+    A positive has the problem's whole pattern, in which all leaves are equal, as its tree or a subtree; a negative has
+    equally many nodes but other operators.
 
     Args:
-        equations: Of all problems, in prefix order.
-        languages: Of each problem; if given, positives are from another language and negatives from the problem's
-            (mwp-cl, Section 5.1, multilingual).
+        equations: Equations of all problems, in prefix order.
+        languages: Languages of all problems; if given, positives come from another language and negatives from the
+            problem's (mwp-cl, Section 5.1, multilingual).
         positives: ``subtree``, the paper's; ``either`` also takes problems whose whole tree is a subtree of the
-            problem's; ``same``, those of the same whole tree alone (Table 4, "Same").
-        negatives: ``hard``, the paper's; ``random``, any problem of another pattern (Table 4, "Rand").
+            problem's; ``same`` only those with the same whole tree (Table 4, "Same").
+        negatives: ``hard``, the paper's; ``random``, any problem with another pattern (Table 4, "Rand").
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class Triples:
         self._operators = [_operators(equation) for equation in equations]
         self._sizes = [len(equation) for equation in equations]
         self._subtrees = [_subtrees(equation) for equation in equations]
-        # Pattern -> language -> (problem, node), of all subtrees; of whole trees the node is 0.
+        # Pattern -> language -> (problem, node) of all subtrees; node 0 is the whole tree.
         self._with_pattern: dict[str, dict[str | None, list[tuple[int, int]]]] = defaultdict(lambda: defaultdict(list))
         # (Number of nodes, language) -> operators -> problems.
         self._sized: dict[tuple[int, str | None], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
@@ -94,11 +94,11 @@ class Triples:
 
     @property
     def problems(self) -> list[int]:
-        """Problems that have both a positive and a negative; one whose solution is a single number has none."""
+        """Problems with both a positive and a negative; equations of a single number have none."""
         return [place for place in range(len(self._patterns)) if self._has_triple(place)]
 
     def draw(self, problem: int, rng: np.random.Generator) -> Triple:
-        """Draw a triple of one of `problems`, each positive and each negative as likely as the others."""
+        """Draw a triple for one of `problems`, uniformly among positives and among negatives."""
         anchor_node, positive, node = self._draw_positive(problem, rng)
         return Triple(problem, positive, node, self._draw_negative(problem, rng), anchor_node)
 
@@ -106,7 +106,7 @@ class Triples:
         if not self._operators[place]:
             return False
         candidates = sum(len(pool) for _, pool in self._positive_pools(place))
-        itself = 0 if self.multilingual else 1  # it has its whole pattern once, and is no subtree of itself
+        itself = 0 if self.multilingual else 1  # it matches its own pattern once
         if self.negatives == "random":
             has_negative = self._pattern_counts[self._languages[place]] > 1
         else:
@@ -114,7 +114,7 @@ class Triples:
         return candidates > itself and has_negative
 
     def _positive_pools(self, place: int) -> list[tuple[int, list[tuple[int, int]]]]:
-        """Nodes of the problem, and the (problem, node) pairs that have the pattern of each; none is empty."""
+        """Return nodes of the problem with the (problem, node) pairs that share their pattern, without empty ones."""
         others = [language for language in self._members if language != self._languages[place]]
         languages = others if self.multilingual else [None]
         anchors = [(self._patterns[place], 0)]
@@ -124,7 +124,7 @@ class Triples:
         for language in languages:
             for anchor, anchor_node in anchors:
                 pool = self._with_pattern[anchor].get(language, [])
-                if self.positives == "same" or anchor_node:  # a subtree of the problem must be the other's whole tree
+                if self.positives == "same" or anchor_node:  # a subtree must match the other's whole tree
                     pool = [(other, node) for other, node in pool if node == 0]
                 if pool:
                     pools.append((anchor_node, pool))
@@ -140,7 +140,7 @@ class Triples:
                 return anchor_node, positive, node
 
     def _negative_pools(self, place: int) -> list[list[int]]:
-        """Problems of as many nodes and other operators, by their operators."""
+        """Return problems with as many nodes but other operators, grouped by operators."""
         sized = self._sized[self._sizes[place], self._languages[place]]
         return [places for operators, places in sized.items() if operators != self._operators[place]]
 
@@ -160,19 +160,19 @@ class Triples:
 
 
 def _operators(equation: Prefix) -> str:
-    """Operators with their counts, in any order: the paper's "operator types"."""
+    """Return the multiset of operators as a string: the paper's "operator types"."""
     counts = Counter(token for token in equation if token in OPERATORS)
     return "".join(operator * counts[operator] for operator in OPERATORS)
 
 
 def _subtrees(equation: Prefix) -> list[tuple[str, int]]:
-    """Patterns of the subtrees that have an operator, with their roots."""
+    """Return the patterns of subtrees with an operator, and their roots."""
     after = ends(equation)
     return [(pattern(equation[root : after[root]]), root) for root, token in enumerate(equation) if token in OPERATORS]
 
 
 def learn_alphabet(bank: QuestionBank, min_count: int) -> Alphabet:
-    """The tokens of the equations of a bank.
+    """Learn the tokens of a bank's equations.
 
     Raises:
         ConfigError: No question has an equation.
@@ -184,10 +184,10 @@ def learn_alphabet(bank: QuestionBank, min_count: int) -> Alphabet:
 
 
 def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) -> tuple[list[int], list[WordProblem]]:
-    """Places in the bank and problems of the questions whose equation can be learnt; others are logged.
+    """Return row numbers and problems of questions whose equation can be learnt, and log the others.
 
     Raises:
-        ConfigError: There is none.
+        ConfigError: There is no such question.
     """
     rows, problems, faults = [], list[WordProblem](), list[str]()
     processor, number_ids = solver.encoder.processor, set(solver.number_ids.tolist())
@@ -218,13 +218,13 @@ def solvable(bank: QuestionBank, solver: WordProblemSolver, most_tokens: int) ->
 class WordProblems(QuestionViews):
     """Problems, or triples of them, with their trees.
 
-    ``Batch.inputs`` has a row for each text, those of a triple side by side: p, p+, p-. ``extras`` hold ``equal``
-    [b, k] (`WordProblemSolver.equal_numbers`), the tensors of a `TreeBatch`, and with triples ``nodes`` [z, 3], the
-    nodes whose embeddings are contrasted.
+    ``Batch.inputs`` has a row per text, triples in the order p, p+, p-. ``extras`` hold ``equal`` [b, k]
+    (`WordProblemSolver.equal_numbers`), the tensors of a `TreeBatch`, and with triples ``nodes`` [z, 3], the nodes to
+    contrast.
 
     Args:
-        bank: Of the problems, in their order.
-        triples: Draws p+ and p- anew in each epoch; None for problems alone.
+        bank: Questions of the problems, in order.
+        triples: Draws p+ and p- anew every epoch; None for single problems.
         anchors: With triples, the problem p of each item.
     """
 
@@ -247,7 +247,7 @@ class WordProblems(QuestionViews):
         return len(self.anchors)
 
     def lengths(self) -> np.ndarray:
-        """Tokens of each item's problem p, [n]."""
+        """Count the tokens of each item's problem p, [n]."""
         ids = self.processor.tokenize(self._texts)
         self.processor.forget_cuts()
         return np.array([len(ids[anchor]) for anchor in self.anchors])
@@ -259,7 +259,7 @@ class WordProblems(QuestionViews):
         return item, self.triples.draw(self.anchors[index], np.random.default_rng([self.seed, epoch, index]))
 
     def collate(self, rows: list[tuple[Item, Triple | None]]) -> Batch:  # type: ignore[override]
-        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
+        """Pack rows of :meth:`__getitem__` into a :class:`Batch`."""
         texts: list[int] = []
         for (_, index, _), triple in rows:
             texts += [triple.problem, triple.positive, triple.negative] if triple else [self.anchors[index]]

@@ -1,4 +1,4 @@
-"""The goal-driven tree decoder (Xie and Sun 2019): a goal is met by a number, or broken up into two."""
+"""The goal-driven tree decoder (Xie and Sun 2019): a goal becomes a number, or an operator with two subgoals."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from torch.nn import functional as F
 
 from tqnet.text.equations import OPERATORS, Prefix, ends
 
-#: Elements of [n, k, h] that attention holds at a time: on a processor 1 MiB, which stays in its cache.
+#: Elements of [n, k, h] that attention holds at a time: 1 MiB on a CPU, to stay in its cache.
 _CHUNK_ON_CPU, _CHUNK_ON_GPU = 2**18, 2**26
 
 
 def additive_scores(query: Tensor, keys: Tensor, weight: Tensor, problem: Tensor) -> Tensor:
-    """w . tanh(q + k), of a query and all keys of its problem.
+    """Compute w . tanh(q + k) of each query and all keys of its problem.
 
-    [n, k, h] is made for a few queries at a time, and once more in the backward pass. tanh(x) is computed as
-    2 sigmoid(2x) - 1, which takes torch a tenth of the time on a processor.
+    [n, k, h] is materialised for a few queries at a time, and again in the backward pass. tanh(x) is computed as
+    2 sigmoid(2x) - 1, ten times as fast in torch on a CPU.
 
     Args:
         query: [n, h].
         keys: [b, k, h].
         weight: [h].
-        problem: [n], the row of ``keys`` that a query is compared with.
+        problem: [n], row of ``keys`` for each query.
 
     Returns:
-        [n, k], float32 at least: near 1/2 a sigmoid in bf16 has too few digits.
+        [n, k], at least float32: near 1/2, a bf16 sigmoid is too coarse.
     """
     return _AdditiveScores.apply(query, keys, weight, problem)
 
 
 def weighted_sums(weights: Tensor, values: Tensor, problem: Tensor) -> Tensor:
-    """Sums [n, h] of the ``values`` [b, k, h] of each query's problem [n], by the query's weights [n, k]."""
+    """Sum the ``values`` [b, k, h] of each query's problem [n] with the query's weights [n, k]: [n, h]."""
     return _WeightedSums.apply(weights.to(values.dtype), values, problem)
 
 
 class _AdditiveScores(torch.autograd.Function):
-    """The gradient of w . (2 s - 1), with s = sigmoid(2q + 2k), to q and to k is 4 w s (1 - s)."""
+    """w . (2 s - 1) with s = sigmoid(2q + 2k); its gradient with respect to q and k is 4 w s (1 - s)."""
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, keys: Tensor, weight: Tensor, problem: Tensor) -> Tensor:
@@ -116,40 +116,40 @@ def _chunks(values: Tensor, problem: Tensor) -> Iterator[tuple[slice, Tensor]]:
 
 
 class Gate(nn.Module):
-    """sigmoid(W x) * tanh(V x)."""
+    """The gate sigmoid(W x) * tanh(V x)."""
 
     def __init__(self, inputs: int, hidden: int):
         super().__init__()
         self.both = nn.Linear(inputs, 2 * hidden)
 
     def forward(self, *parts: Tensor) -> Tensor:
-        """Parts [n, i] side by side -> [n, h]."""
+        """Gate concatenated parts [n, i]: [n, h]."""
         return _gated(self.both(torch.cat(parts, -1)))
 
     def with_first(self, vectors: Tensor) -> CachedGate:
-        """The same gate, whose first part is always one of ``vectors`` [m, h]."""
+        """Return the same gate with its first part always one of ``vectors`` [m, h]."""
         of_vectors, weight = self.both.weight.tensor_split((vectors.shape[1],), 1)
         return CachedGate(weight, F.linear(vectors, of_vectors, self.both.bias))
 
     def with_last(self, vectors: Tensor) -> CachedGate:
-        """The same gate, whose last part is."""
+        """Return the same gate with its last part always one of ``vectors`` [m, h]."""
         weight, of_vectors = self.both.weight.tensor_split((-vectors.shape[1],), 1)
         return CachedGate(weight, F.linear(vectors, of_vectors, self.both.bias))
 
 
 class CachedGate(NamedTuple):
-    """A gate one of whose parts is one of a few vectors, each multiplied by its weights once in a forward pass.
+    """A gate with one part from a few vectors, whose products with the weights are computed once per forward pass.
 
     Attributes:
-        weight: Of the other parts, [2h, i].
-        products: Of each of the vectors, [m, 2h].
+        weight: [2h, i], for the other parts.
+        products: [m, 2h], one per vector.
     """
 
     weight: Tensor
     products: Tensor
 
     def __call__(self, *parts: Tensor, row: Tensor) -> Tensor:
-        """Parts [n, i] side by side, and the number [n] of the vector -> [n, h]."""
+        """Gate concatenated parts [n, i] with the vectors numbered ``row`` [n]: [n, h]."""
         return _gated(F.linear(torch.cat(parts, -1), self.weight) + self.products.index_select(0, row))
 
 
@@ -160,17 +160,17 @@ def _gated(both: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class TreeBatch:
-    """The equation trees of a batch as flat tensors, so that a level of all trees is one step.
+    """The equation trees of a batch as flat tensors, so that one step covers a level of all trees.
 
-    Nodes are one behind the other, each tree in prefix order.
+    Nodes are concatenated, each tree in prefix order.
 
     Attributes:
-        problem: [n], row of the batch that a node belongs to.
-        token: [n], place in the decoder's output (`tqnet.solver.problems.Alphabet.place`).
-        parent, left, right: [n], nodes; -1 at roots and leaves.
+        problem: [n], a node's row in the batch.
+        token: [n], index in the decoder's output (`tqnet.solver.problems.Alphabet.place`).
+        parent, left, right: [n], nodes; -1 if there is none.
         depth: [n], 0 at roots.
         height: [n], 0 at leaves.
-        root: [b], of each tree.
+        root: [b], root node of each tree.
 
     Shape notation: b problems, n nodes.
     """
@@ -186,7 +186,7 @@ class TreeBatch:
 
     @classmethod
     def from_equations(cls, equations: Sequence[Prefix], tokens: Sequence[Sequence[int]]) -> TreeBatch:
-        """Equations in prefix order, and the places of their tokens in the decoder's output."""
+        """Build trees from equations in prefix order and the indices of their tokens in the decoder's output."""
         rows: list[tuple[int, ...]] = []
         roots = []
         for row, (equation, places) in enumerate(zip(equations, tokens, strict=True)):
@@ -196,12 +196,12 @@ class TreeBatch:
         return cls(*columns)
 
     def tensors(self) -> dict[str, Tensor]:
-        """By name, as a batch's extras carry them."""
+        """Return the tensors by name, for a batch's extras."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 def _links(equation: Prefix, first: int) -> list[tuple[int, int, int, int, int]]:
-    """Parent, left, right, depth and height of each node of a tree whose root is node ``first``."""
+    """Return parent, left, right, depth and height of each node of a tree with root node ``first``."""
     after = ends(equation)
     count = len(equation)
     parent, left, right, depth, height = ([-1] * count, [-1] * count, [-1] * count, [0] * count, [0] * count)
@@ -218,17 +218,17 @@ def _links(equation: Prefix, first: int) -> list[tuple[int, int, int, int, int]]
 
 
 class Source(NamedTuple):
-    """A batch of problems as the decoder reads it, with all that is computed once for all of their goals.
+    """A batch of problems as the decoder reads it, with everything computed once for all goals.
 
     Attributes:
-        hidden: [b, t, h], states of the text's tokens.
-        keys: [b, t, h], of the attention.
+        hidden: [b, t, h], token states.
+        keys: [b, t, h], attention keys.
         mask: bool [b, t], real tokens.
         root: [b, h], the first goal.
         candidates: [b, k, h], embeddings of operators, constants, and the problem's numbers, in this order.
-        compared: [b, k, h], their projections, which are scored.
-        possible: bool [b, k], those that the problem has.
-        split_left, split_right, merge: Gates of the decoder that read operators.
+        compared: [b, k, h], their projections for scoring.
+        possible: bool [b, k], candidates that the problem has.
+        split_left, split_right, merge: The decoder's gates on operators.
     """
 
     hidden: Tensor
@@ -243,13 +243,13 @@ class Source(NamedTuple):
     merge: CachedGate
 
     def embeddings(self, problem: Tensor, token: Tensor) -> Tensor:
-        """[n, h], of a candidate ``token`` [n] of each ``problem`` [n]."""
+        """Return the embedding of a candidate ``token`` [n] of each ``problem`` [n]: [n, h]."""
         count = self.candidates.shape[1]
         return self.candidates.flatten(0, 1).index_select(0, problem * count + token)
 
 
 class TreeDecoder(nn.Module):
-    """Goals to nodes, in the order: goal, context, node, left subtree, right subtree.
+    """Decodes goals into nodes, in the order: goal, context, node, left subtree, right subtree.
 
     ::
 
@@ -259,13 +259,13 @@ class TreeDecoder(nn.Module):
         q_right = gate(gate(q, c, e(y)), t_left)        of the right one, given the left subtree
         t = e(y)  or  gate(e(y), t_left, t_right)       embedding of a subtree
 
-    With the gold tree at hand, no subtree embedding depends on a goal: all are made from the leaves up, a height of
-    all trees at a time, then all goals from the roots down, a depth of all trees at a time. The first height and depth
-    are computed even where all trees are a leaf: other processes wait for the gradients of their gates.
+    Given the gold trees, no subtree embedding depends on a goal: compute all of them from the leaves up, one height of
+    all trees at a time, then all goals from the roots down, one depth at a time. The first height and depth are
+    computed even if all trees are leaves, since other processes wait for their gates' gradients.
 
     Args:
-        hidden: Width of the text's states and of all within.
-        constants: Numbers that stand in equations and not in texts.
+        hidden: Width of the text's states and all others.
+        constants: Numbers that are in equations but not in texts.
     """
 
     def __init__(self, hidden: int, constants: int, dropout: float = 0.5):
@@ -281,15 +281,15 @@ class TreeDecoder(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def read(self, hidden: Tensor, mask: Tensor, number_at: Tensor) -> Source:
-        """A batch of texts as the decoder reads it.
+        """Prepare a batch of texts for decoding.
 
         Args:
-            hidden: [b, t, h], the first state of each row being that of [CLS], the root's goal.
+            hidden: [b, t, h]; each row's first state, [CLS], is the root's goal.
             mask: bool [b, t].
-            number_at: [b, q], token of each of the text's numbers; -1 behind the last.
+            number_at: [b, q], token position of each number, padded with -1.
         """
         numbers = hidden.gather(1, number_at.clamp(min=0)[..., None].expand(-1, -1, hidden.shape[-1]))
-        # NOTE: one dropout mask of the constants serves all problems of a batch.
+        # NOTE: all problems of a batch share one dropout mask of the constants.
         fixed = self.fixed.weight.to(hidden.dtype)
         operators, for_all = fixed[: len(OPERATORS)], (len(hidden), -1, -1)
         compared = self.candidate(self.dropout(fixed)), self.candidate(self.dropout(numbers))
@@ -308,49 +308,48 @@ class TreeDecoder(nn.Module):
         )
 
     def _keys(self, hidden: Tensor, mask: Tensor) -> Tensor:
-        """[b, t, h]; zero where texts are padded, which is not computed."""
+        """Compute keys [b, t, h], skipping padding, which is zero."""
         real = mask.flatten().nonzero().squeeze(1)
         keys = self.key(hidden.flatten(0, 1).index_select(0, real))
         padded = keys.new_zeros((mask.numel(), keys.shape[1])).index_copy(0, real, keys)
         return padded.view(*mask.shape, -1)
 
     def context(self, goal: Tensor, source: Source, problem: Tensor) -> Tensor:
-        """Contexts [n, h] of goals [n, h], each of the row ``problem`` [n] of ``source``."""
+        """Return contexts [n, h] of goals [n, h], each in row ``problem`` [n] of ``source``."""
         energy = additive_scores(self.query(self.dropout(goal)), source.keys, self.attention.weight[0], problem)
         masked = energy.masked_fill(~source.mask.index_select(0, problem), float("-inf"))
         return weighted_sums(masked.softmax(-1), source.hidden, problem)
 
     def log_probabilities(self, goal: Tensor, context: Tensor, source: Source, problem: Tensor) -> Tensor:
-        """Log-probability of each candidate, float32 [n, k]; minus infinity where the problem has none."""
+        """Return log-probabilities of the candidates, float32 [n, k]; -inf for those the problem lacks."""
         wanted = self.wanted(self.dropout(torch.cat((goal, context), -1)))
         scores = additive_scores(wanted, source.compared, self.score.weight[0], problem)
         return F.log_softmax(scores.masked_fill(~source.possible.index_select(0, problem), float("-inf")), -1)
 
     def left(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
-        """Goals of left operands, [n, h]; ``operator`` [n] is a token."""
+        """Return goals of left operands, [n, h]; ``operator`` [n] is a token."""
         return self.left_goal(source.split_left(self.dropout(goal), context, row=operator))
 
     def pending(self, goal: Tensor, context: Tensor, operator: Tensor, source: Source) -> Tensor:
-        """The part of right operands' goals that does not depend on the left subtrees, [n, h]."""
+        """Return the part of right operands' goals that does not depend on left subtrees, [n, h]."""
         return source.split_right(self.dropout(goal), context, row=operator)
 
     def right(self, pending: Tensor, left_subtree: Tensor) -> Tensor:
-        """Goals of right operands, [n, h]."""
+        """Return goals of right operands, [n, h]."""
         return self.right_goal(pending, left_subtree)
 
     def subtree(self, operator: Tensor, left: Tensor, right: Tensor, source: Source) -> Tensor:
-        """Embeddings [n, h] of subtrees, from their operators [n], tokens, and the embeddings of their operands."""
+        """Embed subtrees [n, h], from operator tokens [n] and operand embeddings."""
         return source.merge(left, right, row=operator)
 
     def forward(self, source: Source, trees: TreeBatch, equal: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Score the gold trees of a batch.
 
         Args:
-            equal: [b, k], equal numbers for equal candidates: mentions of one value.
+            equal: [b, k], equal numbers for candidates of equal value.
 
-        Returns:
-            Log-probability of each node's token or one that is equal to it [n], goals [n, h] and subtree embeddings
-            [n, h].
+            Returns:
+                Log-probability of each node's token or an equal one [n], goals [n, h] and subtree embeddings [n, h].
         """
         subtrees = self._subtrees(source, trees)
         goals, contexts = self._goals(source, subtrees, trees)

@@ -1,4 +1,4 @@
-"""How many word problems a solver solves: answers, equations, and by kinds of problems (mwp-cl, Section 5)."""
+"""Score solvers of word problems by answers and equations, also by kind of problem (mwp-cl, Section 5)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from tqnet.questions import Question, QuestionBank
     from tqnet.solver.model import Solution
 
-#: Measure -> its name in a table.
+#: Measure -> column name.
 MEASURES = {"answers": "answers", "equations": "equations", "commutative": "equations but for order"}
-#: Problems with so many operators, or such a depth, and more share a row of a table.
+#: Problems with this many operators or this depth, or more, share a table row.
 _MANY = 5
 
 
@@ -30,7 +30,7 @@ class GoldProblem:
     """A question with a known equation.
 
     Attributes:
-        place: In the bank.
+        place: Row number in the bank.
     """
 
     place: int
@@ -39,7 +39,7 @@ class GoldProblem:
 
     @property
     def operators(self) -> int:
-        """Operators of its equation; the tree has twice as many nodes, and one."""
+        """Number of operators n in the equation, whose tree has 2n + 1 nodes."""
         return sum(token in OPERATORS for token in self.problem.equation)
 
     @property
@@ -57,9 +57,9 @@ class GoldProblem:
 
 
 def gold_problems(bank: QuestionBank) -> tuple[list[GoldProblem], dict[int, str]]:
-    """The problems of a bank that can be measured; and by place in the bank, why others cannot.
+    """Return the problems of a bank that can be scored, and why others cannot, by row number.
 
-    Equations may have any constant: those outside of a solver's alphabet count as errors of the solver.
+    Any constant is allowed: those outside a solver's alphabet count as its errors.
     """
     alphabet = Alphabet.learn(gold_equations(bank), min_count=1)
     problems: list[GoldProblem] = []
@@ -74,13 +74,13 @@ def gold_problems(bank: QuestionBank) -> tuple[list[GoldProblem], dict[int, str]
 
 @dataclass(frozen=True, eq=False)
 class SolverScores:
-    """Which problems were solved.
+    """Scores of a solver.
 
     Attributes:
-        answers: bool [n], the equation has the value of the gold one, to 1e-4.
-        equations: bool [n], it has the same operators and values at the same places.
-        commutative: bool [n], it does but for the order of what is added or multiplied.
-        groups: int [n], of :func:`groups_of`.
+        answers: bool [n], the equation has the gold value, to 1e-4.
+        equations: bool [n], the equation has the gold operators and values in the same positions.
+        commutative: bool [n], likewise up to the order of summands and factors.
+        groups: int [n], from :func:`groups_of`.
     """
 
     answers: BoolArray
@@ -93,16 +93,16 @@ class SolverScores:
         return resampled_sums(np.stack([getattr(self, name) for name in MEASURES], 1), self.groups)
 
     def share(self, measure: str, rows: BoolArray | None = None) -> float:
-        """Share of all problems, or of those that ``rows`` marks."""
+        """Return the share of all problems, or of those marked by ``rows``."""
         correct: BoolArray = getattr(self, measure)
         return float(np.mean(correct if rows is None else correct[rows]))
 
     def interval(self, measure: str) -> Interval:
-        """95 % bootstrap interval, resampled by group."""
+        """Return the 95 % bootstrap interval, resampled by group."""
         return percentiles(self._draws[:, list(MEASURES).index(measure)] / len(self.answers))
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return numbers for JSON."""
         return {name: {"share": self.share(name), "interval": list(self.interval(name))} for name in MEASURES}
 
 
@@ -117,16 +117,16 @@ def score_solutions(problems: Sequence[GoldProblem], solutions: Sequence[Solutio
 
 
 def groups_of(problems: Sequence[GoldProblem]) -> IntArray:
-    """Number of each problem's group: the place of the group's first problem; its own place without a group."""
+    """Number the groups by their first problem's position; a problem without a group gets its own."""
     first: dict[str, int] = {}
     groups = [problem.question.group for problem in problems]
     return np.array([first.setdefault(group, at) if group else at for at, group in enumerate(groups)], dtype=np.int64)
 
 
 def same_equation(equation: tuple[str, ...], values: Sequence[Fraction], problem: WordProblem) -> tuple[bool, bool]:
-    """Whether an equation is the gold one; and whether it is but for the order of what is added or multiplied.
+    """Return whether an equation is the gold one, and whether it is up to the order of summands and factors.
 
-    Two mentions of one value are the same: data sets do not say which of them is meant.
+    Mentions of equal values are interchangeable: data sets do not say which one is meant.
     """
     if not equation:
         return False, False
@@ -135,10 +135,10 @@ def same_equation(equation: tuple[str, ...], values: Sequence[Fraction], problem
 
 
 def solver_table(results: Mapping[str, SolverScores], doubles: BoolArray, notes: Sequence[str] = ()) -> Table:
-    """A row for each solver: shares with their intervals, and answers without doubles.
+    """Tabulate each solver's shares with intervals, and its answers without doubles.
 
     Args:
-        doubles: bool [n], problems that are in ``train`` too.
+        doubles: bool [n], problems that are also in ``train``.
     """
     rows = []
     for name, scores in results.items():
@@ -156,7 +156,7 @@ def solver_table(results: Mapping[str, SolverScores], doubles: BoolArray, notes:
 
 
 def measures_note(problems: int, doubles: int) -> str:
-    """What the columns of a table of MEASURES mean."""
+    """Explain the columns of a table of MEASURES."""
     return (
         f"Of {problems:,} problems. An answer is right whose value is the true equation's to 1e-4, an equation whose "
         "operators and values stand at the same places; then but for the order of what is added or multiplied. "
@@ -165,7 +165,7 @@ def measures_note(problems: int, doubles: int) -> str:
 
 
 def tables_by_kind(results: Mapping[str, SolverScores], problems: Sequence[GoldProblem]) -> list[Table]:
-    """Answers and equations by the size and the depth of the tree, and by language if there are several."""
+    """Tabulate answers and equations by size and depth of the tree, and by language if there are several."""
 
     def many(count: int, factor: int = 1, more: int = 0) -> str:
         return f"{factor * count + more}{' or more' if count == _MANY else ''}"
@@ -187,7 +187,7 @@ def tables_by_kind(results: Mapping[str, SolverScores], problems: Sequence[GoldP
 def _table_by(
     title: str, first: str, results: Mapping[str, SolverScores], kinds: Sequence[Any], names: Mapping[Any, str]
 ) -> Table:
-    """A row for each kind of problems."""
+    """Tabulate each kind of problem in a row."""
     rows = []
     for kind in sorted(names):
         chosen = np.array([kind == other for other in kinds], dtype=bool)

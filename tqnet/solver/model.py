@@ -1,4 +1,4 @@
-"""A solver of word problems: a text encoder, a tree decoder, and what its equations are made of."""
+"""A solver of word problems: a text encoder, a tree decoder and an alphabet of equation tokens."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tqnet.text.numbers import NUMBER_TOKENS
 from tqnet.text.vocabulary import add_tokens, start_embeddings
 
 _WEIGHTS, _SHAPE = "solver.safetensors", "solver.json"
-#: Hypotheses of a problem (mwp-cl, Section 5.1), and tokens of an equation.
+#: Hypotheses per problem (mwp-cl, Section 5.1), and most tokens of an equation.
 BEAMS, MOST_TOKENS = 3, 45
 
 
@@ -38,9 +38,9 @@ class Solution:
 
     Attributes:
         numbers: Values of the text's numbers, n1 first.
-        equation: In prefix order; empty where the text has no number.
-        value: Of the equation; None where it has none.
-        probability: Of the equation, by the solver.
+        equation: In prefix order; empty if the text has no number.
+        value: The equation's value, if any.
+        probability: The solver's probability of the equation.
         fault: Why there is no value.
     """
 
@@ -52,17 +52,17 @@ class Solution:
 
 
 class WordProblemSolver(nn.Module):
-    """Texts to equation trees (mwp-cl, BERT-TD); the encoder alone can be loaded from its folder too.
+    """Maps texts to equation trees (mwp-cl, BERT-TD); its folder also loads as a plain encoder.
 
-    The state of [CLS] is the goal of the root. Numbers are tokens of their own (`tqnet.solver.problems`), whose
-    states stand for them in the decoder.
+    The state of [CLS] is the root's goal. Numbers become special tokens (`tqnet.text.numbers`), whose states represent
+    them in the decoder.
 
     Args:
-        encoder: A TQ-Net, whose text stream is used; its processor then marks numbers, its other parts are frozen.
-        dropout: Of the decoder.
+        encoder: A TQ-Net; only its text stream is trained, and its processor is set to mark numbers.
+        dropout: Dropout of the decoder.
 
     Raises:
-        ValueError: The encoder has no text stream of its own.
+        ValueError: The encoder has no text stream.
     """
 
     def __init__(self, encoder: QuestionEncoder, alphabet: Alphabet, dropout: float = 0.5):
@@ -81,18 +81,18 @@ class WordProblemSolver(nn.Module):
 
     @property
     def cells_per_image(self) -> int:
-        """Visual tokens that one figure becomes."""
+        """Visual tokens per figure."""
         return 0
 
     def read(self, input_ids: Tensor, attention_mask: Tensor, **_: Any) -> Source:
-        """A packed batch [b, t] as the decoder reads it."""
+        """Encode a packed batch [b, t] for the decoder."""
         mask = attention_mask.bool()
         text: Any = self.encoder.text
         hidden = text(input_ids=input_ids, attention_mask=None if bool(mask.all()) else mask).last_hidden_state
         return self.decoder.read(hidden, mask, self.number_places(input_ids))
 
     def number_places(self, input_ids: Tensor) -> Tensor:
-        """Token [b, q] of each of a text's first numbers, -1 behind the last; q is the most of the batch."""
+        """Return token positions [b, q] of each text's first numbers, padded with -1."""
         most = self.alphabet.most
         is_number = torch.isin(input_ids, self.number_ids)
         order = torch.where(is_number, is_number.cumsum(1) - 1, most).clamp(max=most)
@@ -101,14 +101,14 @@ class WordProblemSolver(nn.Module):
         return places[:, : min(int(is_number.sum(1).max()), most)]
 
     def forward(self, equal: Tensor, trees: TreeBatch, **inputs: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Score gold trees: see :meth:`TreeDecoder.forward`; here the log-probabilities [b] are of whole trees."""
+        """Score gold trees as in :meth:`TreeDecoder.forward`, but with log-probabilities [b] of whole trees."""
         source = self.read(**inputs)
         width = source.candidates.shape[1]
         nodes, goals, subtrees = self.decoder(source, trees, equal[:, :width])
         return nodes.new_zeros(len(source.root)).index_add(0, trees.problem, nodes), goals, subtrees
 
     def equal_numbers(self, values: Sequence[Sequence[Fraction]]) -> Tensor:
-        """Numbers [b, k] that are equal for candidates of one value; k is that of the problem with most numbers."""
+        """Return numbers [b, k], equal for candidates of equal value; k as for the problem with the most numbers."""
         fixed = [number(token) for token in self.alphabet.constants]
         operators = len(self.alphabet.fixed) - len(fixed)
         width = len(self.alphabet.fixed) + max(map(len, values), default=0)
@@ -130,9 +130,9 @@ class WordProblemSolver(nn.Module):
         precision: str = "fp32",
         show_progress: bool = False,
     ) -> list[Solution]:
-        """Find the most probable equation of each problem that has a value; if there is none, say why.
+        """Find each problem's most probable equation with a value, or say why there is none.
 
-        NOTE: the paper takes the likeliest equation of the beam; here one that divides by zero is skipped.
+        NOTE: the paper takes the beam's most likely equation; here those that divide by zero are skipped.
         """
         texts = [as_question(question).content for question in questions]
         was_training, device = self.training, self.number_ids.device
@@ -182,16 +182,16 @@ class WordProblemSolver(nn.Module):
 
 
 def is_solver(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder holds a solver."""
+    """Return whether a folder holds a solver."""
     return (Path(folder) / _SHAPE).is_file()
 
 
 def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
-    """A solver that was saved, in ``eval``.
+    """Load a saved solver in ``eval`` mode.
 
     Raises:
-        FileNotFoundError: The folder holds none.
-        ValueError: Its weights or its description are damaged.
+        FileNotFoundError: No solver in the folder.
+        ValueError: Weights or description are damaged.
     """
     folder = Path(folder)
     if not is_solver(folder) or not (folder / _WEIGHTS).is_file():
@@ -208,7 +208,7 @@ def load_solver(folder: str | os.PathLike[str]) -> WordProblemSolver:
 
 
 def _read_numbers_as_tokens(encoder: QuestionEncoder) -> None:
-    """Give the encoder the tokens of numbers, if it has none."""
+    """Add number tokens to the encoder, unless it has them."""
     processor = encoder.processor
     if processor.mark_numbers:
         return

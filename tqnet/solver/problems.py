@@ -1,4 +1,4 @@
-"""Word problems with gold equations, written in the numbers of their text (mwp-cl, Section 3.1)."""
+"""Word problems with gold equations over the numbers of their text (mwp-cl, Section 3.1)."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, evaluate, number, parse_equation, prototype
 from tqnet.text.numbers import quantities
 
-#: Field of a question that holds its equation.
+#: Question field with the equation.
 EQUATION = "equation"
 
-#: A number of the equations is a constant of the alphabet if it is in so many of them, and not in their texts.
+#: Numbers in this many equations, but not in their texts, become constants of the alphabet.
 MIN_COUNT = 5
 
 
 @dataclass(frozen=True)
 class WordProblem:
-    """A problem's equation in quantities: n1 is the first number of the text.
+    """A problem with its equation in quantities: n1 is the text's first number.
 
     Attributes:
-        values: Of the quantities; 25% is a quarter.
-        equation: In prefix order, of quantities and constants.
+        values: Values of the quantities; 25% is a quarter.
+        equation: Quantities, constants and operators in prefix order.
     """
 
     values: tuple[Fraction, ...]
@@ -35,18 +35,18 @@ class WordProblem:
         """The equation's value.
 
         Raises:
-            EquationError: It has none.
+            EquationError: The equation has no value.
         """
         return evaluate(self.equation, named(self.values))
 
 
 def values_of(text: str) -> list[Fraction]:
-    """Values of the quantities of a text; 25% is a quarter."""
+    """Return the values of a text's quantities; 25% is a quarter."""
     return [number.value / 100 if number.sign == "%" else number.value for number in quantities(text)]
 
 
 def named(values: Sequence[Fraction]) -> dict[str, Fraction]:
-    """Values by the quantities' names."""
+    """Map quantity names to values."""
     return {f"n{place}": value for place, value in enumerate(values, start=1)}
 
 
@@ -55,8 +55,8 @@ class Alphabet:
     """The tokens of equations.
 
     Attributes:
-        constants: Numbers that are in equations and not in their texts, the most frequent first: 1, 3.14.
-        most: Quantities of a problem, at most; later ones are left out.
+        constants: Numbers that are in equations but not in their texts, most frequent first: 1, 3.14.
+        most: Most quantities per problem; later ones are ignored.
     """
 
     constants: tuple[str, ...] = ("1",)
@@ -82,14 +82,14 @@ class Alphabet:
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """All tokens but quantities, in the order of a decoder's output."""
+        """All tokens except quantities, in the decoder's output order."""
         return OPERATORS + self.constants
 
     def place(self, token: str) -> int:
-        """Place of a token in a decoder's output: operators, constants, quantities.
+        """Return a token's index in the decoder's output: operators, constants, quantities.
 
         Raises:
-            EquationError: It is none of them.
+            EquationError: Unknown token.
         """
         if token in self.fixed:
             return self.fixed.index(token)
@@ -98,18 +98,18 @@ class Alphabet:
         return len(self.fixed) + int(token[1:]) - 1
 
     def token(self, place: int) -> str:
-        """The token at a place; see `place`."""
+        """Return the token at an index; see `place`."""
         return self.fixed[place] if place < len(self.fixed) else f"n{place - len(self.fixed) + 1}"
 
 
 def read_problem(text: str, equation: str, alphabet: Alphabet) -> WordProblem:
-    """A problem with its equation in quantities and constants.
+    """Rewrite a problem's equation in quantities and constants.
 
-    A number of the equation is a quantity of the same value; the i-th use of a value that the text has several times
-    is its i-th mention, and the last from there on.
+    A number of the equation becomes a quantity of equal value; the i-th use of a repeated value becomes its i-th
+    mention in the text, or the last one.
 
     Raises:
-        EquationError: The equation is malformed, has a number that is neither in the text nor a constant, or no value.
+        EquationError: The equation is malformed or has no value, or a number is neither in the text nor a constant.
     """
     values = values_of(text)[: alphabet.most]
     problem = WordProblem(tuple(values), _in_quantities(parse_equation(equation), values, alphabet))
@@ -118,10 +118,10 @@ def read_problem(text: str, equation: str, alphabet: Alphabet) -> WordProblem:
 
 
 def gold_problem(question: Question, alphabet: Alphabet) -> WordProblem:
-    """A question of a bank as a problem; see :func:`read_problem`.
+    """Read a bank's question as a problem; see :func:`read_problem`.
 
     Raises:
-        EquationError: It has no equation, or one that cannot be read.
+        EquationError: The equation is missing or cannot be read.
     """
     if (equation := question.extras.get(EQUATION)) is None:
         raise EquationError(f"has no field {EQUATION!r}")
@@ -129,16 +129,16 @@ def gold_problem(question: Question, alphabet: Alphabet) -> WordProblem:
 
 
 def gold_equations(bank: QuestionBank) -> Iterator[tuple[str, str]]:
-    """Text and equation of the questions that have one."""
+    """Yield text and equation of questions that have one."""
     for question in bank:
         if (equation := question.extras.get(EQUATION)) is not None:
             yield question.content, str(equation)
 
 
 def grouped_by_prototype(bank: QuestionBank, alphabet: Alphabet) -> tuple[list[Question], dict[int, str]]:
-    """The questions of a bank with their prototype equations as groups; and by place, why one has none.
+    """Return a bank's questions with prototype equations as groups, and why others have none, by row number.
 
-    The groups that the bank has are dropped.
+    The bank's own groups are dropped.
     """
     questions: list[Question] = []
     faults: dict[int, str] = {}
@@ -153,10 +153,10 @@ def grouped_by_prototype(bank: QuestionBank, alphabet: Alphabet) -> tuple[list[Q
 
 
 def in_values(equation: Prefix, values: Sequence[Fraction]) -> Prefix:
-    """An equation with its leaves' values in place of their names: two mentions of one value are the same.
+    """Replace an equation's leaves by their values, so that mentions of equal values are the same.
 
     Raises:
-        EquationError: A quantity that the problem does not have.
+        EquationError: The problem lacks a quantity.
     """
     known = named(values)
     try:
@@ -197,7 +197,7 @@ def _is_number(token: str) -> bool:
 
 
 def _split_fractions(prefix: Prefix, known: set[Fraction]) -> Iterator[str]:
-    """Tokens of an equation; a fraction that the text does not have becomes a division."""
+    """Yield an equation's tokens; fractions that are not in the text become divisions."""
     for token in prefix:
         if token not in OPERATORS and "/" in token and number(token) not in known:
             yield from ("/", *token.split("/"))

@@ -1,6 +1,6 @@
-"""Do a solver's representations of problems of one prototype lie together? (mwp-cl, Sections 3, 5.4)
+"""Measure whether a solver represents problems of one prototype close together (mwp-cl, Sections 3, 5.4).
 
-Measured on the goals of the decoder and on the layers of the encoder, as numbers, tables and pictures.
+Numbers, tables and plots on the decoder's goals and the encoder's layers.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from tqnet.solver.evaluation import GoldProblem, SolverScores
     from tqnet.solver.model import Solution, WordProblemSolver
 
-#: Prototypes with fewer problems have no centre worth measuring.
+#: Least number of problems for a prototype's centre.
 LEAST_MEMBERS = 5
-#: Pairs of each kind whose similarity is followed through the layers; the paper has 20, chosen by hand.
+#: Pairs of each kind for similarity by layer; the paper has 20, chosen by hand.
 PAIRS = 100
-#: Ends of the intervals of the cosine to the centre, as in Figures 4 and 8.
+#: Bin edges of the cosine to the centre, as in Figures 4 and 8.
 EDGES = np.round(np.arange(0.0, 1.01, 0.1), 1)
-#: Intervals that a fitted curve needs.
+#: Least number of bins for a fitted curve.
 _LEAST_POINTS = 4
-#: Problems that one solver alone solves, and characters of each, in a table of examples.
+#: Most problems per solver, and most characters of each, in a table of examples.
 _EXAMPLES, _LONGEST = 5, 200
 
 
@@ -42,8 +42,8 @@ class Representations:
     """Vectors of n problems.
 
     Attributes:
-        goals: [n, h], the first goal of the decoder: the state of [CLS].
-        layers: [l, n, h], mean of all words after each layer, embeddings first; None for an encoder without layers.
+        goals: [n, h], the decoder's first goal: the state of [CLS].
+        layers: [l, n, h], mean over words after each layer, embeddings first; None for an encoder without layers.
     """
 
     goals: FloatArray
@@ -52,7 +52,7 @@ class Representations:
 
 @torch.inference_mode()
 def representations(solver: WordProblemSolver, texts: Sequence[str], batch_size: int = 64) -> Representations:
-    """Encode texts, in the precision of the weights."""
+    """Encode texts in the weights' precision."""
     processor, device = solver.encoder.processor, solver.number_ids.device
     text: Any = solver.encoder.text
     ids = processor.tokenize(list(texts))
@@ -72,13 +72,13 @@ def representations(solver: WordProblemSolver, texts: Sequence[str], batch_size:
 
 
 def common_prototypes(problems: Sequence[GoldProblem]) -> BoolArray:
-    """bool [n], problems whose prototype has at least `LEAST_MEMBERS`."""
+    """Mark the problems whose prototype has at least `LEAST_MEMBERS`: bool [n]."""
     counts = Counter(problem.prototype for problem in problems)
     return np.array([counts[problem.prototype] >= LEAST_MEMBERS for problem in problems], dtype=bool)
 
 
 def calinski_harabasz(vectors: FloatArray, prototypes: Sequence[str]) -> float | None:
-    """Spread of the prototypes' centres over the spread within prototypes (Calinski and Harabasz 1974).
+    """Return the ratio of dispersion between and within prototypes (Calinski and Harabasz 1974).
 
     None with fewer than two prototypes.
 
@@ -93,7 +93,7 @@ def calinski_harabasz(vectors: FloatArray, prototypes: Sequence[str]) -> float |
 
 
 def cosines_to_centres(vectors: FloatArray, prototypes: Sequence[str]) -> FloatArray:
-    """Cosine [n] of each vector and the mean of those of its prototype (Section 3.4, "cosine distance")."""
+    """Return the cosine [n] of each vector to its prototype's mean (Section 3.4, "cosine distance")."""
     groups = np.unique(prototypes, return_inverse=True)[1]
     centres = np.stack([vectors[groups == group].mean(0) for group in range(groups.max() + 1)])
     return cosines(vectors, centres[groups])
@@ -104,7 +104,7 @@ class DistanceBin:
     """Problems whose cosine to their prototype's centre is in [low, high).
 
     Attributes:
-        right: Share of them whose equation is right; None without a problem.
+        right: Share with a correct equation; None without problems.
     """
 
     low: float
@@ -114,7 +114,7 @@ class DistanceBin:
 
 
 def accuracy_by_distance(to_centres: FloatArray, right: BoolArray) -> list[DistanceBin]:
-    """Share of right equations in each interval of the cosine (Figures 4 and 8); negative cosines are in the first."""
+    """Return the share of correct equations per bin of the cosine (Figures 4 and 8), the first with negative ones."""
     places = np.clip(np.searchsorted(EDGES, to_centres, side="right") - 1, 0, len(EDGES) - 2)
     bins = []
     for place, (low, high) in enumerate(zip(EDGES[:-1].tolist(), EDGES[1:].tolist(), strict=True)):
@@ -123,16 +123,16 @@ def accuracy_by_distance(to_centres: FloatArray, right: BoolArray) -> list[Dista
     return bins
 
 
-#: Pairs of problems by place, int [p, 2]: alike in words, of different prototypes; of one prototype, unlike in words.
+#: Row numbers of pairs, int [p, 2]: similar words, different prototypes; same prototype, dissimilar words.
 LayerPairs = tuple[IntArray, IntArray]
 
 
 def draw_layer_pairs(problems: Sequence[GoldProblem]) -> LayerPairs | None:
-    """Pair each problem with its nearest of another prototype and its farthest of the same prototype, by TF-IDF.
+    """Pair each problem with the nearest of another prototype and the farthest of its own, by TF-IDF.
 
-    Of these pairs the most and the least alike ones are kept, each once; None where there is no pair of a kind.
+    Keep the most similar and most dissimilar pairs, each once; None if either kind has none.
 
-    NOTE: the paper has pairs that people chose.
+    NOTE: the paper's pairs are chosen by hand.
     """
     texts = [problem.question.content for problem in problems]
     everyone = np.arange(len(problems))
@@ -147,7 +147,7 @@ def draw_layer_pairs(problems: Sequence[GoldProblem]) -> LayerPairs | None:
 
 
 def _best_pairs(scores: FloatArray) -> IntArray:
-    """int [p, 2], each row with its best column, the best rows first."""
+    """Pair each row with its best column, best rows first: int [p, 2]."""
     columns = scores.argmax(1)
     best = scores[np.arange(len(scores)), columns]
     rows = [row for row in np.argsort(-best, kind="stable").tolist() if np.isfinite(best[row])]
@@ -156,7 +156,7 @@ def _best_pairs(scores: FloatArray) -> IntArray:
 
 
 def similarity_by_layer(layers: FloatArray, pairs: LayerPairs) -> tuple[FloatArray, FloatArray]:
-    """Return the mean cosine [l] of pairs alike in words, and of pairs of one prototype (Figure 3)."""
+    """Return the mean cosine [l] of pairs with similar words, and of pairs of one prototype (Figure 3)."""
     words, prototype = (
         np.array([cosines(layer[kind[:, 0]], layer[kind[:, 1]]).mean() for layer in layers]) for kind in pairs
     )
@@ -168,7 +168,7 @@ class Analysis:
     """Measures of one solver's representations.
 
     Attributes:
-        index: Calinski-Harabasz, of goals.
+        index: Calinski-Harabasz index of the goals.
         cosines: [n], to the centres.
         by_layer: Similarity of both kinds of pairs.
     """
@@ -179,7 +179,7 @@ class Analysis:
     by_layer: tuple[FloatArray, FloatArray] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain numbers for JSON."""
+        """Return numbers for JSON."""
         layers = None
         if self.by_layer is not None:
             words, prototype = self.by_layer
@@ -191,7 +191,7 @@ class Analysis:
 def analyse(
     vectors: Representations, problems: Sequence[GoldProblem], right: BoolArray, pairs: LayerPairs | None
 ) -> Analysis:
-    """Measure the representations of one solver; ``right`` [n] marks the problems whose equations are right."""
+    """Measure the representations of one solver; ``right`` [n] marks problems with a correct equation."""
     common = common_prototypes(problems)
     prototypes = [problems[row].prototype for row in np.flatnonzero(common).tolist()]
     if not prototypes:
@@ -204,9 +204,9 @@ def analyse(
 
 
 def plot_accuracy_by_distance(results: Mapping[str, Analysis], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
-    """Share of right equations by the cosine to the prototype's centre, larger points for more problems.
+    """Plot the share of correct equations by cosine to the prototype's centre, with larger points for more problems.
 
-    Dotted is a parabola by least squares, each interval weighted by its problems.
+    The dotted parabola is fitted by least squares, bins weighted by their problems.
     """
     with canvas(7.2, 3.8, theme, fmt) as (figure, buffer):
         axes = figure.add_subplot()
@@ -228,10 +228,10 @@ def plot_accuracy_by_distance(results: Mapping[str, Analysis], *, theme: Theme =
 
 
 def plot_similarity_by_layer(results: Mapping[str, Analysis], *, theme: Theme = LIGHT, fmt: Format = "png") -> bytes:
-    """Mean cosine of two kinds of pairs after each layer, a picture for each solver that has layers.
+    """Plot the mean cosine of both kinds of pairs after each layer, one panel per solver with layers.
 
     Raises:
-        ValueError: None has.
+        ValueError: No solver has layers.
     """
     shown = {name: analysis.by_layer for name, analysis in results.items() if analysis.by_layer is not None}
     if not shown:
@@ -253,7 +253,7 @@ def plot_similarity_by_layer(results: Mapping[str, Analysis], *, theme: Theme = 
 
 
 def prototype_table(analyses: Mapping[str, Analysis], problems: Sequence[GoldProblem]) -> Table:
-    """Calinski-Harabasz index, mean cosine to the centre, and the ends of the similarity by layer."""
+    """Tabulate the Calinski-Harabasz index, mean cosine to the centre, and first and last similarity by layer."""
     common = np.flatnonzero(common_prototypes(problems)).tolist()
     count = len({problems[row].prototype for row in common})
     rows = []
@@ -275,7 +275,7 @@ def prototype_table(analyses: Mapping[str, Analysis], problems: Sequence[GoldPro
 
 
 def distance_table(analyses: Mapping[str, Analysis]) -> Table:
-    """Share of right equations by the cosine to the prototype's centre; intervals without a problem are left out."""
+    """Tabulate the share of correct equations by cosine to the prototype's centre, without empty bins."""
     rows = []
     for intervals in zip(*(analysis.distances for analysis in analyses.values()), strict=True):
         if any(interval.problems for interval in intervals):
@@ -293,10 +293,10 @@ def example_table(
     scores: Mapping[str, SolverScores],
     shows_text: bool,
 ) -> Table:
-    """The first problems that the last solver solves and the first does not, or vice versa (Table 7).
+    """Tabulate the first problems that the last solver solves and the first does not, or vice versa (Table 7).
 
     Args:
-        shows_text: Else problems are named by their ids: a bank's texts may not be ours to pass on.
+        shows_text: Show texts. Otherwise show ids: a bank's texts may not be ours to publish.
     """
     first, last = (list(scores)[at] for at in (0, -1))
     title = f"Problems that {last} solves and {first} does not, and the other way round"

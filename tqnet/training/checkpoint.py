@@ -1,4 +1,4 @@
-"""Checkpoints: everything that a run needs to go on as if it had never stopped."""
+"""Checkpoints: everything needed to resume a run as if it had never stopped."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _NAME = re.compile(r"step-\d{8}\.pt")
 
 
 def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator: Accelerator, keep: int) -> None:
-    """Write ``state`` and every process's random generators, in a file that appears whole or not at all.
+    """Write ``state`` and the random generators of all processes atomically; keep the newest ``keep`` checkpoints.
 
-    Call it on all processes. The newest ``keep`` checkpoints stay.
+    Call it on all processes.
 
     Raises:
-        OSError: It cannot be written: the disk is full, say.
+        OSError: Writing failed, because the disk is full for example.
     """
     generators = gather_object([_generators()])
     if accelerator.is_main_process:
@@ -39,10 +39,10 @@ def save_checkpoint(folder: Path, step: int, state: dict[str, Any], accelerator:
 
 
 def _write(state: dict[str, Any], path: Path) -> None:
-    """``state`` on the disk itself: a rename may else outlive a power cut that the contents do not."""
+    """Write ``state`` and fsync it: after a power cut, the rename could otherwise survive without the contents."""
     try:
         torch.save(state, path)
-    except RuntimeError as error:  # torch's own writer says only that the file is shorter than it should be
+    except RuntimeError as error:  # torch's writer only reports an unexpected file size
         raise OSError(f"{path}: the checkpoint cannot be written; is the disk full? ({error})") from error
     _sync(path)
 
@@ -56,26 +56,26 @@ def _sync(path: Path) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what processes that were killed while they wrote a checkpoint have left behind."""
+    """Remove partial checkpoints of killed processes."""
     for stale in folder.glob(".step-*.tmp"):
         stale.unlink(missing_ok=True)
 
 
 def checkpoints(folder: Path) -> list[Path]:
-    """Whole checkpoints, oldest first."""
+    """Return complete checkpoints, oldest first."""
     return sorted(path for path in folder.glob("step-*.pt") if _NAME.fullmatch(path.name))
 
 
 def load_checkpoint(folder: Path, accelerator: Accelerator) -> dict[str, Any] | None:
-    """The newest checkpoint's state, or None where there is none; sets this process's generators.
+    """Load the newest checkpoint's state, or None without one, and set this process's generators.
 
     Raises:
-        ConfigError: The checkpoint was written by another number of processes.
+        ConfigError: The number of processes has changed.
     """
     saved = checkpoints(folder)
     if not saved:
         return None
-    # Our own file: it holds generators' states, which are no tensors.
+    # Our own file; generator states are not all tensors.
     state = torch.load(saved[-1], map_location="cpu", weights_only=False)
     generators = state.pop("generators")
     if len(generators) != accelerator.num_processes:

@@ -1,4 +1,4 @@
-"""The settings that every recipe has."""
+"""Settings shared by all recipes."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class DataConfig:
     transductive: bool = False
     """Let pre-training also read the stems and figures of the splits valid and test, without labels."""
     distractors: CountOrZero = 0
-    """Random questions of train among which those of valid are searched, too, when the best state is chosen. Without
-    them, a small split hardly tells two states apart."""
+    """Random questions of train to add to the search in valid that chooses the best state. Without them, a small split
+    hardly tells two states apart."""
     show: Literal["all", "text", "figures", "shuffled"] = "all"
     """Parts of a question that the model sees. With shuffled, each question has the figures of another one."""
     workers: CountOrZero = 0
@@ -63,7 +63,7 @@ class DataConfig:
             raise ConfigError("data.similar_level: cannot be set beside data.pairs")
 
     def refuse_share(self) -> None:
-        """Raise ConfigError where a share of the labels is set for a recipe that learns from all questions."""
+        """Raise ConfigError if ``labelled`` is set, for recipes that learn from all questions."""
         if self.labelled < 1:
             raise ConfigError("data.labelled: this recipe learns from all questions that it has")
 
@@ -71,7 +71,7 @@ class DataConfig:
         """Return the whole bank, all splits, read once.
 
         Raises:
-            BankError: It has faults and ``on_error`` is ``stop``.
+            BankError: The bank has faults and ``on_error`` is ``stop``.
         """
         return self._whole
 
@@ -90,10 +90,10 @@ class OptimConfig:
     name: Literal["adamw", "sgd"] = "adamw"
     """Optimizer."""
     lr: NonNegative = 1e-3
-    """Learning rate of everything that has no rate of its own below."""
+    """Learning rate of all parameters without a separate rate below."""
     text_lr: NonNegative | None = None
-    """Learning rate of the text stream. null takes lr; 0 freezes the stream, which saves its backward pass. A QuesNet
-    has no separate text stream: its words take lr."""
+    """Learning rate of the text stream. null takes lr; 0 freezes the stream and skips its backward pass. A QuesNet has
+    no separate text stream: its words take lr."""
     visual_lr: NonNegative | None = None
     """Learning rate of the visual stream. null takes lr; 0 freezes the stream and its batch-norm statistics."""
     weight_decay: NonNegative = 0.01
@@ -139,12 +139,12 @@ class RunConfig:
     wandb: str | None = None
     """Project of Weights & Biases to log to (WANDB_MODE=offline works); null for none."""
     threads: CountOrZero = 0
-    """Processor threads per process; 0 for PyTorch's default."""
+    """CPU threads per process; 0 for PyTorch's default."""
 
 
 @settings
 class RecipeConfig:
-    """Settings of every recipe; a recipe adds its own."""
+    """Settings of every recipe; recipes add their own."""
 
     data: DataConfig = section(DataConfig)
     model: ModelConfig = section(ModelConfig)

@@ -1,4 +1,4 @@
-"""Contrast across processes: keys and queues of momentum contrast, and gradients in the memory of a chunk."""
+"""Contrast across processes: keys and queues of momentum contrast, and gradient caching."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tqnet.training.sampler import unshuffle
 
 @dataclass
 class Keys:
-    """The keys of a stream in a step.
+    """The keys of one stream in one step.
 
     Attributes:
-        positives: [b, d], of this process's queries; ids, hashes: [b], of those questions; present: bool [b], False
-            where a question does not have the stream.
-        weight: Of this process's mean over its questions that have the stream, so that the mean over processes
-            is the mean over all such questions of the step.
-        gathered: Keys, ids and hashes of the whole step in the order of the global batch, for the queue.
+        positives: [b, d], for this process's queries; ids, hashes: [b], of their questions; present: bool [b], whether
+            a question has the stream.
+        weight: Scales this process's mean over present questions, so that the mean over processes is the mean over
+            all present questions of the step.
+        gathered: Keys, ids and hashes of the whole step in global batch order, for the queue.
     """
 
     positives: Tensor
@@ -46,11 +46,11 @@ class Keys:
 class ShuffledKeys:
     """Shuffle-BN (He et al. 2020, section 3.3) without moving an image.
 
-    Every process encodes keys of questions other than its queries' (the loader saw to that); only the keys
-    are gathered and put back in order.
+    Every process encodes keys of other questions than its queries (the loader permutes them); only the keys are
+    gathered and put back in order.
 
     Args:
-        hashes: Stream -> [n], hash of what the stream sees of every training question.
+        hashes: Stream -> [n], hash of each training question's content in that stream.
     """
 
     def __init__(self, accelerator: Accelerator, key_encoder: MomentumEncoder, hashes: dict[str, Tensor], seed: int):
@@ -59,7 +59,7 @@ class ShuffledKeys:
 
     @torch.no_grad()
     def __call__(self, batch: Batch, micro: int) -> dict[str, Keys]:
-        """The keys of micro-batch number ``micro``, per stream."""
+        """Encode the keys of micro-batch ``micro``, per stream."""
         self.key_encoder.train()
         inputs = batch.views[1]
         with self.accelerator.autocast():
@@ -81,13 +81,13 @@ class ShuffledKeys:
 
 
 def check_queue(size: int, questions: int, kind: str = "training questions") -> None:
-    """Refuse a queue so long that it would hold keys of the questions that it is compared with, epoch after epoch."""
+    """Raise ConfigError for a queue so long that it often holds keys of the questions it is compared with."""
     if size > questions // 2:
         raise ConfigError(f"queue: {size} keys; {questions} {kind} allow at most {questions // 2}")
 
 
 def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, KeyQueue]) -> None:
-    """Put in real keys, never random ones, before the first step; of batches that training will not see."""
+    """Fill the queues with keys of batches beyond the training plan, so that no negative is random noise."""
     needed = max(-(-queue.size // loop.run.batch_size) for queue in queues.values())
     for micro, batch in enumerate(loop.later_batches(needed), start=loop.last_micro):
         keys = keys_of(batch, micro)
@@ -96,16 +96,16 @@ def fill_queues(loop: TrainingLoop, keys_of: ShuffledKeys, queues: dict[str, Key
 
 
 def same(hashes: Tensor) -> Tensor:
-    """bool [b, b], True where two questions of hashes [b] show the same."""
+    """Return bool [b, b], True where two of hashes [b] are equal."""
     return hashes[:, None] == hashes[None, :]
 
 
 @torch.no_grad()
 def contrast_metrics(query: Tensor, logits: Tensor, temperature: float) -> dict[str, Tensor]:
-    """Top-1 against the queue, similarities, and the spread of the embeddings.
+    """Compute top-1 against the queue, mean similarities, and the spread of the embeddings.
 
-    ``spread`` is the standard deviation of the unit vectors' coordinates times sqrt(d): 1 when they fill the
-    sphere, 0 when they have collapsed to a point.
+    ``spread`` is the standard deviation of the unit vectors' coordinates times sqrt(d): 1 if they fill the sphere, 0
+    if they have collapsed to a point.
     """
     similarity = logits * temperature
     negatives = similarity[:, 1:][torch.isfinite(similarity[:, 1:])]
@@ -118,13 +118,13 @@ def contrast_metrics(query: Tensor, logits: Tensor, temperature: float) -> dict[
 
 
 class KeyRanks:
-    """KH-distances within the training questions as ranks of a queue's keys (QuesCo, Eq. 3).
+    """Ranks of a queue's keys by KH-distance between training questions (QuesCo, Eq. 3).
 
-    The queue holds the numbers of its questions and no labels: keys and anchors read the same ones.
+    The queue stores question numbers, not labels: keys and anchors look up the same ones.
 
     Args:
-        hierarchy: False where nothing is to be known of any question.
-        leaves: Only whole paths count: questions share a concept of the finest level, or none.
+        hierarchy: False ignores all labels.
+        leaves: Compare whole paths only: questions share a concept of the finest level, or none.
 
     Attributes:
         depth: L of the hierarchy.
@@ -142,7 +142,7 @@ class KeyRanks:
         self._set_of = torch.from_numpy(self.distance.set_of)
 
     def __call__(self, ids: Tensor, keys: Tensor, excluded: Tensor) -> Tensor:
-        """[b, 1 + k], 0 for a question's own key and the ranks of the queue's ``keys`` [k], -1 where ``excluded``."""
+        """Return [b, 1 + k]: 0 for a question's own key, then ranks of the queue's ``keys`` [k], -1 if ``excluded``."""
         rows = torch.from_numpy(self.distance.rows(ids.cpu().numpy())).to(ids.device)
         self._set_of = self._set_of.to(keys.device)
         ranks = rows.index_select(1, self._set_of[keys])
@@ -150,30 +150,28 @@ class KeyRanks:
 
 
 def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int) -> Tensor:
-    """The model's embeddings [b, h]; in training, the activations of at most ``size`` questions are held at a time.
+    """Return the model's embeddings [b, h]; in training, hold the activations of at most ``size`` questions.
 
     Gradient caching (Gao et al. 2021, "Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup",
-    https://arxiv.org/abs/2101.06983): a contrastive loss couples the questions of a batch by their features alone. So
-    the batch is encoded chunk by chunk without its activations, the loss gives the gradient of every feature, and each
-    chunk is encoded once more, now with activations, to hand its features' gradients on to the weights.
+    https://arxiv.org/abs/2101.06983): a contrastive loss couples the questions of a batch only through their features.
+    So encode the batch chunk by chunk without activations, take the loss's gradient for every feature, then encode each
+    chunk again with activations to backpropagate its features' gradients.
 
-    The second pass of a chunk sees the dropout (of the processor's and the device's generator) and the autocast of
-    the first, and leaves the generators where one pass leaves them. Running statistics move in the first pass only,
-    as they would without a second, once for every chunk.
+    A chunk's second pass reuses the dropout (CPU and device generators) and autocast of the first, and leaves the
+    generators as one pass would. Running statistics move in the first pass only, once per chunk.
 
-    Call it within the module that DDP wraps, not around it: DDP is to see a single forward pass.
+    Call it inside the module that DDP wraps: DDP must see a single forward pass.
 
-    NOTE: the paper loops over the chunks by hand. Here every chunk is a ``torch.utils.checkpoint``, and autograd, which
-    goes back from the last chunk to the first, is the loop: the same passes with the same memory. So the loss is
-    computed once over all features of all processes, and DDP averages each gradient once.
+    NOTE: the paper loops over the chunks by hand. Here every chunk is a ``torch.utils.checkpoint``, and autograd loops
+    from the last chunk to the first: the same passes with the same memory. So the loss is computed once over all
+    features of all processes, and DDP averages each gradient once.
 
-    NOTE: gradients are those of the whole batch, but for rounding, with ``visual_norm=frozen|group`` or a visual
-    stream that stays as it is. Batch norm takes the mean and variance of each chunk's figures, as it takes those of
-    each process's.
+    NOTE: up to rounding, gradients equal those of the whole batch with ``visual_norm=frozen|group`` or a frozen visual
+    stream. Batch norm uses the statistics of each chunk's figures, just as it does per process.
 
     Args:
-        inputs: A packed batch, as :meth:`TQNetModel.forward` takes it.
-        size: Questions per chunk; 0 encodes the batch at once, with all its activations.
+        inputs: A packed batch (see :meth:`TQNetModel.forward`).
+        size: Questions per chunk; 0 encodes the batch at once, with all activations.
     """
 
     def embed(part: dict[str, Tensor]) -> Tensor:
@@ -184,7 +182,7 @@ def embed_in_chunks(model: QuestionEncoder, inputs: dict[str, Tensor], size: int
 
     if not size:
         return embed(inputs)
-    # By position: checkpoint looks for the device whose generator it keeps in positional arguments only.
+    # Positional: checkpoint only looks there for the device whose generator it saves.
     chunks = [
         checkpoint(embed, part, use_reentrant=False, context_fn=first_and_second_pass)
         for part in split_questions(inputs, size)

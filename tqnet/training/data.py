@@ -1,4 +1,4 @@
-"""Questions as a DataLoader hands them out: views drawn from seeds of their own, packed into batches."""
+"""Data set of question views, seeded per view and packed into batches."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from tqnet.modeling.encoder import Parts
 from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank
 
-#: (epoch, question number, view): what a sampler asks for.
+#: (epoch, question number, view), as drawn by a sampler.
 Item = tuple[int, int, int]
 
-#: Arguments of the model that have a row per figure; all others have one per question.
+#: Model arguments with a row per figure; all others have one per question.
 PER_FIGURE = ("pixel_values", "image_cells")
 
-#: Label of a place that is not predicted; cross-entropy leaves it out.
+#: Label that cross-entropy ignores.
 IGNORED = -100
 
 
 @dataclass
 class Batch:
-    """A packed batch of a training step.
+    """A packed training batch.
 
     Attributes:
-        index: [b], numbers of the questions in the training bank.
-        views: The model's arguments, one such dict per view in order.
-        extras: Whatever a recipe's ``prepare`` adds, masked labels for instance.
+        index: [b], question numbers in the training bank.
+        views: Model arguments, one dict per view.
+        extras: Tensors added by a recipe's ``prepare``, such as labels of masked tokens.
     """
 
     index: Tensor
@@ -54,11 +54,11 @@ class Batch:
         return Batch(self.index.to(device), list(map(move, self.views)), move(self.extras))
 
     def padding(self, parts: Parts, cells: int) -> float:
-        """Tokens computed for each real one.
+        """Return the ratio of computed to real tokens.
 
         Args:
-            parts: Which rows pass together.
-            cells: Visual tokens of a figure.
+            parts: Splits the rows into parts padded separately.
+            cells: Visual tokens per figure.
         """
         computed = real = 0
         for view in self.views:
@@ -69,7 +69,7 @@ class Batch:
 
 
 def split_questions(inputs: dict[str, Tensor], size: int) -> list[dict[str, Tensor]]:
-    """A model's arguments as those of at most ``size`` questions each, every figure with its question."""
+    """Split model arguments into chunks of at most ``size`` questions with their figures."""
     figures = [int(counts.sum()) for counts in inputs["image_counts"].split(size)]
     split = {name: value.split(figures if name in PER_FIGURE else size) for name, value in inputs.items()}
     return [dict(zip(split, values, strict=True)) for values in zip(*split.values(), strict=True)]
@@ -78,13 +78,13 @@ def split_questions(inputs: dict[str, Tensor], size: int) -> list[dict[str, Tens
 class QuestionViews(Dataset[Any]):
     """The training questions, augmented.
 
-    What is drawn depends on (seed, epoch, question, view) alone, so that workers, processes and resumed runs
-    agree to the bit.
+    Random draws depend only on (seed, epoch, question, view), so workers, processes and resumed runs agree to the
+    bit.
 
     Args:
-        augment: None gives every question as it is.
-        views: 2 packs the second half of the items as a view of its own.
-        prepare: Makes the batch's tensors ready for a recipe, after packing (``MaskTokens``).
+        augment: None leaves questions unchanged.
+        views: 2 packs the second half of the items as a separate view.
+        prepare: Recipe-specific step after packing, such as ``MaskTokens``.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class QuestionViews(Dataset[Any]):
         return self.processor.open_images(question) if self.read_images else []
 
     def collate(self, rows: list[tuple[Item, Question, list[np.ndarray]]]) -> Batch:
-        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
+        """Pack rows of :meth:`__getitem__` into a :class:`Batch`."""
         items = [item for item, _, _ in rows]
         per_view = len(rows) // self.views
         packed = []
@@ -126,20 +126,20 @@ class QuestionViews(Dataset[Any]):
             part = rows[start : start + per_view]
             ids = self.processor.tokenize([question.content for _, question, _ in part])
             packed.append(dict(self.processor.pack(ids, [squares for _, _, squares in part])))
-        # Of the first view: the keys of a second one are encoded in another order, and put back by it.
+        # Of the first view only: a second view's keys are permuted, and `unshuffle` restores their order.
         batch = Batch(torch.tensor([index for _, index, _ in items[:per_view]]), packed)
         return self.prepare(batch, items) if self.prepare else batch
 
     def ids(self, index: Tensor) -> list[str]:
-        """Ids of the questions of a batch."""
+        """Return the question ids of a batch."""
         return [self.bank[int(i)].id for i in index]
 
 
 class MaskTokens:
-    """Masks a share of the words: 80 % become the mask token, 10 % a random token, 10 % stay (BERT).
+    """Masks a share of whole words: 80 % become the mask token, 10 % a random token, 10 % stay (BERT).
 
-    A word is a word piece with the pieces that continue it. Formulas are spelt token by token, so a command,
-    a number or a variable is a word of its own and is never masked in part.
+    A word is a word piece with its continuations. Formulas are spelt token by token, so a command, number or variable
+    is a word and never masked in part.
     """
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, share: float, seed: int):
@@ -150,16 +150,16 @@ class MaskTokens:
         self.special[tokenizer.all_special_ids] = True
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:
-        """``batch`` with masked ``input_ids`` and the true tokens as ``extras["labels"]`` [b, t]."""
+        """Mask ``input_ids`` and add the true tokens as ``extras["labels"]`` [b, t]."""
         rows = [self.mask(ids, item) for ids, item in zip(batch.inputs["input_ids"].numpy(), items, strict=True)]
         input_ids, labels = (torch.from_numpy(np.stack(column)) for column in zip(*rows, strict=True))
         inputs = {**batch.inputs, "input_ids": input_ids}
         return dataclasses.replace(batch, views=[inputs], extras={"labels": labels})
 
     def mask(self, ids: np.ndarray, item: Item) -> tuple[np.ndarray, np.ndarray]:
-        """Token ids [t] of a question -> masked ones, and the true tokens at masked places, IGNORED elsewhere."""
+        """Mask token ids [t]; return them with labels [t]: true tokens at masked positions, IGNORED elsewhere."""
         masked, labels = ids.copy(), np.full_like(ids, IGNORED)
-        # Seeded by question and epoch, so that the batch around it does not matter.
+        # Seeded per question and epoch, so independent of the batch.
         rng = np.random.default_rng([self.seed, *item])
         word = np.cumsum(~self.continues[ids])
         words = np.unique(word[~self.special[ids]])

@@ -1,4 +1,4 @@
-"""Labels of the training questions as classes, several or none to a question."""
+"""Labels of training questions as classes, any number per question."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from tqnet.questions.question import BankError, KnowledgePath
 
 
 def readable_labels(bank: QuestionBank) -> BoolArray:
-    """[n], whose labels and solution a pre-training may read: not those of ``valid`` and ``test``.
+    """Return a mask [n] of questions whose labels and solutions pre-training may read: all but ``valid`` and ``test``.
 
-    They are among the questions where it is transductive, with stem and figures alone.
+    Transductive pre-training includes those too, but only their stems, options and figures.
     """
     return np.array([split not in ("valid", "test") for split in bank.column("split")], dtype=bool)
 
 
 def training_knowledge(bank: QuestionBank) -> list[tuple[KnowledgePath, ...]]:
-    """The concepts of every question that a pre-training may read (:func:`readable_labels`).
+    """Return the concepts of every question, empty if pre-training may not read them (:func:`readable_labels`).
 
     Raises:
         BankError: The hierarchy has faults.
@@ -43,10 +43,10 @@ class ClassLabels:
     """Classes of every question.
 
     Attributes:
-        names: Of the classes.
-        labels: Numbers of each question's classes.
-        labelled: How many questions have a class.
-        multi_label: Whether some question has several.
+        names: Names of the classes.
+        labels: Class numbers of each question.
+        labelled: Number of questions with a class.
+        multi_label: Whether any question has several.
     """
 
     def __init__(self, names: Sequence[str], labels: Sequence[Sequence[int]]):
@@ -55,11 +55,11 @@ class ClassLabels:
         self.multi_label = any(len(classes) > 1 for classes in labels)
 
     def indicators(self, index: np.ndarray) -> BoolArray:
-        """[b, classes] of the questions ``index``."""
+        """Return indicators [b, classes] of the questions ``index``."""
         return indicators([self.labels[question] for question in index], len(self.names))
 
     def mean(self, normalised: bool) -> Tensor:
-        """[classes], mean over the labelled questions of their indicators, or of 1/n where a question has n classes."""
+        """Average over labelled questions, [classes]: indicators, or 1/n for each of a question's n classes."""
         classes = [k for classes in self.labels for k in classes]
         weights = [1 / len(classes) if normalised else 1.0 for classes in self.labels for _ in classes]
         total = np.bincount(classes, weights, minlength=len(self.names))
@@ -67,17 +67,16 @@ class ClassLabels:
 
 
 def type_labels(bank: QuestionBank) -> ClassLabels:
-    """Types of the questions whose labels may be read."""
+    """Return question types, where labels may be read."""
     types = [kind if readable else None for kind, readable in _with_readable(bank, "type")]
     names = sorted({kind for kind in types if kind})
     return ClassLabels(names, [(names.index(kind),) if kind else () for kind in types])
 
 
 def difficulty_labels(bank: QuestionBank, most: int) -> ClassLabels:
-    """Difficulties of the questions whose labels may be read, cut into at most ``most`` levels, the easiest first.
+    """Bin difficulties, where labels may be read, into at most ``most`` levels, easiest first.
 
-    Every value is a level of its own where they are few; otherwise the levels are of as many questions each, as far
-    as equal values allow.
+    With few distinct values, each is a level; otherwise levels hold equally many questions, as far as ties allow.
     """
     known = {i: d for i, (d, readable) in enumerate(_with_readable(bank, "difficulty")) if readable and d is not None}
     values = np.array(list(known.values()), dtype=float)
@@ -94,7 +93,7 @@ class ConceptLabels(ClassLabels):
     """Concepts of every question at one level of the hierarchy (1 is the coarsest).
 
     Attributes:
-        first: int [n], a question's first class; -1 where it has none at that level.
+        first: int [n], a question's first class; -1 without one at that level.
 
     Raises:
         ValueError: The hierarchy has no such level.
@@ -107,32 +106,32 @@ class ConceptLabels(ClassLabels):
 
     @classmethod
     def from_bank(cls, bank: QuestionBank, level: int) -> ConceptLabels:
-        """The labels of the questions of ``bank``.
+        """Build the labels of ``bank``.
 
         Raises:
-            BankError: Its hierarchy has faults.
-            ValueError: It has no such level.
+            BankError: The hierarchy has faults.
+            ValueError: The hierarchy has no such level.
         """
         return cls(KnowledgeHierarchy.from_bank(bank), level)
 
     def matrix(self, index: np.ndarray) -> np.ndarray:
-        """bool [b, b], True where two different rows of ``index`` share a concept."""
+        """Return bool [b, b], True where two different rows of ``index`` share a concept."""
         has = self.indicators(index).astype(np.float32)
         shared = has @ has.T > 0
         np.fill_diagonal(shared, False)
         return shared
 
     def indicators_of(self, bank: QuestionBank) -> np.ndarray:
-        """bool [n, classes] of other questions; concepts that are unknown here are left out."""
+        """Return bool [n, classes] for other questions, ignoring unknown concepts."""
         number = {name: i for i, name in enumerate(self.names)}
         classes = [{class_name(path[: self.level]) for path in paths} for paths in bank.column("knowledge")]
         return indicators([[number[name] for name in names if name in number] for names in classes], len(self.names))
 
 
 def class_head(width: int, labels: ClassLabels, softmax: bool = True) -> nn.Linear:
-    """[b, width] -> logits [b, classes], of a softmax or of a logistic function each.
+    """Build a head [b, width] -> logits [b, classes] of a softmax, or of a sigmoid per class.
 
-    It starts at how frequent the classes are, so that the first steps go into what tells them apart.
+    The bias starts at the class frequencies, so training need not learn them first.
     """
     head = nn.Linear(width, len(labels.names))
     nn.init.normal_(head.weight, std=0.02)

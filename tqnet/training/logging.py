@@ -1,4 +1,4 @@
-"""Where a run's numbers go: a line per record in metrics.jsonl, and wandb when asked; and how fast it goes."""
+"""Log a run's metrics to metrics.jsonl and optionally wandb; measure throughput."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ T = TypeVar("T")
 
 
 class MetricsLog:
-    """Appends records to ``metrics.jsonl``; on resume, records after the resumed step are dropped first.
+    """Appends records to ``metrics.jsonl``; on resume, drops records after the resumed step first.
 
-    wandb goes on with the run whose id is in ``wandb-id.txt``.
+    wandb resumes the run in ``wandb-id.txt``.
     """
 
     def __init__(self, folder: Path, resumed_step: int | None, project: str | None, config: dict[str, Any]):
@@ -56,7 +56,7 @@ class MetricsLog:
 
 
 def peak_memory(device: torch.device) -> float:
-    """MiB that this process has held at most: of the accelerator's memory where there is one, else of the machine's."""
+    """Return this process's peak memory in MiB: of CUDA on a CUDA device, else resident memory."""
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / 2**20, 1)
     unit = 2**20 if sys.platform == "darwin" else 2**10
@@ -64,10 +64,10 @@ def peak_memory(device: torch.device) -> float:
 
 
 class Pace:
-    """Means of metrics and times since the last record.
+    """Means of metrics, and times, since the last record.
 
     Attributes:
-        sums: Name of a metric -> (sum, count) of what was added since the last record; belongs into a checkpoint.
+        sums: Metric -> (sum, count) since the last record; part of a checkpoint.
     """
 
     def __init__(self, questions_per_step: int):
@@ -88,7 +88,7 @@ class Pace:
         self.sums[name] = (before + total, counted + count)
 
     def pool(self, accelerator: Accelerator) -> None:
-        """Give the main process the sums of all; figures do not fall to every process alike."""
+        """Gather sums on the main process; metrics of figures may be missing on some processes."""
         if accelerator.num_processes > 1:
             gathered, self.sums = gather_object([self.sums]), {}
             for sums in gathered if accelerator.is_main_process else ():
@@ -96,20 +96,20 @@ class Pace:
                     self._add(name, total, count)
 
     def wait(self, load: Callable[[], T]) -> T:
-        """``load()``, its time counted as waiting for data."""
+        """Run ``load`` and count its time as waiting for data."""
         begun = time.perf_counter()
         loaded = load()
         self._waited += time.perf_counter() - begun
         return loaded
 
     def pause(self, work: Callable[[], None]) -> None:
-        """``work()``, which is no time of training."""
+        """Run ``work`` off the clock."""
         begun = time.perf_counter()
         work()
         self._begun += time.perf_counter() - begun
 
     def record(self, step: int, rate: float) -> dict[str, float]:
-        """The record of ``step`` with learning rate ``rate``; everything starts anew."""
+        """Return the record of ``step`` with learning rate ``rate``, and reset."""
         seconds = time.perf_counter() - self._begun
         record = {
             "questions": step * self.questions_per_step,

@@ -1,4 +1,4 @@
-"""The training loop that all recipes share: steps, logs, checkpoints, and clean ends."""
+"""The training loop shared by all recipes: steps, logs, checkpoints, clean exits."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ log = logging.getLogger(__name__)
 
 
 class NonFiniteLossError(RuntimeError):
-    """The loss or its gradient is NaN or infinite; the message names the step's questions."""
+    """A NaN or infinite loss or gradient; the message names the step's questions."""
 
 
 class Saveable(Protocol):
-    """A model that a run is for."""
+    """A model that a run trains and saves."""
 
     @property
     def cells_per_image(self) -> int:
-        """Visual tokens that one figure becomes."""
+        """Visual tokens per figure."""
 
     def save_pretrained(self, folder: Path) -> None:
-        """Write all that it is loaded from to ``folder``."""
+        """Write everything needed for loading to ``folder``."""
 
 
 class TrainingLoop:
@@ -59,26 +59,26 @@ class TrainingLoop:
             loop.step(loss, logged)
         return loop.finish(write_card)
 
-    When the body of the loop is done and all state has moved, the loop logs, evaluates, saves, and stops on a signal.
+    After each body, with all state up to date, the loop logs, evaluates, saves, and stops on a signal.
 
     Args:
-        config: The recipe's; written to the run's folder with the questions of ``views``, and compared where a run
-            is resumed (`tqnet.training.provenance`).
-        model: The model that the run is for; saved to ``out/model`` at the end, or its best state.
-        trained: Everything with gradients, the model included; prepared (DDP) as ``loop.trained``.
-        state: Further modules that belong into a checkpoint: a key encoder, a queue.
-        parts: Which rows of a batch pass together, for the log's padding; None where no text passes.
-        per_item: Questions that an item of a batch is, for the log: 3 of a triple.
-        evaluate: Gives a score of the model, higher is better, at every evaluation; the best is kept.
+        config: The recipe's settings; saved in the run's folder with the bank of ``views``, and compared on resume
+            (`tqnet.training.provenance`).
+        model: The model to train; its last or best state is saved to ``out/model``.
+        trained: All modules with gradients, including the model; wrapped (DDP) as ``loop.trained``.
+        state: Further modules to checkpoint, such as a key encoder or queue.
+        parts: Splits a batch into parts padded separately, to log padding; None logs none.
+        per_item: Questions per batch item, for the log: 3 in a triple.
+        evaluate: Scores the model at every evaluation; the first score, higher is better, chooses the best state.
 
-    Attributes:
-        micro: Number of the micro-batch that comes or, until its ``step``, is there.
-        last_micro: Number of the first micro-batch after the last epoch.
-        stepped: Whether the optimizer steps with this micro-batch.
+        Attributes:
+            micro: Number of the current micro-batch until ``step``, then of the next.
+            last_micro: Number of the first micro-batch after the last epoch.
+            stepped: Whether the optimizer steps on this micro-batch.
 
     Raises:
-        ConfigError: The folder holds an earlier run and ``run.resume`` is false, or another run and it is true;
-            or the questions make no step.
+        ConfigError: The folder holds a run and ``run.resume`` is false, or a different run and it is true; or there
+            are too few questions for a step.
     """
 
     def __init__(
@@ -106,10 +106,10 @@ class TrainingLoop:
             self.steps = min(self.steps, run.max_steps)
         if not self.steps:
             raise ConfigError(f"run.batch_size: {run.batch_size} x accumulate {run.accumulate} leaves no step")
-        set_seed(run.seed, device_specific=True)  # from here on every process draws a dropout of its own
+        set_seed(run.seed, device_specific=True)  # from here on, dropout differs between processes
         optimizer = build_optimizer(trained, optim)
         self.schedule = build_schedule(optimizer, optim, self.steps)
-        self.clip = optim.clip or math.inf  # the norm is taken in any case
+        self.clip = optim.clip or math.inf  # the norm is logged either way
         self.trained, self.optimizer = accelerator.prepare(trained, optimizer)
         self.state = {name: module.to(self.device) for name, module in (state or {}).items()}
         self._parts, self._evaluate = parts, evaluate
@@ -120,26 +120,26 @@ class TrainingLoop:
         self._resume(Provenance(config, views.bank))
 
     def __iter__(self) -> Iterator[Batch]:
-        """Batches on the device, from where the run stands to its end."""
+        """Yield the remaining batches of the run, on the device."""
         iterator = self.batches(self.micro, self.steps * self.run.accumulate)
         with self._signals, self._progress() as self.bar:
             if self._evaluate and not self.resumed:
-                # What the stage starts from, for the log alone: only a state with a step behind it is kept as the
-                # best, so that a stage that does nothing but harm shows it instead of handing its start on.
+                # Log the starting point, but never keep it as the best state: a stage that only harms should show
+                # that, not return its start.
                 self._log_scores(self._evaluate())
             self._pace.restart(self.step_number)
             while (batch := self._pace.wait(lambda: next(iterator, None))) is not None:
                 self._batch = batch
                 self.stepped = (self.micro + 1) % self.run.accumulate == 0
                 self.trained.train()
-                # DDP decides in its forward pass whether gradients will meet: in the last micro-batch only.
+                # DDP decides in the forward pass whether to sync gradients: on the last micro-batch only.
                 with nullcontext() if self.stepped else self.accelerator.no_sync(self.trained):
                     yield batch
                 if self.stepped:
                     self._after_step()
 
     def batches(self, first: int, stop: int) -> Iterator[Batch]:
-        """This process's share of the global micro-batches ``first`` to ``stop``, on the device."""
+        """Yield this process's share of global micro-batches ``first`` to ``stop``, on the device."""
         rank, world = self.accelerator.process_index, self.accelerator.num_processes
         workers = self.views.workers
         loader = DataLoader(
@@ -150,7 +150,7 @@ class TrainingLoop:
             worker_init_fn=leave_signals_to_the_run,
             persistent_workers=workers > 0,
             pin_memory=self.device.type == "cuda",
-            generator=torch.Generator(),  # else it draws from the one of dropout, once more in a resumed run
+            generator=torch.Generator(),  # the default one drives dropout and would be advanced on resume
         )
         if workers:
             atexit.register(kill_workers)
@@ -158,11 +158,11 @@ class TrainingLoop:
             yield batch.to(self.device)
 
     def later_batches(self, count: int) -> Iterator[Batch]:
-        """``count`` micro-batches of the epochs after the last: none that the run itself will see."""
+        """Yield ``count`` micro-batches from epochs after the last, which the run never reaches."""
         return self.batches(self.last_micro, self.last_micro + count)
 
     def step(self, loss: Tensor, logged: Mapping[str, float | Tensor]) -> None:
-        """Backward, and every ``run.accumulate`` calls an optimizer step with all that belongs to it."""
+        """Run the backward pass and, every ``run.accumulate`` calls, an optimizer step."""
         self._stop_unless_finite(loss.detach(), "loss", self._batch.index)
         self.micro += 1
         self._seen.append(self._batch.index)
@@ -183,10 +183,10 @@ class TrainingLoop:
         self.bar.update()
 
     def finish(self, write_card: Callable[[Path], object]) -> Path:
-        """Write the last state unless an evaluation chose a best one, then the model card; return the model's folder.
+        """Write the last state, unless evaluations chose the best, and the model card; return the model's folder.
 
         Args:
-            write_card: Writes README.md into the model's folder; a failure is logged and costs nothing else.
+            write_card: Writes README.md into the model's folder; failures are only logged.
         """
         folder = self.out / "model"
         if self._evaluate is None:
@@ -194,7 +194,7 @@ class TrainingLoop:
         if self.accelerator.is_main_process and (self.step_number > self._begun or not (folder / CARD).exists()):
             try:
                 write_card(folder)
-            except (OSError, ValueError) as error:  # the model is there all the same
+            except (OSError, ValueError) as error:  # the model is saved already
                 log.warning("no model card: %s", error)
         if self.metrics:
             self.metrics.close()
@@ -243,7 +243,7 @@ class TrainingLoop:
             sweep(folder)
             for stale in self.out.glob(".model.*.tmp"):
                 shutil.rmtree(stale, ignore_errors=True)
-            provenance.write(self.out)  # not before it is known that the folder is this run's
+            provenance.write(self.out)  # only now is the folder known to be this run's
             step = self.step_number if self.resumed else None
             self.metrics = MetricsLog(self.out, step, self.run.wandb, provenance.settings)
 
@@ -280,10 +280,10 @@ class TrainingLoop:
             with atomic_folder(folder) as temporary:
                 self.model.save_pretrained(temporary)
                 if (folder / CARD).is_file():
-                    shutil.copy2(folder / CARD, temporary / CARD)  # somebody may have written it
+                    shutil.copy2(folder / CARD, temporary / CARD)  # may be hand-written
 
     def _stop_unless_finite(self, value: Tensor, what: str, index: Tensor) -> None:
-        """End the run before ``value`` reaches the weights; ``index`` are the questions that it comes from."""
+        """Raise before a non-finite ``value``, computed from the questions ``index``, reaches the weights."""
         if any_process(self.accelerator, not bool(torch.isfinite(value))):
             ids = ", ".join(gather_object(self.views.ids(index)))
             raise NonFiniteLossError(

@@ -1,4 +1,4 @@
-"""Multi-task pre-training (FSE, Figure 4): the views that it reads, the heads, and the losses over what takes part."""
+"""Multi-task pre-training (FSE, Figure 4): views, heads and losses."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from tqnet.training.data import IGNORED, Batch, Item, MaskTokens
 from tqnet.training.labels import ClassLabels, readable_labels
 from tqnet.training.processes import gather_with_own_gradient, weight_of_mean
 
-#: Texts that are tokenised at a time.
+#: Texts to tokenise at a time.
 _CHUNK = 4096
 
-#: What is computed of a question's vector; figures are compared with the vector of its text alone.
+#: Tasks on a question's vector; figures are contrasted with the text vector.
 _OF_THE_VECTOR = {"solution", "type", "difficulty", "knowledge"}
 
 
 @dataclass(frozen=True)
 class Solutions:
-    """Which questions have a solution that may be read.
+    """Solutions that pre-training may read.
 
     Attributes:
-        present: bool [n].
-        hashes: int64 [n], equal where the solutions are.
+        present: bool [n], whether a question has one.
+        hashes: int64 [n], equal for equal solutions.
     """
 
     present: Tensor
@@ -49,7 +49,7 @@ class Solutions:
 
     @classmethod
     def from_bank(cls, bank: QuestionBank, processor: TQNetProcessor, least: int) -> Solutions:
-        """Those of at least ``least`` tokens."""
+        """Collect the solutions of at least ``least`` tokens."""
         texts = (
             Question(id="", stem="", options=options, answer=answer, analysis=analysis).solution
             for rows in bank.batches("options", "answer", "analysis")
@@ -67,17 +67,16 @@ class Solutions:
 
 
 class TaskViews:
-    """Packs the views of the tasks, beside that of the question as it is.
+    """Packs the views that the tasks need.
 
-    NOTE: as in ALBERT, masked words and the order of segments share a view and so a forward pass. What is left of the
-    text is enough for both, and neither reaches the vectors, which are of the question as it is.
+    NOTE: as in ALBERT, masked words and segment order share a view and so a forward pass. The rest of the text is
+    enough for both, and neither touches the vectors, which come from the unchanged question.
 
     Args:
-        names: Of the views that are wanted, in their order: ``content``, the question as it is; ``segments``, its text
-            in two segments, in order or swapped, or in one where it cannot be cut; ``solution``, empty where there is
-            none that may be read.
+        names: Views to pack, in order: ``content``, the unchanged question; ``segments``, its text as two segments, in
+            order or swapped, or as one if it cannot be split; ``solution``, empty without a readable one.
         mask: Masks words of ``segments``.
-        order: Whether ``segments`` are cut and swapped at all.
+        order: Whether to split and swap ``segments``.
     """
 
     def __init__(
@@ -94,10 +93,10 @@ class TaskViews:
         self.mask, self.order, self.solutions = mask, order, solutions
 
     def __call__(self, batch: Batch, items: Sequence[Item]) -> Batch:
-        """``batch`` with the views, and as extras
+        """Add the views to ``batch``, with extras of ``segments``.
 
-        ``words`` [b, t], the true tokens at masked places of ``segments`` and IGNORED elsewhere, and ``order``
-        bool [b, 2], whether its segments are in order or swapped, neither where they are one.
+        ``words`` [b, t] are the true tokens at masked positions, IGNORED elsewhere; ``order`` bool [b, 2] is whether
+        the segments are in order or swapped, neither if there is only one.
         """
         views: dict[str, dict[str, Tensor]] = {"content": batch.inputs}
         extras: dict[str, Tensor] = {}
@@ -125,15 +124,15 @@ class TaskViews:
         return self._text_view([row.tolist() for row in ids]), {"words": words, "order": order}
 
     def _cut(self, item: Item) -> tuple[np.ndarray, bool] | None:
-        """Token ids of a question's two segments, options behind the second, and whether they are swapped.
+        """Return token ids of a question's two segments, options after the second, and whether they are swapped.
 
-        None where its stem cannot be cut, or what would come out is too long to be read to its end.
+        None if the stem cannot be split or the result is longer than ``max_length``.
         """
         question = self.bank[item[1]]
         ways = halves(question.stem)
         if not ways:
             return None
-        rng = np.random.default_rng([self.seed, *item, 1])  # not the draws of the mask
+        rng = np.random.default_rng([self.seed, *item, 1])  # independent of the mask
         segments = ways[rng.integers(len(ways))]
         swapped = bool(rng.random() < 0.5)
         first, second = segments[::-1] if swapped else segments
@@ -146,11 +145,11 @@ class TaskViews:
 
 
 class MultiTaskModel(nn.Module):
-    """The encoder with the heads of its tasks: passes the views of a question that they ask for, and no more.
+    """The encoder with its task heads.
 
     Args:
-        tasks: Of ``words``, ``order``, ``solution``, ``figures`` and those of ``heads``.
-        heads: Classification -> its head on a question's vector.
+        tasks: Any of ``words``, ``order``, ``solution``, ``figures`` and the names of ``heads``.
+        heads: Classification task -> head on a question's vector.
     """
 
     def __init__(self, model: TQNetModel, tasks: Collection[str], heads: Mapping[str, nn.Module]):
@@ -158,13 +157,13 @@ class MultiTaskModel(nn.Module):
         self.model, tasks = model, {*tasks}
         width = model.config.hidden_size
         self.words = MaskedTokenHead(width, model.text.config.vocab_size) if "words" in tasks else None
-        #: ALBERT's head of sentence order, on the state of the first token.
+        #: ALBERT's sentence-order head, on the first token's state.
         self.order = (
             nn.Sequential(nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 2)) if "order" in tasks else None
         )
         self.figures = nn.Linear(width, width) if "figures" in tasks else None
         self.labels, self.heads = list(heads), nn.ModuleList(heads.values())
-        # DDP waits for the gradients of all that is trained.
+        # DDP waits for gradients of all trainable parameters.
         if model.config.fusion == "coordinated" and not tasks & _OF_THE_VECTOR:
             model.fusion.requires_grad_(False)
         if model.config.reads_images and not tasks & {*_OF_THE_VECTOR, "figures"}:
@@ -177,15 +176,15 @@ class MultiTaskModel(nn.Module):
         solution: dict[str, Tensor] | None = None,
         masked: Tensor | None = None,
     ) -> dict[str, Tensor]:
-        """What the tasks compare, of packed views as :meth:`TQNetModel.forward` takes them.
+        """Compute the outputs that the tasks need from packed views (see :meth:`TQNetModel.forward`).
 
         Args:
-            masked: bool [b, t], the places of ``segments`` whose tokens are to be guessed.
+            masked: bool [b, t], masked positions of ``segments``.
 
         Returns:
-            Logits ``words`` [m, vocabulary], ``order`` [b, 2], and of each classification [b, classes]. Unit vectors
+            Logits ``words`` [m, vocabulary], ``order`` [b, 2], and [b, classes] per classification. Unit vectors
             ``content`` (e^s of Eq. 1) and ``solution`` (e^a) [b, h]; ``text`` [b, h], e^s without figures; ``figures``
-            [b, f, h] (h^I of Eq. 3), f the most that the model reads of a question.
+            [b, f, h] (h^I of Eq. 3), f the model's ``max_images``.
         """
         outputs: dict[str, Tensor] = {}
         if segments is not None:
@@ -201,7 +200,7 @@ class MultiTaskModel(nn.Module):
             outputs["content"] = _unit(output.embedding)
             if self.figures is not None:
                 figures = output.figure_embeddings
-                missing = self.model.config.max_images - figures.shape[1]  # as many rows on every process
+                missing = self.model.config.max_images - figures.shape[1]  # gather needs equal shapes
                 outputs["text"] = _unit(output.text_embedding)
                 outputs["figures"] = _unit(self.figures(F.pad(figures, (0, 0, 0, missing))))
         if solution is not None:
@@ -215,12 +214,12 @@ def _unit(vectors: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class Term:
-    """A task's part of a step.
+    """A task's contribution to a step.
 
     Attributes:
-        loss: Its mean over processes is the mean over all that takes part.
-        accuracy: How often the task is right.
-        count: How many words, questions or figures take part, here or, of a contrast, on all processes.
+        loss: Weighted so that its mean over processes is the mean over all items.
+        accuracy: Share of correct predictions.
+        count: Words, questions or figures used, on this process or, in a contrast, on all.
     """
 
     loss: Tensor
@@ -229,12 +228,12 @@ class Term:
 
 
 class TaskLosses:
-    """The losses of what a :class:`MultiTaskModel` gives for a batch.
+    """Losses on the outputs of a :class:`MultiTaskModel`.
 
     Args:
-        labels: Of each classification.
-        solutions: None where they are not compared.
-        max_images: Figures of a question that the model reads at most.
+        labels: Classification task -> labels.
+        solutions: None without that task.
+        max_images: Most figures per question; 0 for a model that reads none.
     """
 
     def __init__(
@@ -249,7 +248,7 @@ class TaskLosses:
     ):
         self.accelerator, self.labels, self.temperature = accelerator, labels, temperature
         device = accelerator.device
-        if not {"solution", "figures"}.isdisjoint(tasks):  # contrasts: what is equal is no negative
+        if not {"solution", "figures"}.isdisjoint(tasks):  # contrasts exclude equal contents
             hashes = session.content_hashes(bank, max_images > 0)
             self.contents, self.texts = hashes["fused"].to(device), hashes["text"].to(device)
             self.figures = session.figure_hashes(bank, max_images).to(device)
@@ -265,27 +264,27 @@ class TaskLosses:
         self._losses = {task: losses[task] for task in tasks}
 
     def __call__(self, outputs: dict[str, Tensor], batch: Batch) -> dict[str, Term]:
-        """The term of each task."""
+        """Compute the term of each task."""
         return {task: loss(outputs, batch) for task, loss in self._losses.items()}
 
     def _words(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
-        """Masked words."""
+        """Predict masked words."""
         tokens = batch.extras["words"]
         tokens = tokens[tokens != IGNORED]
         loss, accuracy = masked_token_prediction(outputs["words"], tokens)
         return Term(weight_of_mean(self.accelerator, len(tokens)) * loss, accuracy, len(tokens))
 
     def _order(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
-        """Whether two segments are in order or swapped."""
+        """Predict whether two segments are in order or swapped."""
         return self._classes(outputs["order"], batch.extras["order"])
 
     def _label(self, name: str, outputs: dict[str, Tensor], batch: Batch) -> Term:
-        """Type, difficulty or knowledge concepts."""
+        """Predict type, difficulty or knowledge concepts."""
         indicators = torch.from_numpy(self.labels[name].indicators(batch.index.cpu().numpy()))
         return self._classes(outputs[name], indicators.to(batch.index.device))
 
     def _solution(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
-        """A question's solution among those of all processes; equal questions or solutions are no negatives."""
+        """Find a question's solution among those of all processes; equal questions or solutions are no negatives."""
         contents, solutions = self._gathered(outputs, "content", "solution")
         index = self.accelerator.gather(batch.index)
         rows = self.has_solution[index]
@@ -293,9 +292,9 @@ class TaskLosses:
         return self._contrast(contents[rows], solutions[rows], alike)
 
     def _figures(self, outputs: dict[str, Tensor], batch: Batch) -> Term:
-        """Each figure of a question, by its text, among the figures of all processes.
+        """Find each of a question's figures by its text among the figures of all processes.
 
-        A question's figures are no negatives of one another, nor are equal ones, nor those of equal texts.
+        Figures of the same question, equal figures and figures of equal texts are no negatives.
         """
         texts, figures = self._gathered(outputs, "text", "figures")
         index, counts = (self.accelerator.gather(rows) for rows in (batch.index, batch.inputs["image_counts"]))
@@ -316,5 +315,5 @@ class TaskLosses:
 
     def _contrast(self, query: Tensor, key: Tensor, alike: Tensor) -> Term:
         loss, logits = in_batch_infonce(query, key, self.temperature, alike)
-        right = (logits >= logits.diagonal()[:, None]).sum(1) == 1  # its own alone; also of no rows
+        right = (logits >= logits.diagonal()[:, None]).sum(1) == 1  # own key strictly first; works for no rows
         return Term(loss, right.sum() / max(1, len(right)), len(right))

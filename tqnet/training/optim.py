@@ -14,22 +14,22 @@ from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.modeling.visual import freeze_batchnorm, has_no_statistics
 from tqnet.training.config import OptimConfig
 
-#: By the first part of a parameter's name that tells: a stream's projector is none of its encoder.
+#: Looked up by the first matching part of a parameter's name: a stream's projector is not part of its encoder.
 _STREAMS = {"projectors": "rest", "text": "text", "backbone": "visual"}
 
 
 def _stream(name: str) -> str:
-    """Which stream a parameter belongs to; its projection and image index are new, so they are ``rest``."""
+    """Return a parameter's stream; the visual projection and image index are new, so ``rest``."""
     return next((_STREAMS[part] for part in name.split(".") if part in _STREAMS), "rest")
 
 
 def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
-    """Leave the streams whose rate is 0 as they are: no gradient is computed, no statistics move.
+    """Freeze streams with a rate of 0: no gradients, no updates of statistics.
 
-    To be called before the model is copied.
+    Call it before the model is copied.
 
     Raises:
-        ConfigError: The visual stream is to stay as it is, and has random weights.
+        ConfigError: The visual stream would be frozen at random weights.
     """
     if config.visual_lr == 0 and model.config.reads_images:
         if has_no_statistics(model.visual.backbone):
@@ -45,7 +45,7 @@ def freeze_streams(model: QuestionEncoder, config: OptimConfig) -> None:
 
 
 def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optimizer:
-    """Parameters of the text stream, the visual stream and the rest in groups with rates of their own.
+    """Build the optimizer, with parameter groups for the text stream, the visual stream and the rest.
 
     Raises:
         ConfigError: Nothing is left to train.
@@ -54,7 +54,7 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
     groups: dict[tuple[str, bool], dict[str, Any]] = {}
     for name, parameter in module.named_parameters():
         if parameter.requires_grad:
-            # SGD decays everything, as MoCo's and the paper's settings do; AdamW spares biases and norms.
+            # SGD decays everything, as in MoCo and the paper; AdamW spares biases and norms.
             stream, decays = _stream(name), config.name == "sgd" or parameter.ndim > 1
             rate, decay = rates[stream], config.weight_decay if decays else 0.0
             group = {"params": [], "lr": config.lr if rate is None else rate, "weight_decay": decay, "name": stream}
@@ -67,7 +67,7 @@ def build_optimizer(module: nn.Module, config: OptimConfig) -> torch.optim.Optim
 
 
 def build_schedule(optimizer: torch.optim.Optimizer, config: OptimConfig, steps: int) -> LambdaLR:
-    """Linear warm-up, then cosine or linear to zero, or constant."""
+    """Build the schedule: linear warm-up, then cosine or linear decay to zero, or constant."""
     warmup = int(config.warmup * steps)
 
     def factor(step: int) -> float:

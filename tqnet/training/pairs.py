@@ -1,4 +1,4 @@
-"""Pairs of questions as a recipe sees them, drawn anew or labelled, and how well they are told apart."""
+"""Data sets of made or labelled pairs of questions, and their scores."""
 
 from __future__ import annotations
 
@@ -18,18 +18,17 @@ from tqnet.questions.pairs import RELATIONS, LabelledPair
 from tqnet.questions.traits import compare, traits
 from tqnet.training.data import Batch, Item, QuestionViews
 
-#: Pairs by which states are told apart, where a split has few questions.
+#: Pairs to make of a small validation split.
 FEWEST = 400
 
 
 class PairViews(QuestionViews):
-    """Pairs, the first questions as view 0 and the second ones as view 1; `Batch.extras` has ``features`` and
-    ``relation``.
+    """Pairs: first questions as view 0, second ones as view 1; ``features`` and ``relation`` in `Batch.extras`.
 
     Args:
-        bank: Whose questions are the first of made pairs.
-        labelled: Pairs that are given, of which `Batch.index` is the number, in place of made ones.
-        pack_first: Whether the first questions are packed; those of a bank may be known as vectors.
+        bank: First questions of made pairs.
+        labelled: Given pairs, numbered by `Batch.index`; replace made pairs.
+        pack_first: Whether to pack first questions; not needed if their vectors are known.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class PairViews(QuestionViews):
         return item, pair, compare(traits(pair.a), traits(pair.b))
 
     def collate(self, rows: list[tuple[Item, LabelledPair, np.ndarray]]) -> Batch:  # type: ignore[override]
-        """Rows of :meth:`__getitem__` as a :class:`Batch`."""
+        """Pack rows of :meth:`__getitem__` into a :class:`Batch`."""
         items, pairs, features = zip(*rows, strict=True)
         first = [pair.a for pair in pairs] if self.pack_first else []
         packed = [
@@ -72,14 +71,14 @@ class PairViews(QuestionViews):
         return Batch(torch.tensor([index for _, index, _ in items]), packed, extras)
 
     def ids(self, index: Tensor) -> list[str]:
-        """Ids of the questions of a batch, both ends of labelled pairs."""
+        """Return the question ids of a batch, both of each labelled pair."""
         if not self.labelled:
             return super().ids(index)
         return [end.id for i in index for end in (self.labelled[int(i)].a, self.labelled[int(i)].b)]
 
 
 def made_pairs(bank: QuestionBank) -> list[LabelledPair]:
-    """A pair of each question, and more of a small bank; the same every time."""
+    """Make one pair per question, more for a small bank; deterministic."""
     maker, rounds = PairMaker(bank), max(1, FEWEST // len(bank))
     return [
         maker.draw(row, np.random.default_rng([0, number, row])) for number in range(rounds) for row in range(len(bank))
@@ -87,15 +86,15 @@ def made_pairs(bank: QuestionBank) -> list[LabelledPair]:
 
 
 class ValidationPairs:
-    """How well a classifier tells the relations apart: by the macro F1 of the first pairs the best state is chosen.
+    """Validation F1 of the relations; the macro F1 on the first set of pairs chooses the best state.
 
     Args:
-        pairs: By the name that they have in the log.
+        pairs: Name in the log -> pairs.
     """
 
     def __init__(self, classifier: PairClassifier, pairs: dict[str, Sequence[LabelledPair]], precision: str):
         self.classifier, self.pairs, self.precision = classifier, pairs, precision
-        self._vectors: dict[str, np.ndarray] = {}  # of a frozen encoder, which are the same every time
+        self._vectors: dict[str, np.ndarray] = {}  # reused if the encoder is frozen
 
     def __call__(self) -> dict[str, float]:
         logged = {}
@@ -109,13 +108,13 @@ class ValidationPairs:
 
 
 def pair_vectors(classifier: PairClassifier, pairs: Sequence[LabelledPair], **options: Any) -> np.ndarray:
-    """Vectors [2 p, h] of both ends of every pair; options as of `tqnet.modeling.encode.encode`."""
+    """Encode both questions of every pair: [2 p, h]; options as in `tqnet.modeling.encode.encode`."""
     questions = [question for pair in pairs for question in (pair.a, pair.b)]
     return classifier.encoder.encode(questions, **{"device": classifier.encoder.device} | options)
 
 
 def score_pairs(classifier: PairClassifier, pairs: Sequence[LabelledPair], vectors: np.ndarray) -> PairScores:
-    """What a classifier makes of labelled pairs, whose `pair_vectors` are known."""
+    """Score a classifier on labelled pairs, given their `pair_vectors`."""
     questions = [question for pair in pairs for question in (pair.a, pair.b)]
     ends = np.arange(len(questions)).reshape(-1, 2).T
     return PairScores.from_pairs(pairs, classifier.classify_pairs(questions, vectors, ends))

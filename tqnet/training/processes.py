@@ -1,4 +1,4 @@
-"""The processes of a run: how they are started, what they share, and how they end."""
+"""The processes of a run: start, communication and exit."""
 
 from __future__ import annotations
 
@@ -22,26 +22,25 @@ _SET_PARENT_DEATH_SIGNAL = 1
 
 
 def follow_launcher() -> None:
-    """End, with the state saved, where ``accelerate launch`` is ended by SIGTERM: it hands that on to nobody.
+    """Stop, with the state saved, when ``accelerate launch`` dies of SIGTERM, which it does not forward.
 
-    On Linux alone; elsewhere the recipe trains on.
+    Linux only; elsewhere the recipe trains on.
     """
     if sys.platform == "linux" and _launch_words():
         ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGTERM)
 
 
 def start_missing_processes() -> None:
-    """Turn into torchrun with N processes where accelerate was asked for N and started one.
+    """Exec torchrun with N processes if accelerate was asked for N but started one.
 
-    ``accelerate launch --cpu --num_processes N`` leaves it to MPI to start them. Without MPI, accelerate 1.15 tells its
-    one process by MASTER_ADDR alone that there shall be several; how many stands on its own command line. Does nothing
-    where all are there.
+    ``accelerate launch --cpu --num_processes N`` relies on MPI. Without MPI, accelerate 1.15 starts one process and
+    sets MASTER_ADDR; the number is only on its command line. Does nothing if all processes are running.
 
     Raises:
-        ConfigError: They are missing, and nothing says how many.
+        ConfigError: Processes are missing and their number is unknown.
     """
-    # The state is asked last: made before the Accelerator it knows nothing of ACCELERATE_USE_CPU, and under torchrun
-    # it would stay alone.
+    # Check PartialState last: created before the Accelerator, it ignores ACCELERATE_USE_CPU, and under torchrun it
+    # would stay a single process.
     if "MASTER_ADDR" not in os.environ or "WORLD_SIZE" in os.environ or PartialState().num_processes > 1:
         return
     words = _launch_words()
@@ -57,7 +56,7 @@ def start_missing_processes() -> None:
 
 
 def _launch_words() -> list[str]:
-    """What the ``accelerate launch`` that started this process was given; nothing where something else started it."""
+    """Return the arguments of the ``accelerate launch`` that started this process; [] if something else did."""
     launcher = psutil.Process().parent()
     words = launcher.cmdline() if launcher else []
     start = next((place for place, word in enumerate(words, 1) if word.endswith(("launch", "launch.py"))), None)
@@ -65,11 +64,11 @@ def _launch_words() -> list[str]:
 
 
 def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tensor:
-    """Features [b, d] of every process as [world * b, d]; the gradient flows into this process's own rows.
+    """Gather features [b, d] of all processes to [world * b, d], with gradients for this process's rows only.
 
-    Every process then computes the same loss over all rows. Summed over processes, the gradients of own
-    rows are the gradient of that loss; DDP takes their mean instead, so they are scaled here by the number
-    of processes. No communication is needed in the backward pass.
+    Every process then computes the same loss over all rows. The gradients of own rows, summed over processes, are the
+    gradient of that loss; DDP averages, so scale them by the number of processes. The backward pass needs no
+    communication.
     """
     world = accelerator.num_processes
     if world == 1:
@@ -82,10 +81,10 @@ def gather_with_own_gradient(accelerator: Accelerator, features: Tensor) -> Tens
 
 
 def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
-    """Weight of a mean over ``count`` items of this process, so that DDP's mean over processes is that over all items.
+    """Weight a mean over ``count`` items of this process so that DDP's mean over processes is the mean over all items.
 
     Returns:
-        A scalar, 1 in a single process; 0 where no process has an item.
+        A scalar; 1 in a single process, 0 without items.
     """
     local = torch.as_tensor(count, device=accelerator.device, dtype=torch.float32)
     total = accelerator.reduce(local, "sum") if accelerator.num_processes > 1 else local
@@ -93,27 +92,27 @@ def weight_of_mean(accelerator: Accelerator, count: Tensor | int) -> Tensor:
 
 
 def any_process(accelerator: Accelerator, flag: bool) -> bool:
-    """Whether ``flag`` is set on any process."""
+    """Return whether ``flag`` is set on any process."""
     if accelerator.num_processes == 1:
         return flag
     return bool(accelerator.reduce(torch.tensor(float(flag), device=accelerator.device), "sum") > 0)
 
 
 class Interrupted(SystemExit):
-    """Ctrl-C or SIGTERM; exit code 130 or 143. After the first of them the state is saved."""
+    """Exit on Ctrl-C or SIGTERM, with code 130 or 143. The state is saved after the first signal."""
 
 
 def leave_signals_to_the_run(worker: int) -> None:
-    """For a process that loads data: a signal that the whole group gets is the training's to answer.
+    """Ignore SIGINT and SIGTERM in a data worker.
 
-    A worker that died of it would take the training along before the state is saved.
+    A worker killed by a signal to the whole group would take down training before the state is saved.
     """
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
 
 
 def kill_workers() -> None:
-    """For the exit: after an error workers may be left, and SIGTERM, by which Python would end them, they ignore."""
+    """Kill leftover workers at exit: they ignore the SIGTERM that Python would send."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler raises when a worker is killed
     for process in multiprocessing.active_children():
         if process.daemon:
@@ -121,17 +120,17 @@ def kill_workers() -> None:
 
 
 class Signals:
-    """Remembers the first SIGINT or SIGTERM within its block, for the loop to look at; the second ends at once.
+    """Records the first SIGINT or SIGTERM in its block for the loop to check; the second exits at once.
 
     Attributes:
-        number: Of the signal that came, 0 while none has.
+        number: The signal received; 0 for none.
     """
 
     number = 0
 
     @property
     def exit_code(self) -> int:
-        """As a shell gives it; that of SIGTERM where another process was asked to stop."""
+        """The shell's exit code; SIGTERM's if the signal went to another process."""
         return 128 + (self.number or signal.SIGTERM)
 
     def __enter__(self) -> Signals:

@@ -1,4 +1,4 @@
-"""What a run was made with: kept beside its result, and compared before it goes on."""
+"""Provenance of a run: saved with its result, and compared on resume."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tqnet.questions import QuestionBank
 
 _LIBRARIES = ("tqnet", "torch", "torchvision", "transformers", "timm", "accelerate", "albumentations", "datasets")
 
-#: Settings that a resumed run may have others of. ``run.threads`` changes the last bits, and ``run.eval_every`` says
-#: among which states the best is chosen; the steps themselves stay what they are.
+#: Settings that may change on resume. ``run.threads`` changes the last bits and ``run.eval_every`` the candidates for
+#: the best state, but training steps stay the same.
 _FREE = {"data.bank", "data.workers"} | {
     f"run.{name}" for name in ("out", "resume", "log_every", "save_every", "eval_every", "keep", "wandb", "threads")
 }
 
-#: Settings that name files or folders, which are compared by what is in them.
+#: Settings that name files or folders; compared by content.
 _BY_CONTENT = (
     *("model.start", "model.visual_start", "model.text"),
     *("data.pairs", "data.rewrites", "data.valid_pairs", "data.held_out"),
@@ -40,7 +40,7 @@ _BY_CONTENT = (
 
 @dataclass(frozen=True)
 class Provenance:
-    """A recipe's settings and the questions that it trains on."""
+    """A recipe's settings and its training questions."""
 
     config: Any
     bank: QuestionBank
@@ -52,22 +52,22 @@ class Provenance:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """Name -> value of all that a resumed run shares with its beginning, else it would be another run.
+        """Name -> value of everything that must not change on resume.
 
-        The length of the run (``run.epochs``, ``run.max_steps``) is among them: the schedule depends on it. Of the
-        files that it starts from, their content: they may have been made anew, or moved.
+        Includes the length of the run (``run.epochs``, ``run.max_steps``), since the schedule depends on it. Files are
+        identified by content, since they may be rebuilt or moved.
         """
         return lasting(flat(self.settings)) | {"fingerprint of data.bank": self.bank.fingerprint}
 
     def check(self, before: Mapping[str, Any] | None, checkpoint: str) -> None:
-        """Compare with the identity that a checkpoint was written with.
+        """Compare with the identity saved in a checkpoint.
 
         Raises:
-            ConfigError: They differ; names every difference with both values.
+            ConfigError: They differ; the message lists every difference with both values.
         """
-        if before is None:  # written by a version that did not keep it
+        if before is None:  # from a version that did not save it
             return
-        # A setting that an older version did not have yet was as it now is by default.
+        # Settings unknown to an older version had today's defaults.
         known = flat(asdict(type(self.config)())) | dict(before)
         names = sorted(before.keys() | self.identity.keys())
         values = [(name, known.get(name), self.identity.get(name)) for name in names]
@@ -78,7 +78,7 @@ class Provenance:
             )
 
     def write(self, out: Path) -> None:
-        """config.yaml and run.json (command, versions, data fingerprint) in the run's folder."""
+        """Write config.yaml and run.json (command, versions, data fingerprint) to the run's folder."""
         save_config(self.config, out / "config.yaml")
         facts = {
             "command": shlex.join(sys.argv),
@@ -99,13 +99,13 @@ class Provenance:
 
 
 def _recipe(config: Any) -> str:
-    """``finetune/similar.py``: the script that a recipe's settings are of, whether it was called or imported."""
+    """Return a recipe's script, such as ``finetune/similar.py``, whether run or imported."""
     script = getattr(sys.modules.get(type(config).__module__), "__file__", None)
     return "/".join(Path(script).parts[-2:]) if script else type(config).__name__
 
 
 def bank_licence(bank: str | None) -> str | None:
-    """``license`` at the head of README.md beside a bank's questions, as data sets on the Hugging Face Hub have it."""
+    """Read ``license`` from the metadata of a bank's README.md, as in data sets on the Hugging Face Hub."""
     if not bank:
         return None
     file = (Path(bank) if Path(bank).is_dir() else Path(bank).parent) / "README.md"
@@ -117,10 +117,10 @@ def bank_licence(bank: str | None) -> str | None:
 
 
 def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Name -> value of those ``flat`` settings that decide what comes out of a run; of files that it reads, a digest.
+    """Select the ``flat`` settings that determine a run's result, with digests for the files it reads.
 
     Raises:
-        FileNotFoundError: A file or folder that they name does not exist; the message names the setting.
+        FileNotFoundError: A configured file or folder does not exist; the message names the setting.
     """
     kept = {name: value for name, value in settings.items() if name not in _FREE}
     for name in _BY_CONTENT:
@@ -133,12 +133,12 @@ def lasting(settings: Mapping[str, Any]) -> dict[str, Any]:
         except FileNotFoundError as error:
             raise FileNotFoundError(f"{name}: {error}") from None
     if "run.precision" in settings:
-        kept["run.precision"] = precision(settings["run.precision"])  # auto may be another on another machine
+        kept["run.precision"] = precision(settings["run.precision"])  # auto depends on the machine
     return kept
 
 
 def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Nested settings by dotted name."""
+    """Flatten nested settings to dotted names."""
     named: dict[str, Any] = {}
     for name, value in settings.items():
         named |= flat(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}

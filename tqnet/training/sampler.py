@@ -1,6 +1,6 @@
-"""Which questions make up which batch: a function of (seed, epoch), the same on every process.
+"""Batch plans: functions of (seed, epoch), the same on every process.
 
-Nothing here holds a state, so that a resumed run needs no more than the number of its step.
+Plans are stateless, so a resumed run only needs its step number.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ import numpy as np
 from tqnet.config import ConfigError
 from tqnet.questions import Similarity
 
-#: Batches whose questions are sorted by length together: less padding, still a random batch.
+#: Batches sorted by length together: less padding, still random.
 BUCKET = 32
 
 
 class BatchPlan(Protocol):
-    """The global batches of an epoch, each an array of question numbers, all of one size."""
+    """Global batches of an epoch: equally sized arrays of question numbers."""
 
     def __len__(self) -> int:
-        """Batches in an epoch; the last, partial one is dropped."""
+        """Return the number of batches per epoch; the last, partial one is dropped."""
 
     def epoch(self, epoch: int) -> list[np.ndarray]: ...
 
 
 @dataclass(frozen=True)
 class ShuffledBatches:
-    """Every question once an epoch, batches of questions of like length.
+    """Batches of questions of similar length, each question once per epoch.
 
     Args:
-        lengths: [n], numbers by which questions of like length come together.
+        lengths: [n], sort keys that bring similar lengths together.
     """
 
     lengths: np.ndarray
@@ -50,23 +50,23 @@ class ShuffledBatches:
 
 
 class GroupBatches:
-    """Batches for supervised contrast: clusters of similar questions, and some that have none.
+    """Batches for supervised contrast: clusters of similar questions, plus lone ones.
 
-    An epoch visits every question that has a similar one at least once, but for those of the last, partial
-    batch, which is dropped: as part of a cluster of ``members`` (itself and random similar ones, those not yet
-    visited first). A share ``lone`` of each batch are questions without any similar one, negatives of all others. With
-    ``block`` above 1, clusters come in blocks of that many of one concept (``concepts``), and with them lone questions
-    of those concepts, so that a batch holds negatives that are hard to tell apart.
+    An epoch visits every question with a similar one at least once, except in the last, partial batch, which is
+    dropped. Each comes in a cluster of ``members``: itself and random similar ones, unvisited first. A share ``lone``
+    of each batch are questions without a similar one, negatives of all others. With ``block`` above 1, that many
+    consecutive clusters share a concept (``concepts``) and lone questions come from the batch's concepts, which gives
+    hard negatives.
 
-    A batch holds no question twice: one copy would be a negative of the other. Random questions fill the
-    places that this and clusters of fewer leave.
+    A batch holds no question twice: one copy would be a negative of the other. Random questions fill the slots left by
+    this and by small clusters.
 
     Args:
-        lengths: [n], numbers by which questions of like length come together.
-        concepts: [n], a number per question; only used with ``block`` above 1.
+        lengths: [n], sort keys that bring similar lengths together.
+        concepts: [n], a concept number per question; only used with ``block`` above 1.
 
     Raises:
-        ConfigError: A batch is too small for a cluster, or the bank too small for a batch.
+        ConfigError: The batch is too small for a cluster, or the bank for a batch.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class GroupBatches:
         self.clusters_per_batch = (batch_size - self.lone_count) // members
         if not self.clusters_per_batch:
             raise ConfigError(f"run.batch_size: {batch_size} has no room for a cluster of {members}")
-        # The number of clusters is the same in every epoch for groups, and nearly so for pairs.
+        # The number of clusters is constant across epochs for groups, and nearly so for pairs.
         self._batches = len(self.clusters(self._rng(0))) // self.clusters_per_batch
         if not self._batches or len(lengths) < batch_size:
             hint = "" if len(self.seeds) else "; similar ones come from group, data.pairs or data.similar_level"
@@ -113,7 +113,7 @@ class GroupBatches:
         return np.random.default_rng([self.seed, epoch])
 
     def clusters(self, rng: np.random.Generator) -> list[np.ndarray]:
-        """Clusters that hold every question with a similar one; the question that began each is the last of it."""
+        """Draw clusters that cover every question with a similar one; each ends with the question it grew from."""
         visited = np.zeros(len(self.lengths), dtype=bool)
         clusters = []
         for seed in rng.permutation(self.seeds):
@@ -125,7 +125,7 @@ class GroupBatches:
         return clusters
 
     def _draw_lone(self, rng: np.random.Generator) -> list[np.ndarray]:
-        """For each batch its questions without a similar one, in buckets of like length as the clusters."""
+        """Draw each batch's lone questions, bucketed by length like the clusters."""
         if not self.lone_count:
             return [self.alone[:0]] * len(self)
         whole = len(self.alone) // self.lone_count * self.lone_count
@@ -137,13 +137,13 @@ class GroupBatches:
         return rows
 
     def _draw_hard(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Questions without a similar one, of the concepts of ``questions`` as far as there are any."""
+        """Draw lone questions, preferring the concepts of ``questions``."""
         pool = rng.permutation(self.alone)
         near = np.isin(self.concepts[pool], self.concepts[questions])
         return pool[np.argsort(~near, kind="stable")][: self.lone_count]
 
     def _fill(self, questions: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A batch of ``questions``, each once; in the free places random others, the best in length of some."""
+        """Deduplicate ``questions`` and fill the batch with random others of similar length."""
         chosen = np.unique(questions)
         others = rng.choice(len(self.lengths), min(len(self.lengths), 2 * self.batch_size), replace=False)
         others = others[~np.isin(others, chosen)]
@@ -152,7 +152,7 @@ class GroupBatches:
         return rng.permutation(np.append(chosen, nearest))
 
     def _arrange(self, clusters: list[np.ndarray], rng: np.random.Generator) -> list[np.ndarray]:
-        """As many clusters as an epoch has room for: blocks of one concept in buckets of like length."""
+        """Order an epoch's clusters: blocks of one concept in buckets of similar length."""
         needed = len(self) * self.clusters_per_batch
         by_concept: dict[int, list[np.ndarray]] = {}
         for i in np.resize(rng.permutation(len(clusters)), needed):
@@ -173,11 +173,10 @@ class GroupBatches:
 
 @dataclass(frozen=True)
 class LocalBatches:
-    """The batches that one process loads, from step ``start`` to step ``stop``; what a DataLoader iterates.
+    """Batch sampler of one process, from step ``start`` to ``stop``.
 
-    Yields lists of (epoch, question, view). With ``views=2`` the first half are the process's own questions
-    as queries, the second half those it encodes as keys: the global batch in the order of
-    :func:`key_permutation`.
+    Yields lists of (epoch, question, view). With ``views=2``, the first half are the process's queries, the second half
+    its share of the keys: the global batch permuted by :func:`key_permutation`.
     """
 
     plan: BatchPlan
@@ -208,7 +207,7 @@ class LocalBatches:
 
 
 def rows_of_like_length(order: np.ndarray, lengths: np.ndarray, width: int) -> list[np.ndarray]:
-    """The questions ``order`` [k * width] as k rows; within buckets of BUCKET rows they are sorted by length."""
+    """Split the questions ``order`` [k * width] into k rows, sorted by length within buckets of BUCKET rows."""
     rows: list[np.ndarray] = []
     for start in range(0, len(order), BUCKET * width):
         bucket = order[start : start + BUCKET * width]
@@ -217,10 +216,10 @@ def rows_of_like_length(order: np.ndarray, lengths: np.ndarray, width: int) -> l
 
 
 def key_permutation(size: int, seed: int, step: int) -> np.ndarray:
-    """The order in which a step's keys are encoded (shuffle-BN): equal on all ranks, no image moves."""
+    """Return the order in which a step's keys are encoded (shuffle-BN), the same on all ranks."""
     return np.random.default_rng([seed, step, 1]).permutation(size)
 
 
 def unshuffle(size: int, seed: int, step: int) -> np.ndarray:
-    """The order that undoes :func:`key_permutation`."""
+    """Return the inverse of :func:`key_permutation`."""
     return np.argsort(key_permutation(size, seed, step))

@@ -1,4 +1,4 @@
-"""What a recipe begins with: processes, its part of the bank, the model, views and batches, and validation."""
+"""Set up a recipe: processes, training questions, model, views and batches, validation."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ from tqnet.training.sampler import ShuffledBatches
 
 log = logging.getLogger(__name__)
 
-#: The score by which a run's best state is chosen, as `metrics.jsonl` has it.
+#: The metric that chooses a run's best state.
 VALID = "valid/p@5"
 
 
 def clear_errors() -> AbstractContextManager[None]:
-    """Errors of a recipe end it with one line (:mod:`tqnet.errors`), out of memory with what to lower."""
+    """Turn a recipe's errors into one line (:mod:`tqnet.errors`); out of memory names the settings to lower."""
     to_lower = "run.batch_size, model.max_length, model.image_size or model.max_images"
     return errors.clear("", sys.argv[1:], lambda: to_lower)
 
 
 def start(run: RunConfig) -> Accelerator:
-    """Processes, precision and seeds.
+    """Set up processes, precision and seeds.
 
     Raises:
-        ConfigError: The batch does not divide among the processes; or several were asked for and one came.
+        ConfigError: The batch does not divide among the processes, or some processes did not start.
     """
     start_missing_processes()
     follow_launcher()
@@ -75,16 +75,15 @@ def start(run: RunConfig) -> Accelerator:
 
 
 def training_questions(data: DataConfig, pretraining: bool) -> QuestionBank:
-    """The questions that a recipe may learn from: ``train``, or all that carry no split, without ``data.held_out``.
+    """Return the training questions: ``train``, or all of a bank without splits, minus ``data.held_out``.
 
-    A supervised stage learns from the share ``data.labelled`` of them.
-    With ``data.transductive``, pre-training also reads the other splits: their stems, options and figures, for it
-    reads no more of any question. Says which questions are left out, and when a supervised stage learns from those
-    that it will be tested on.
+    A supervised stage learns from the share ``data.labelled`` of them. With ``data.transductive``, pre-training also
+    reads stems, options and figures of the other splits. Logs which questions are left out, and warns if a supervised
+    stage trains on a bank without splits.
 
     Raises:
         BankError: The bank has faults and ``data.on_error`` is ``stop``.
-        ConfigError: Nothing to train on.
+        ConfigError: No question to train on.
         OSError: A file of ``data.held_out`` cannot be read.
     """
     if pretraining:
@@ -127,10 +126,10 @@ def _training_split(data: DataConfig, pretraining: bool) -> QuestionBank:
 
 
 def questions_with_figures(bank: QuestionBank, config: RecipeConfig) -> QuestionBank:
-    """Those of the training questions that have a figure.
+    """Select the training questions with a figure.
 
     Raises:
-        ConfigError: They do not fill a batch.
+        ConfigError: There are too few for a batch.
     """
     pictured = bank.select([i for i, images in enumerate(bank.column("images")) if images])
     if len(pictured) < config.run.batch_size:
@@ -142,13 +141,13 @@ def questions_with_figures(bank: QuestionBank, config: RecipeConfig) -> Question
 
 
 def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
-    """The model that ``config.model`` describes, with its processor, a vocabulary learnt from ``bank``.
+    """Build the model and processor of ``config.model``, learning vocabulary from ``bank``.
 
-    Its streams are frozen whose rate in ``config.optim`` is 0. Where ``bank`` has questions of valid or test
-    (``data.transductive``), the model and all that are trained on from it carry the mark.
+    Freezes streams whose rate in ``config.optim`` is 0. If ``bank`` has questions of valid or test
+    (``data.transductive``), marks the model and its descendants as transductive.
 
     Raises:
-        ConfigError: Settings that make no model.
+        ConfigError: The settings do not make a model.
         FileNotFoundError, ImportError: As :func:`tqnet.modeling.build.build_model`.
     """
     model, _ = build_model(config.model, contents(bank))
@@ -168,7 +167,7 @@ def build(config: RecipeConfig, bank: QuestionBank) -> QuestionEncoder:
 
 
 def _origin(model: ModelConfig) -> str:
-    """Say what the weights start from."""
+    """Describe where the weights come from."""
     if model.start:
         origin = f"started from {model.start}"
     elif model.text in ("scratch", "gru") or not model.text_pretrained:
@@ -179,16 +178,16 @@ def _origin(model: ModelConfig) -> str:
 
 
 def _projects_at_random(config: RecipeConfig, model: TQNetModel) -> bool:
-    """Whether a trained visual stream is followed by a projection that is not; its bias is made as zero."""
+    """Return whether a trained visual stream has an untrained projection, whose bias is still zero."""
     if not model.config.reads_images or model.visual.projection.bias.any():
         return False
-    if model.config.visual_norm == "group":  # no weights that come along are of this kind
+    if model.config.visual_norm == "group":  # no pretrained weights use it
         return config.model.visual_start is not None
     return not has_no_statistics(model.visual.backbone)
 
 
 def _some_with_figures(bank: QuestionBank, seed: int) -> list[Question]:
-    """At random, without reading all of a large bank."""
+    """Draw questions with figures at random, without reading all of a large bank."""
     order = np.random.default_rng(seed).permutation(len(bank))[: 100 * SAMPLE]
     return list(islice((question for i in order if (question := bank[int(i)]).images), SAMPLE))
 
@@ -202,7 +201,7 @@ def question_views(
     prepare: Callable[[Batch, Sequence[Item]], Batch] | None = None,
     read_images: bool = True,
 ) -> QuestionViews:
-    """What a recipe sees of the questions; figures only where the model reads any."""
+    """Build a recipe's data set, with figures only if the model reads them."""
     mask_token, size = model.processor.tokenizer.mask_token, model.config.image_size
     return QuestionViews(
         bank,
@@ -219,17 +218,17 @@ def question_views(
 def shuffled_batches(
     config: RecipeConfig, bank: QuestionBank, model: QuestionEncoder, read_images: bool = True
 ) -> ShuffledBatches:
-    """Every question once an epoch, in batches of like length."""
+    """Plan batches of similar length, each question once per epoch."""
     lengths = sort_lengths(bank, model.processor, model.cells_per_image if read_images else 0)
     return ShuffledBatches(lengths, config.run.batch_size, config.run.seed)
 
 
 def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) -> np.ndarray:
-    """[n] numbers by which questions of like cost come together: text tokens, then visual tokens.
+    """Return sort keys [n] that bring questions of similar cost together: text tokens, then visual tokens.
 
-    ``cells`` is the number of visual tokens of a figure, 0 where none is read. Says how many texts and figures are cut.
+    ``cells`` is the number of visual tokens per figure, 0 to ignore figures. Logs how many texts and figures are cut.
     """
-    # Where figures are read, texts within 16 tokens count as equal, so that figures keep to figures within them.
+    # With figures, texts within 16 tokens count as equal, so that questions with figures stay together.
     width = 16 if cells else 1
     keys: list[int] = []
     questions = _contents_and_images(bank)
@@ -242,7 +241,7 @@ def sort_lengths(bank: QuestionBank, processor: TQNetProcessor, cells: int = 0) 
 
 
 def contents(bank: QuestionBank) -> Iterator[str]:
-    """What the text encoder reads of every question."""
+    """Yield every question's text as the encoder reads it."""
     return (content for content, _ in _contents_and_images(bank))
 
 
@@ -251,11 +250,11 @@ def _contents_and_images(bank: QuestionBank) -> Iterator[tuple[str, tuple[str, .
 
 
 def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, Tensor]:
-    """Stream -> int64 [n]: equal where what the stream sees is equal, whatever the id and the files' names.
+    """Hash each stream's content, ignoring ids and file names: stream -> int64 [n].
 
-    ``text`` sees stem and options, ``visual`` the figures, ``fused`` all of them: questions of one text with two
-    drawings are negatives of each other in ``visual`` and in ``fused``, but never in ``text``. A model that reads no
-    figures sees none.
+    ``text`` covers stem and options, ``visual`` the figures, ``fused`` both: questions with equal text and different
+    drawings are negatives in ``visual`` and ``fused``, but never in ``text``. Without ``reads_images``, figures are
+    ignored.
     """
     figure = cache(_figure_digest)
     hashes: dict[str, list[int]] = {"fused": [], "text": [], "visual": []}
@@ -267,7 +266,7 @@ def content_hashes(bank: QuestionBank, reads_images: bool = True) -> dict[str, T
 
 
 def figure_hashes(bank: QuestionBank, most: int) -> Tensor:
-    """int64 [n, most], a number for each of a question's first figures: equal where their files are."""
+    """Hash the files of each question's first figures: int64 [n, most]."""
     figure = cache(_figure_digest)
     hashes = torch.zeros((len(bank), most), dtype=torch.int64)
     for row, images in enumerate(bank.column("images")):
@@ -281,11 +280,10 @@ def _figure_digest(path: str) -> str:
 
 
 def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
-    """Which questions of ``bank``, a part of ``data.bank``, are similar: by the pairs file, concept, or group.
+    """Return the similarity of questions in ``bank``, a part of ``data.bank``: by pairs file, concept or group.
 
     Raises:
-        ConfigError: The pairs file cannot be read, or names questions that are not there; or the hierarchy has
-            no such level.
+        ConfigError: The pairs file cannot be read or names unknown questions, or the hierarchy has no such level.
     """
     if data.similar_level is not None:
         return Similarity.from_concepts(bank, data.similar_level)
@@ -298,7 +296,7 @@ def similar_questions(bank: QuestionBank, data: DataConfig) -> Similarity:
 
 
 class ValidationPrecision:
-    """P@5 of a model on the questions of ``valid``, searched among themselves and ``data.distractors`` of ``train``."""
+    """P@5 of a model on ``valid``, searched among its questions and ``data.distractors`` from ``train``."""
 
     def __init__(self, model: QuestionEncoder, bank: QuestionBank, similarity: Similarity, precision: str):
         self.model, self.bank, self.similarity, self.precision = model, bank, similarity, precision
@@ -310,9 +308,9 @@ class ValidationPrecision:
 
 
 def validation(config: RecipeConfig, model: QuestionEncoder) -> ValidationPrecision | None:
-    """What the best state is chosen by, never a contrastive loss.
+    """Build the score that chooses the best state, never a contrastive loss.
 
-    None, and a line that says so, where no validation question has five similar ones.
+    Return None, with a log line, if no validation question has five similar ones.
     """
     whole = config.data.load()
     splits = np.asarray(whole.column("split"), dtype=object)
