@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,10 +40,9 @@ def shown_commands() -> list[str]:
 
 @pytest.mark.parametrize("command", [command for command in shown_commands() if command.startswith("tqnet ")])
 def test_commands_are_as_they_are_shown(command: str) -> None:
-    try:
+    only_prints = nullcontext() if "--list-formats" not in command else pytest.raises(SystemExit, match="0")
+    with only_prints:
         make_parser().parse_args(with_verb(shlex.split(command)[1:]))
-    except SystemExit as end:  # of --list-formats
-        assert end.code in (0, None)
 
 
 @pytest.mark.parametrize("command", [command for command in shown_commands() if not command.startswith("tqnet ")])
