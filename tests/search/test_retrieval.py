@@ -92,7 +92,7 @@ def test_duplicates_of_the_query_are_no_candidates(
     assert ids(candidates) == ([] if is_duplicate else ["indexed"])
     for candidate in candidates:
         assert candidate.cosine == pytest.approx(1)
-        assert candidate.words
+        assert candidate.bm25
         assert "vector 1.000, text" in candidate.why
 
 
@@ -111,7 +111,7 @@ def test_of_two_that_are_equal_one_is_a_candidate(engine: SearchEngine) -> None:
     engine.add(records([a, b], np.ones((2, WIDTH))))
     (candidate,) = Retriever(engine)(Question(id="q", stem="Solve", knowledge=b.knowledge), np.ones(WIDTH))
     assert candidate.cosine == pytest.approx(1)
-    assert candidate.words is not None
+    assert candidate.bm25 is not None
 
 
 def test_the_score_does_not_depend_on_whether_the_query_is_in_the_index(engine: SearchEngine) -> None:
@@ -138,7 +138,7 @@ def test_sources_and_filters(full_engine: SearchEngine, by: tuple[str, ...]) -> 
         if candidate.cosine is not None:
             expected = unit(VECTORS)[12] @ unit(VECTORS)[int(candidate.question.id[1:])]
             assert candidate.cosine == pytest.approx(float(expected), abs=1e-5)
-    assert all(candidate.words is None for candidate in candidates) == (by == ("vector",))
+    assert all(candidate.bm25 is None for candidate in candidates) == (by == ("vector",))
 
 
 def test_without_a_vector_the_text_is_searched(full_engine: SearchEngine) -> None:
