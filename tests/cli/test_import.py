@@ -221,7 +221,7 @@ def test_a_word_paper_is_trained_on_and_searched(tmp_path: Path, tqnet: Tqnet) -
     assert "fault" not in said
     tqnet("check", bank)
     command = [sys.executable, "-m", "tqnet.cli", "train", "moco", "--config", "small/moco", "--cpu", *TINY]
-    settings = [f"data.bank={bank}", f"run.out={out}", "queue=16", "run.max_steps=2", "run.eval_every=0"]
+    settings = [f"data.bank={bank}", f"run.out={out}", "queue=16", "run.max_steps=2", "optim.visual_lr=1e-4"]
     subprocess.run([*command, *settings], check=True)
     tqnet("index", bank, "--model", out / "model", "--out", tmp_path / "index", *FAST)
     hits = tqnet.json("search", tmp_path / "index", "--text", r"Solve $\frac{x+1}{2} = 7$ for x.", "-k", 3)

@@ -18,6 +18,7 @@ from tests.importers.conftest import Loaded
 from tests.importers.generators import (
     awkward_quiz,
     moodle_answer,
+    moodle_category,
     moodle_pair,
     moodle_question,
     moodle_quiz,
@@ -26,7 +27,9 @@ from tests.importers.generators import (
 )
 from tqnet.importers.moodle import category_path, cloze
 from tqnet.importers.moodle_export import export_moodle
+from tqnet.importers.safe_xml import elements
 from tqnet.questions import BankError, Question, QuestionBank
+from tqnet.text.plain import plain
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg' width='40px' height='30'><circle r='9' cx='9' cy='9'/></svg>"
 
@@ -235,6 +238,64 @@ def test_there_and_back(quiz: Callable[[str], Path], load: Callable[..., Loaded]
     assert _relative(after) == _relative(before)
 
 
+def test_moodle_to_bank_to_moodle(quiz: Callable[[str], Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
+    """Equal are types, names, texts, files, answers with their shares, ids, categories and tags."""
+    shares = [moodle_answer(text, share) for text, share in (("<p>$x$</p>", 50), ("y &lt; 2", 50), ("z", 0))]
+    order = [moodle_answer(text, share) for text, share in (("first", 1), ("second", 2))]
+    tags = f"<tags>{moodle_text('tag', 'exam')}{moodle_text('tag', 'Sets &gt; Pairs')}</tags>".replace(
+        ' format="html"', ""
+    )
+    document = moodle_quiz(
+        moodle_category("$course$/top/Algebra/Sums//More"),
+        "<!-- question: 12 -->",
+        moodle_question(
+            "multichoice",
+            r"<p>Which \(x\)?</p><p><img src='@@PLUGINFILE@@/a.png'></p>",
+            "<single>false</single>",
+            *shares,
+            tags,
+            files={"a.png": picture(1)},
+            number="q1",
+        ),
+        moodle_question("shortanswer", "Say.", moodle_answer("one", 100), moodle_answer("1", 100)),
+        moodle_question(
+            "numerical",
+            "How many?",
+            moodle_answer("4", 100).replace("</answer>", "<tolerance>0.1</tolerance></answer>"),
+        ),
+        moodle_question("truefalse", "True?", moodle_answer("true", 100), moodle_answer("false", 0)),
+        moodle_question("matching", "Match.", moodle_pair("a", "x"), moodle_pair("", "y")),
+        moodle_question("cloze", r"<p>{1:MC:=\(\sqrt{2\}\)~b} {2:NUMERICAL:=3e-2:1e-3}</p>"),
+        moodle_question("ordering", "Sort.", *order),
+        moodle_question("essay", "Why?"),
+    )
+    load(quiz(document))
+    bank = QuestionBank.load(tmp_path / "bank")
+    assert export_moodle(bank, tmp_path / "back.xml") == (8, [])
+    assert _held(tmp_path / "back.xml") == _held(tmp_path / "quiz.xml")
+
+
+def _held(file: Path) -> list[object]:
+    """What a Moodle file says, without its markup."""
+    held: list[object] = []
+    for piece in elements(file, "question"):
+        question = piece.element
+        answers = [
+            (plain(answer.findtext("text") or "").text, answer.get("fraction"), answer.findtext("tolerance"))
+            for answer in question.findall("answer")
+        ]
+        pairs = [
+            (plain(part.findtext("text") or "").text, part.findtext("answer/text"))
+            for part in question.findall("subquestion")
+        ]
+        text = question.findtext("questiontext/text") or ""
+        files = [(file.text or "").replace("\n", "") for file in question.iter("file")]
+        tags = sorted(tag for tag in question.xpath("tags/tag/text/text()"))
+        name = question.findtext("name/text"), question.findtext("category/text"), piece.comment
+        held.append((question.get("type"), name, plain(text).text, files, answers, pairs, tags))
+    return held
+
+
 def test_a_bank_of_ours_there_and_back(sample_bank: QuestionBank, load: Callable[..., Loaded], tmp_path: Path) -> None:
     """All that Moodle has a place for, and figures; types and spaces are Moodle's."""
     part = sample_bank.select(range(0, len(sample_bank), 9))
@@ -290,6 +351,8 @@ def test_categories(text: str, names: list[str]) -> None:
         ("{1:MR:=a~=b~c}", "_ (a / b / c)", ["a and b"]),
         ("{x:1} and \\{1:SA:=a}", "{x:1} and \\{1:SA:=a}", []),
         ("{1:SA:wrong}", "_", [""]),
+        (r"{1:MC:=\(\frac{1\}{2\}\)~\(\pi\)}", r"_ (\(\frac{1}{2}\) / \(\pi\))", [r"\(\frac{1}{2}\)"]),
+        ("{1:NUMERICAL:=3e-2:1e-3~%50%.5:.1}", "_", ["3e-2"]),
     ],
 )
 def test_gaps(text: str, filled: str, answers: list[str]) -> None:

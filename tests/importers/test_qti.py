@@ -78,6 +78,24 @@ def test_a_folder_and_a_single_item(tmp_path: Path, load: Callable[..., Loaded])
         assert (list(questions), imported.faults) == (["one"], ())
 
 
+def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    entry = '<p>x <textEntryInteraction responseIdentifier="RESPONSE"/></p>'
+    resource = '<resource identifier="t" type="imsqti_test_xmlv2p2" href="tests/all.xml"/>'
+    references = "".join(
+        f'<assessmentItemRef identifier="{name}" href="../{name}.xml"/>' for name in ("b", "a", "gone")
+    )
+    parts = {
+        "imsmanifest.xml": f"<manifest><resources>{resource}</resources></manifest>",
+        "tests/all.xml": '<assessmentTest><testPart><assessmentSectionRef href="part.xml"/></testPart></assessmentTest>',
+        "tests/part.xml": f"<assessmentSection>{references}</assessmentSection>",
+        "a.xml": qti2_item("a", entry, qti2_response("1")),
+        "b.xml": qti2_item("b", entry, qti2_response("2")),
+    }
+    questions, imported = load(write_zip(tmp_path / "package.zip", parts))
+    assert [(question.id, question.answer) for question in questions.values()] == [("b", "2"), ("a", "1")]
+    assert (imported.unread, faults(imported)) == (1, ["gone.xml:0: record: not in the zip: 'gone.xml'"])
+
+
 ORDER = (
     '<orderInteraction responseIdentifier="RESPONSE"><simpleChoice identifier="a">x</simpleChoice>'
     '<simpleChoice identifier="b">y</simpleChoice></orderInteraction>'

@@ -24,6 +24,7 @@ from tqnet.questions.question import Fault, KnowledgePath, Question
 from tqnet.text.formulas import segments
 
 _LETTERS = re.compile(r"[A-Z](?:\s*,\s*[A-Z])*")
+_ORDER = re.compile(r"[A-Z](?:-[A-Z])*")
 _GAP = re.compile(rf"{BLANK}\(\d+\)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 #: Moodle's limit.
@@ -101,6 +102,8 @@ def _kind(question: Question) -> str:
         return "truefalse"
     if question.type in ("gapselect", "ddwtos") and _gap_answers(question):
         return "gapselect"
+    if question.type == "ordering" and _ORDER.fullmatch(question.answer or "") and question.options:
+        return "ordering"
     if question.options:
         return "multichoice" if question.answer is None or letters else "essay"
     if question.type == "description" and question.answer is None:
@@ -151,6 +154,13 @@ def _multichoice(element: Element, question: Question) -> None:
         _add_answer(element, option, share)
 
 
+def _ordering(element: Element, question: Question) -> None:
+    """Write the options in their right order, which is that of the answers."""
+    places = [ord(letter) - ord("A") for letter in (question.answer or "").split("-")]
+    for number, place in enumerate((place for place in places if place < len(question.options)), 1):
+        _add_answer(element, question.options[place], str(number))
+
+
 def _truefalse(element: Element, question: Question) -> None:
     for letter, word in (("A", "true"), ("B", "false")):
         _add_answer(element, word, "100" if question.answer == letter else "0", markup=False)
@@ -192,6 +202,7 @@ def _gapselect(element: Element, question: Question) -> None:
 
 _ANSWERS: dict[str, Callable[[Element, Question], None]] = {
     "multichoice": _multichoice,
+    "ordering": _ordering,
     "truefalse": _truefalse,
     "shortanswer": _shortanswer,
     "numerical": _numerical,
