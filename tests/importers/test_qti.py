@@ -86,7 +86,7 @@ def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., 
     )
     parts = {
         "imsmanifest.xml": f"<manifest><resources>{resource}</resources></manifest>",
-        "tests/all.xml": '<assessmentTest><testPart><assessmentSectionRef href="part.xml"/></testPart></assessmentTest>',
+        "tests/all.xml": '<assessmentTest><assessmentSectionRef href="part.xml"/></assessmentTest>',
         "tests/part.xml": f"<assessmentSection>{references}</assessmentSection>",
         "a.xml": qti2_item("a", entry, qti2_response("1")),
         "b.xml": qti2_item("b", entry, qti2_response("2")),
