@@ -207,7 +207,6 @@ def check_bank(
         figures = _Figures(progress)
         bank, faults = QuestionBank.read(path, figures.inspect if images else None)
     faults = faults + hierarchy_faults(bank, unique_names)
-    hierarchy = KnowledgeHierarchy(bank.column("knowledge"))
     return BankReport(
         path=str(path),
         name=bank.name,
@@ -218,7 +217,7 @@ def check_bank(
         languages=_count(bank, "language"),
         types=_count(bank, "type"),
         images=_images(bank),
-        knowledge=_knowledge(hierarchy),
+        knowledge=_knowledge(KnowledgeHierarchy(bank.column("knowledge"))),  # forgotten at once: it is large
         groups=_groups(bank),
         lengths=_lengths(bank, tokenizer),
         duplicates=_duplicates(bank, figures),

@@ -99,16 +99,18 @@ _CHUNK = 20_000
 
 
 def band_keys(sets: ShingleSets, rows: np.ndarray, seed: int = 0) -> np.ndarray:
-    """Return keys of the sets ``rows``, uint64 ``[BANDS, rows]``; similar sets share some of them."""
+    """Return keys of the sets ``rows``, uint32 ``[BANDS, rows]``; similar sets share some of them."""
     drawn = np.random.default_rng(seed).integers(2**64, size=(2, BANDS, ROWS), dtype=np.uint64)
     factors, shifts = drawn[0] | np.uint64(1), drawn[1]
-    keys = np.zeros((BANDS, len(rows)), dtype=np.uint64)
+    keys = np.zeros((BANDS, len(rows)), dtype=np.uint32)
     for begin in range(0, len(rows), _CHUNK):
         chunk = slice(begin, begin + _CHUNK)
         shingles, starts = _side_by_side(sets, rows[chunk])
-        for band, row in np.ndindex(BANDS, ROWS):
-            minima = np.minimum.reduceat(shingles * factors[band, row] + shifts[band, row], starts)
-            keys[band, chunk] = keys[band, chunk] * _MIX[0] + minima
+        for band in range(BANDS):
+            key = np.zeros(len(starts), dtype=np.uint64)
+            for factor, shift in zip(factors[band], shifts[band], strict=True):
+                key = key * _MIX[0] + np.minimum.reduceat(shingles * factor + shift, starts)
+            keys[band, chunk] = key >> np.uint64(32)  # half of it: a chance match is compared and dropped
     return keys
 
 
