@@ -9,10 +9,10 @@ from fractions import Fraction
 from pathlib import PurePosixPath
 from typing import Any
 
+from tqnet.importers.choices import split_options, without_letters
 from tqnet.importers.job import Draft, Job, Place, lettered
 from tqnet.importers.json_records import draft, records, split_of, values, word
 from tqnet.importers.source import SourceError
-from tqnet.importers.tables import split_options, without_letters
 from tqnet.questions.question import FieldError
 from tqnet.text.equations import OPERATORS, EquationError, Prefix, ends, evaluate, infix, parse_equation, same_value
 

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from tqnet.importers.choices import option_places
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
-from tqnet.importers.tables import option_places, paths
+from tqnet.importers.tables import paths
 from tqnet.text.formulas import segments
 
 _QUESTION = re.compile(

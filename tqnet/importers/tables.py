@@ -12,6 +12,16 @@ from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
+from tqnet.importers.choices import (
+    answers,
+    json_value,
+    labelled,
+    option_places,
+    plain_key,
+    shown,
+    split_options,
+    without_letters,
+)
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.questions.question import Question
 from tqnet.text.plain import plain_texts
@@ -73,7 +83,7 @@ class Layout:
 
 def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return field -> columns for columns of known names; of several columns for a field, the most telling."""
-    named = {_key(column): column for column in reversed(header)}
+    named = {plain_key(column): column for column in reversed(header)}
     columns: dict[str, tuple[str, ...]] = {}
     for field, names in _NAMES.items():
         if column := next((named[name] for name in names.split(", ") if name in named), None):
@@ -85,11 +95,6 @@ def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
     elif {"topic", "subtopic"} <= named.keys():
         columns["knowledge"] = (named["topic"], named["subtopic"])
     return columns
-
-
-def _key(column: str) -> str:
-    """``answerKey``, ``Answer_key`` and ``answer key`` are one name."""
-    return re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
 
 
 def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
@@ -136,15 +141,15 @@ def _columns(job: Job, header: Sequence[str], used: Sequence[str]) -> dict[str, 
         if (whole := ",".join(names)) in header:  # a name with a comma in it
             mapped[name] = (whole,)
     named = [column for names in mapped.values() for column in names]
-    shown = ", ".join(map(repr, header))
+    listed = ", ".join(map(repr, header))
     if missing := [column for column in named if column not in header]:
-        raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {shown}")
+        raise ColumnError(f"{job.source.path}: --map: no column {missing[0]!r}; the columns are {listed}")
     # An empty column stands for its field only if no other does.
     by_name = columns_by_name(header) | columns_by_name([column for column in header if column in used])
     by_name = {name: names for name, names in by_name.items() if not set(names) & set(named)}
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
     if "stem" not in columns:
-        raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {shown}")
+        raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {listed}")
     return columns
 
 
@@ -155,8 +160,8 @@ def _first_number(job: Job, columns: Mapping[str, tuple[str, ...]], rows: Sequen
     for place, cells in rows:
         row = _Row(silent, place, "", Layout(columns), cells)
         options, answer = row.options()[0], next(iter(row.cells("answer")), None)
-        found = [int(part) for part in _parts(answer) if part.isdecimal()]
-        if len(options) > 1 and found and len(found) == len(_parts(answer)):
+        found = [int(part) for part in answers(answer) if part.isdecimal()]
+        if len(options) > 1 and found and len(found) == len(answers(answer)):
             numbers |= set(found)
             is_text &= all(str(number) in options for number in found)
             is_last |= max(found) >= len(options)
@@ -205,7 +210,7 @@ class _Row:
 
     def _text(self, name: str) -> str | None:
         """Join several columns as lines of one text."""
-        pieces = [_shown(cell) for cell in self.cells(name)]
+        pieces = [shown(cell) for cell in self.cells(name)]
         return "\n".join(pieces) if pieces else None
 
     def _several(self, name: str, usual: str) -> list[str]:
@@ -214,13 +219,13 @@ class _Row:
         for cell in self.cells(name):
             if _embedded(cell):
                 continue
-            listed = cell if isinstance(cell, list) else _json(cell)
+            listed = cell if isinstance(cell, list) else json_value(cell)
             if isinstance(listed, list):
-                pieces += [_shown(item) for item in listed if item is not None]
+                pieces += [shown(item) for item in listed if item is not None]
             elif separator := self._job.settings.separators.get(name):
-                pieces += _shown(cell).split(separator)
+                pieces += shown(cell).split(separator)
             else:
-                pieces += re.split(usual, _shown(cell))
+                pieces += re.split(usual, shown(cell))
         return [piece.strip() for piece in pieces if piece.strip()]
 
     def options(self) -> tuple[list[str], list[str]]:
@@ -233,11 +238,11 @@ class _Row:
             if None in cells:
                 self._fault("options", f"an empty cell before the last: {columns[cells.index(None)]!r}")
             labels = [column for column, cell in zip(columns, cells, strict=False) if cell is not None]
-            return without_letters([_shown(cell) for cell in cells if cell is not None]), labels
+            return without_letters([shown(cell) for cell in cells if cell is not None]), labels
         cell = next(iter(self.cells("options")), None)
-        value = _json(cell) if isinstance(cell, str) else cell
+        value = json_value(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
-            labels, options = _labelled(value)
+            labels, options = labelled(value)
             return (options, labels) if labels else (without_letters(options), [])
         options = self._several("options", r"\n")
         if len(options) == 1:
@@ -260,7 +265,7 @@ class _Row:
         places = option_places(answer, options, labels, self._layout.first)
         if places:
             return lettered(places)
-        return ", ".join(map(_shown, answer)) if isinstance(answer, list) else _shown(answer)
+        return ", ".join(map(shown, answer)) if isinstance(answer, list) else shown(answer)
 
     def _figures(self, texts: Mapping[str, Any], options: Sequence[Any]) -> list[str]:
         """Collect the figures of the stem and the options, then those of the columns."""
@@ -280,9 +285,9 @@ class _Row:
         columns = self._layout.columns.get("knowledge", ())
         cells = self.cells("knowledge")
         if len(columns) > 1:
-            return [list(map(_shown, cells))] if cells else []
+            return [list(map(shown, cells))] if cells else []
         if cells and isinstance(cells[0], list) and any(isinstance(item, list) for item in cells[0]):
-            return [[_shown(name) for name in path] for path in cells[0] if isinstance(path, list) and path]
+            return [[shown(name) for name in path] for path in cells[0] if isinstance(path, list) and path]
         return paths(self._several("knowledge", r"[;\n；]"))
 
     def _difficulty(self) -> tuple[float | None, dict[str, Any]]:
@@ -302,103 +307,6 @@ class _Row:
     def _split(self) -> str | None:
         text = self._text("split")
         return None if text is None else _SPLITS.get(text.lower(), text.lower())
-
-
-# Options and answers in the forms that tables and data sets use.
-
-_LETTER = re.compile(r"\s*[(（\[]?([A-Za-z])\s*[.)）\]、:：．]\s*")
-_LETTERS = re.compile(r"[(（\[]?([A-Za-z])[)）\].]?")
-_BETWEEN = re.compile(r"\s*[,，;；、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
-
-
-def without_letters(options: Sequence[str]) -> list[str]:
-    """Return ``A) 3``, ``B) 4`` as ``3``, ``4``; options not lettered in order stay as they are."""
-    matches = [_LETTER.match(option) for option in options]
-    letters = "".join(match[1].upper() if match else " " for match in matches)
-    if not options or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]:
-        return list(options)
-    return [option[match.end() :].strip() for option, match in zip(options, matches, strict=True) if match]
-
-
-def split_options(text: str) -> list[str]:
-    """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
-    starts: list[re.Match[str]] = []
-    for match in re.finditer(r"(?:^|(?<=[\s,;|\['\"]))[(（]?([A-Za-z])\s?[.)）、．]\s*", text):
-        if match[1].upper() == chr(ord("A") + len(starts)):
-            starts.append(match)
-    ends = [match.start() for match in starts[1:]] + [len(text)]
-    pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
-    return [piece.strip(" \t\n,;|'\"]") for piece in pieces] or [text.strip()]
-
-
-_TEXTS = ("text", "content", "value", "option", "choice", "answer", "body")
-
-
-def _labelled(value: Any) -> tuple[list[str], list[str]]:
-    """Return labels and texts of options: a list, ``{"A": ..}``, ``{"text": [..], "label": [..]}``, or objects."""
-    if isinstance(value, dict):
-        columns = [column for column in value.values() if isinstance(column, list)]
-        if len(columns) == len(value):
-            items: list[Any] = [dict(zip(value, row, strict=False)) for row in zip(*columns, strict=False)]
-        else:
-            items = [{"label": name, "text": text} for name, text in value.items() if text is not None]
-    else:
-        items = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value if item is not None]
-    labels, texts = [], []
-    for item in items:
-        if isinstance(item, dict):
-            words = {name: _shown(word) for name, word in item.items() if isinstance(word, str | int | float)}
-            name = next(
-                (name for name in _TEXTS if name in words), max(words, key=lambda name: len(words[name]), default="")
-            )
-            texts.append(words.pop(name, ""))
-            labels += [word for word in words.values() if re.fullmatch(r"[A-Za-z]|\d{1,2}", word)][:1]
-        else:
-            texts.append(_shown(item))
-    return (labels if len(labels) == len(texts) else []), texts
-
-
-def _parts(answer: Any) -> list[str]:
-    """Return the answers in one cell: items of a list, or pieces between commas."""
-    answer = _json(answer) if isinstance(answer, str) and answer.startswith("[") else answer
-    if isinstance(answer, list):
-        return [_shown(item) for item in answer if item is not None]
-    return list(filter(None, _BETWEEN.split(_shown(answer)))) if answer is not None else []
-
-
-def option_places(
-    answer: Any, options: Sequence[str], labels: Sequence[str] = (), first: int | None = None
-) -> list[int]:
-    """Return the places of the right options, which an answer names by text, label, letter or number; [] if by none."""
-    if not options or isinstance(answer, dict):
-        return []
-    whole = _shown(answer).strip()
-    parts = _parts(answer)
-    if (match := _LETTER.match(whole)) and whole[match.end() :].strip() in options:  # "B. 5"
-        parts = [match[1]]
-    if len(parts) == 1 and re.fullmatch(r"[A-Z]{2,8}", parts[0]):  # "ABD"
-        parts = parts if parts[0] in options else list(parts[0])
-    letters = [match[1].upper() if (match := _LETTERS.fullmatch(part)) else part for part in parts]
-    alphabet = [chr(ord("A") + place) for place in range(min(len(options), 26))]
-    numbers = [] if first is None else [str(place + first) for place in range(len(options))]
-    keys, named = [_key(whole)], [_key(label) for label in labels]
-    if match := re.fullmatch(r"(?:option|choice|answer|选项)\s*(\w)", keys[0], re.IGNORECASE):
-        letters, parts = [match[1].upper()], [match[1]]
-    readings = (
-        (parts, numbers),
-        ([whole], options),
-        (keys, named),
-        (parts, labels),
-        (parts, options),
-        (letters, alphabet),
-    )
-    for words, names in readings:
-        if words and all(names.count(word) == 1 for word in words):
-            return sorted({names.index(word) for word in words})
-    return []
-
-
-# Cells.
 
 
 def _embedded(cell: Any) -> list[bytes]:
@@ -432,23 +340,6 @@ def _value(cell: Any) -> Any:
     return cell if isinstance(cell, bool | int | float | bytes) else str(cell)
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
-        return "\n".join(map(_shown, value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
-
-
 def _extra(value: Any) -> Any:
     """Return a JSON value; bytes are replaced by their number."""
     return json.loads(json.dumps(value, default=lambda other: f"{len(other)} bytes"))
-
-
-def _json(cell: Any) -> Any:
-    """Return the list or object that a text is in JSON; None for any other."""
-    if not isinstance(cell, str) or not cell.startswith(("[", "{")):
-        return None
-    try:
-        value = json.loads(cell)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, list | dict) else None
