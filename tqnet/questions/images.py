@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -13,6 +14,9 @@ from PIL import Image, ImageOps
 
 MAX_PIXELS = 50_000_000
 
+#: What an editor or a web page writes where a bank has a path.
+_ADDRESS = re.compile(r"(?:^|/)(?:https?|ftp|file):/|(?:^|/)data:image/", re.IGNORECASE)
+
 #: Takes a path; returns the problem of the image there, or None.
 Inspect = Callable[[str], str | None]
 
@@ -20,7 +24,7 @@ Inspect = Callable[[str], str | None]
 def stat_image(path: str) -> str | None:
     """Check that the file exists and may be read."""
     if not os.path.isfile(path):
-        return "missing file"
+        return "lies elsewhere and is not fetched" if _ADDRESS.search(str(path)) else "missing file"
     return None if os.access(path, os.R_OK) else "no permission to read"
 
 
