@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import select
 import sys
 import tempfile
 import traceback
@@ -206,12 +207,14 @@ def _keep_traceback(error: BaseException) -> str:
 def _output_is_closed() -> bool:
     """Return True if our own reader has gone, not the other end of some connection."""
     try:
-        sys.stdout.flush()
+        sys.stdout.flush()  # fails again only if something is left to write
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
     except BrokenPipeError:
         return True
-    except (OSError, ValueError):
+    except (OSError, ValueError, AttributeError):  # no such call on Windows
         return False
-    return False
 
 
 def _forget_output() -> None:
