@@ -131,11 +131,11 @@ class TQNetModel(QuestionEncoder):
         self, input_ids: Tensor, mask: Tensor, visual: Tensor, visual_mask: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
         """Return text stream [b, t, h], fused tokens [b, t + v, h] and their mask."""
-        t, v = input_ids.shape[1], visual.shape[1]
+        (b, t), v = input_ids.shape, visual.shape[1]
         if self.config.fusion == "joint" and v:
             # Visual tokens have token type 1 and share position 0.
             tokens, joined = self._join(self.get_input_embeddings()(input_ids), mask, visual, visual_mask)
-            positions = torch.arange(t, device=tokens.device).expand(len(input_ids), t)
+            positions = torch.arange(t, device=tokens.device).expand(b, t)  # an export would take len() for a constant
             tokens = self.text(
                 inputs_embeds=tokens,
                 attention_mask=self._mask(joined),
