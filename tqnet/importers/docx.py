@@ -12,7 +12,7 @@ from tqnet.importers.paper import Paragraph, read_paper
 from tqnet.importers.safe_xml import Element, XmlError, parse, strip_namespaces
 from tqnet.importers.source import SourceError, ZipSource
 from tqnet.text.mathml import MathMLError
-from tqnet.text.plain import BLANK
+from tqnet.text.plain import BLANK, roman
 
 #: Elements that hold runs.
 _HOLDERS = frozenset(
@@ -251,19 +251,11 @@ def _letter(number: int) -> str:
     return chr(ord("A") + (number - 1) % 26)
 
 
-def _roman(number: int) -> str:
-    text = ""
-    for value, letters in ((10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I")):
-        text += letters * (number // value)
-        number %= value
-    return text
-
-
 _FORMATS = {
     "upperLetter": _letter,
     "lowerLetter": lambda number: _letter(number).lower(),
-    "upperRoman": _roman,
-    "lowerRoman": lambda number: _roman(number).lower(),
+    "upperRoman": lambda number: roman(number).upper(),
+    "lowerRoman": roman,
     "none": lambda number: "",
 }
 

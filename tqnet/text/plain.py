@@ -11,10 +11,11 @@ import html as stdlib_html
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
-from urllib.parse import unquote, unquote_plus
+from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from tqnet.text import html
+from tqnet.text.editors import WIRIS, latex_source, math_in, math_of, undelimited
 from tqnet.text.formulas import segments
 from tqnet.text.mathml import MathMLError, to_latex
 
@@ -27,28 +28,6 @@ _MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas"})
 _BULLETS = "•◦▪"
 _PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
 
-#: Attributes that hold a formula's LaTeX on any element, and those that do on an element called after formulas.
-_LATEX_ATTRIBUTES = ("data-equation-content", "data-latex", "data-tex", "data-formula", "data-katex", "latex")
-_NAMED_ATTRIBUTES = ("data-value", "data-content", "alt")
-_LOOKS_LIKE_LATEX = re.compile(r"[\\^_=]|^\S{1,3}$")
-_CALLED_FORMULA = re.compile(r"formula|latex|\btex|tex\b|texrender|\bmath|mathquill|equation|wiris", re.IGNORECASE)
-#: Addresses of images that are made of LaTeX.
-_LATEX_ADDRESS = re.compile(
-    r"codecogs\.com/[\w./-]*\?(.+)"
-    r"|/equation_images/(.+?)(?:\?scale=.*)?$"
-    r"|(?:mathtex|mimetex)(?:\.cgi)?\?(.+)"
-    r"|[?&](?:chl|latex|tex|formula)=([^&]+)",
-    re.IGNORECASE | re.DOTALL,
-)
-_APPEARANCE = re.compile(
-    r"\\(?:dpi|fn|bg|color)(?:_\w+|\s*\{[^{}]*\})|\\(?:inline|displaystyle|large|huge|normalsize)(?![a-z])",
-    re.IGNORECASE,
-)
-#: Containers of rendered formulas.
-_RENDERED = re.compile(r"(?:^|\s)(?:katex|mathjax(?:_\w+)?|mjx-\S+|mq-math-mode|mathml)(?:\s|$)", re.IGNORECASE)
-
-#: MathType's spelling of angle brackets, quotes and ampersands.
-_WIRIS = str.maketrans({"«": "<", "»": ">", "¨": '"', "§": "&", "`": "'"})
 _WIRIS_MATH = re.compile(r"«math\b.*?«/math»|«math\b[^»]*/»", re.DOTALL)
 _CODE = re.compile(r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>.+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL)
 _TWICE = re.compile(
@@ -111,7 +90,7 @@ _MARKS = re.compile(r"«(?=math)|\[(?=tex|latex|math)|!(?=\[)|\{(?=mlang)|\$(?=\
 
 def _as_html(text: str, language: str | None) -> str:
     """Write editors' notations that are not HTML as HTML or in dollars."""
-    text = _WIRIS_MATH.sub(lambda math: math[0].translate(_WIRIS), text)
+    text = _WIRIS_MATH.sub(lambda math: math[0].translate(WIRIS), text)
     text = _CODE.sub(r"$\g<latex>$", text)
     text = _TWICE.sub(r"\g<inner>", text)
     text = _MARKDOWN_IMAGE.sub(lambda image: f'<img src="{stdlib_html.escape(image[1])}">', text)
@@ -207,9 +186,7 @@ class _Writer:
                 self._write(BLANK)
         elif mark := _script_mark(name, style):
             self._enclose(element, mark, "")
-        elif "overline" in style.get("text-decoration", "") + style.get("text-decoration-line", "") + element.get(
-            "class", ""
-        ):
+        elif any("overline" in value for value in (*style.values(), element.get("class", ""))):
             self._enclose(element, r"\overline", "braces")
         elif name in ("select", "option"):
             if name == "option" and self._options:
@@ -278,13 +255,13 @@ class _Writer:
     def _formula(self, element: Element) -> bool:
         """Write the formula that an element is; return False if it is none, or one that cannot be read."""
         after_formula = self._formula_end == len(self.out) and not self._pending
-        if after_formula and _ASSISTIVE.search(element.get("class", "")) and _math(element) is not None:
+        if after_formula and _ASSISTIVE.search(element.get("class", "")) and math_in(element) is not None:
             return True  # the same formula for screen readers
         latex, is_block = "", False
-        if (source := _latex_source(element)) is not None:
-            latex, is_block = _undelimited(source)
+        if (source := latex_source(element)) is not None:
+            latex, is_block = undelimited(source)
             is_block |= element.tag == "script" and "display" in element.get("type", "")
-        elif (math := _math_of(element)) is not None:
+        elif (math := math_of(element)) is not None:
             try:
                 latex, is_block = to_latex(math), math.get("display") == "block"
             except MathMLError as error:
@@ -395,57 +372,6 @@ def _other_languages(run: Sequence[Element], language: str | None) -> set[Elemen
     return {span for span in spans if span is not (spans[0] if chosen is None else chosen)}
 
 
-def _latex_source(element: Element) -> str | None:
-    """Return the LaTeX that an element holds beside its content, or in place of it; None if there is none."""
-    if element.tag == "script" and element.get("type", "").startswith("math/tex"):
-        return re.sub(r"%?\s*<!\[CDATA\[|%?\s*\]\]>", "", "".join(element.itertext()))
-    for name in _LATEX_ATTRIBUTES:
-        if element.get(name, "").strip():
-            return unquote(element.get(name, "")) if "%5C" in element.get(name, "") else element.get(name, "")
-    alt, source = element.get("alt", ""), element.get("src", "")
-    if alt.startswith("LaTeX:"):
-        return alt.removeprefix("LaTeX:")
-    if _undelimited(alt)[0] != alt.strip():
-        return alt
-    if element.tag == "img" and (address := _LATEX_ADDRESS.search(source)):
-        latex = next(filter(None, address.groups()))
-        decoded = unquote(unquote_plus(latex) if "chl=" in source or "latex=" in source else unquote(latex))
-        return _APPEARANCE.sub("", decoded.replace("&space;", " ").replace("\\space", " "))
-    if element.tag in ("math-field", "tex", "latex"):
-        return element.get("value") or "".join(element.itertext())
-    if _CALLED_FORMULA.search(element.get("class", "")) and element.tag != "math":
-        values = (element.get(name, "").strip() for name in _NAMED_ATTRIBUTES)
-        return next(filter(_LOOKS_LIKE_LATEX.search, values), None)
-    return None
-
-
-def _math_of(element: Element) -> Element | None:
-    """Return the ``<math>`` that an element is, keeps in an attribute, or shows rendered."""
-    if element.tag.rpartition(":")[2] == "math":
-        return element
-    for name in ("data-mathml", "x-canvaslms-safe-mathml"):
-        if mathml := element.get(name):
-            return _math(html.tree(mathml.translate(_WIRIS)))
-    if element.tag == "script" and element.get("type", "").startswith("math/mml"):
-        return _math(html.tree("".join(element.itertext())))
-    if element.tag.startswith("mjx-") or _RENDERED.search(element.get("class", "")):
-        return _math(element)
-    return None
-
-
-def _math(element: Element) -> Element | None:
-    return next((part for part in element.iter() if part.tag.rpartition(":")[2] == "math"), None)
-
-
-def _undelimited(latex: str) -> tuple[str, bool]:
-    """Return LaTeX without delimiters of its own, and if these were those of a display."""
-    latex = latex.strip()
-    for opening, closing in (("$$", "$$"), (r"\[", r"\]"), (r"\(", r"\)"), ("$", "$")):
-        if latex.startswith(opening) and latex.endswith(closing) and len(latex) > len(opening) + len(closing):
-            return latex[len(opening) : -len(closing)].strip(), opening in ("$$", r"\[")
-    return latex, False
-
-
 class _List:
     """A list and the number of its next item."""
 
@@ -467,12 +393,12 @@ class _List:
         if self.style in ("a", "A") and 1 <= number <= 26:
             return chr(ord(self.style) + number - 1)
         if self.style in ("i", "I") and 1 <= number < 40:
-            roman = _roman(number)
-            return roman if self.style == "i" else roman.upper()
+            return roman(number) if self.style == "i" else roman(number).upper()
         return str(number)
 
 
-def _roman(number: int) -> str:
+def roman(number: int) -> str:
+    """Return a number below 40 in small Roman numerals, as lists have them."""
     text = ""
     for value, letters in ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")):
         text += letters * (number // value)

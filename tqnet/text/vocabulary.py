@@ -73,35 +73,40 @@ def spell(text: str) -> str:
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _DIGITS = str.maketrans(_SUPERSCRIPTS, "0123456789")
 _RAISED = re.compile(f"[{_SUPERSCRIPTS}]+")
-#: Full-width letters, digits and operators, but not punctuation, which tokenizers know.
-_WIDE = {code: chr(code - 0xFEE0) for code in (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))}
-_WIDE |= dict(zip(map(ord, "＝＋－＜＞／％"), "=+-<>/%", strict=True))
+
+
+class _Folded(dict[int, str]):
+    """Character -> its plain form, worked out when a text first has it."""
+
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        # Mathematical letters, units in one sign; not punctuation and not double-struck letters such as ℝ.
+        if 0x1D400 <= code <= 0x1D7FF or 0x3371 <= code <= 0x33DF or character in "℃℉":
+            pieces = unicodedata.decomposition(character).split()[1:]
+            character = "".join(chr(int(piece, 16)) for piece in pieces) or character
+        self[code] = character
+        return character
+
+
+_WIDE = (*range(0xFF10, 0xFF1A), *range(0xFF21, 0xFF3B), *range(0xFF41, 0xFF5B))
+_FOLDED = _Folded({code: chr(code - 0xFEE0) for code in (*_WIDE, *map(ord, "＝＋－＜＞／％"))})
 
 
 def fold(text: str) -> str:
     """Write full-width and mathematical letters, units in one sign (``℃``) and raised digits with plain characters."""
-    if text.isascii():
-        return text
-    folded = "".join(map(_plain, text.translate(_WIDE)))
-    return _RAISED.sub(lambda digits: _raised(digits[0].translate(_DIGITS)), folded)
+    return text if text.isascii() else _RAISED.sub(_raised, text.translate(_FOLDED))
 
 
-def _raised(digits: str) -> str:
+def _raised(match: re.Match[str]) -> str:
+    digits = match[0].translate(_DIGITS)
     return f"^{digits}" if len(digits) == 1 else f"^{{{digits}}}"
 
 
-def _plain(character: str) -> str:
-    code = ord(character)
-    if 0x1D400 <= code <= 0x1D7FF or character in "℃℉" or 0x3371 <= code <= 0x33DF:
-        pieces = unicodedata.decomposition(character).split()[1:]
-        return "".join(chr(int(piece, 16)) for piece in pieces) or character
-    return character
-
-
-class Legible:
+class Legible(dict[int, str]):
     """Makes texts legible for a tokenizer: folded, with characters set apart that would make their word unknown.
 
-    A word piece tokenizer reads a word with one unknown character as one unknown token: ``∠A=90`` as nothing.
+    A word piece tokenizer reads a word with one unknown character as one unknown token: ``∠A=90`` as nothing. Keeps
+    each character as it is written, worked out when a text first has it.
 
     Args:
         backend: With its vocabulary complete.
@@ -110,20 +115,16 @@ class Legible:
     def __init__(self, backend: Tokenizer):
         unknown = getattr(backend.model, "unk_token", None)
         self._backend, self._unknown = backend, None if unknown is None else [backend.token_to_id(unknown)]
-        self._swallowing: dict[str, bool] = {}
 
     def __call__(self, text: str) -> str:
-        text = fold(text)
-        if text.isascii() or self._unknown is None:
-            return text
-        return "".join(f" {c} " if not c.isascii() and self._swallows(c) else c for c in text)
+        return text if text.isascii() else fold(text).translate(self)
 
-    def _swallows(self, character: str) -> bool:
-        if character not in self._swallowing:
-            encoding = self._backend.encode(f"a{character}", add_special_tokens=False)
-            ids = encoding.ids[: sum(encoding.attention_mask)]  # without padding
-            self._swallowing[character] = ids == self._unknown
-        return self._swallowing[character]
+    def __missing__(self, code: int) -> str:
+        character = chr(code)
+        encoding = self._backend.encode(f"a{character}", add_special_tokens=False)
+        ids = encoding.ids[: sum(encoding.attention_mask)]  # without padding
+        self[code] = f" {character} " if code > 127 and ids == self._unknown else character
+        return self[code]
 
 
 _COMMAND = re.compile(r"\\[A-Za-z]+")

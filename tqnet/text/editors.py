@@ -1,0 +1,83 @@
+"""Formulas where editors keep them: attributes, scripts, addresses of images, rendered output."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote, unquote_plus
+from xml.etree.ElementTree import Element
+
+from tqnet.text import html
+
+#: Attributes that hold a formula's LaTeX on any element, and those that do on an element called after formulas.
+_LATEX_ATTRIBUTES = ("data-equation-content", "data-latex", "data-tex", "data-formula", "data-katex", "latex")
+_NAMED_ATTRIBUTES = ("data-value", "data-content", "alt")
+_LOOKS_LIKE_LATEX = re.compile(r"[\\^_=]|^\S{1,3}$")
+_CALLED_FORMULA = re.compile(r"formula|latex|\btex|tex\b|texrender|\bmath|mathquill|equation|wiris", re.IGNORECASE)
+#: Addresses of images that are made of LaTeX.
+_LATEX_ADDRESS = re.compile(
+    r"codecogs\.com/[\w./-]*\?(.+)"
+    r"|/equation_images/(.+?)(?:\?scale=.*)?$"
+    r"|(?:mathtex|mimetex)(?:\.cgi)?\?(.+)"
+    r"|[?&](?:chl|latex|tex|formula)=([^&]+)",
+    re.IGNORECASE | re.DOTALL,
+)
+_APPEARANCE = re.compile(
+    r"\\(?:dpi|fn|bg|color)(?:_\w+|\s*\{[^{}]*\})|\\(?:inline|displaystyle|large|huge|normalsize)(?![a-z])",
+    re.IGNORECASE,
+)
+#: Containers of rendered formulas.
+_RENDERED = re.compile(r"(?:^|\s)(?:katex|mathjax(?:_\w+)?|mjx-\S+|mq-math-mode|mathml)(?:\s|$)", re.IGNORECASE)
+
+#: MathType's spelling of angle brackets, quotes and ampersands.
+WIRIS = str.maketrans({"«": "<", "»": ">", "¨": '"', "§": "&", "`": "'"})
+
+
+def latex_source(element: Element) -> str | None:
+    """Return the LaTeX that an element holds beside its content, or in place of it; None if there is none."""
+    if element.tag == "script" and element.get("type", "").startswith("math/tex"):
+        return re.sub(r"%?\s*<!\[CDATA\[|%?\s*\]\]>", "", "".join(element.itertext()))
+    for name in _LATEX_ATTRIBUTES:
+        if element.get(name, "").strip():
+            return unquote(element.get(name, "")) if "%5C" in element.get(name, "") else element.get(name, "")
+    alt, source = element.get("alt", ""), element.get("src", "")
+    if alt.startswith("LaTeX:"):
+        return alt.removeprefix("LaTeX:")
+    if undelimited(alt)[0] != alt.strip():
+        return alt
+    if element.tag == "img" and (address := _LATEX_ADDRESS.search(source)):
+        latex = next(filter(None, address.groups()))
+        decoded = unquote(unquote_plus(latex) if "chl=" in source or "latex=" in source else unquote(latex))
+        return _APPEARANCE.sub("", decoded.replace("&space;", " ").replace("\\space", " "))
+    if element.tag in ("math-field", "tex", "latex"):
+        return element.get("value") or "".join(element.itertext())
+    if _CALLED_FORMULA.search(element.get("class", "")) and element.tag != "math":
+        values = (element.get(name, "").strip() for name in _NAMED_ATTRIBUTES)
+        return next(filter(_LOOKS_LIKE_LATEX.search, values), None)
+    return None
+
+
+def math_of(element: Element) -> Element | None:
+    """Return the ``<math>`` that an element is, keeps in an attribute, or shows rendered."""
+    if element.tag.rpartition(":")[2] == "math":
+        return element
+    for name in ("data-mathml", "x-canvaslms-safe-mathml"):
+        if mathml := element.get(name):
+            return math_in(html.tree(mathml.translate(WIRIS)))
+    if element.tag == "script" and element.get("type", "").startswith("math/mml"):
+        return math_in(html.tree("".join(element.itertext())))
+    if element.tag.startswith("mjx-") or _RENDERED.search(element.get("class", "")):
+        return math_in(element)
+    return None
+
+
+def math_in(element: Element) -> Element | None:
+    return next((part for part in element.iter() if part.tag.rpartition(":")[2] == "math"), None)
+
+
+def undelimited(latex: str) -> tuple[str, bool]:
+    """Return LaTeX without delimiters of its own, and if these were those of a display."""
+    latex = latex.strip()
+    for opening, closing in (("$$", "$$"), (r"\[", r"\]"), (r"\(", r"\)"), ("$", "$")):
+        if latex.startswith(opening) and latex.endswith(closing) and len(latex) > len(opening) + len(closing):
+            return latex[len(opening) : -len(closing)].strip(), opening in ("$$", r"\[")
+    return latex, False
