@@ -22,7 +22,7 @@ from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
 from tqnet.importers import Settings
 from tqnet.importers.choices import split_options, without_letters
-from tqnet.importers.spreadsheets import encoding_of
+from tqnet.importers.encodings import encoding_of
 from tqnet.importers.tables import columns_by_name
 from tqnet.questions import BankError
 

@@ -68,6 +68,7 @@ def test_text_that_is_not_html(text: str) -> None:
         ("<ul><li>x<ul><li><p>y</p></li></ul></li></ul>", "• x\n◦ y"),
         (NESTED, "1. Draw it.\n• the base\n• the height\n2. Measure it."),
         ("<ol start='3' type='a'><li>x</li><li>y<ol><li>z</li></ol></li></ol>", "c. x\nd. y\nd.1. z"),
+        ("<ol type='I'><li>x<li>y<ol type='i' start='9'><li>z</ol></ol>", "I. x\nII. y\nII.ix. z"),
         ("<p>one <var>x</var> <section>two</section></p>", "one x\ntwo"),
         ("<p>see<o:p></o:p> <nobr>a b</nobr> <mjx-break>c</mjx-break></p>", "see a b c"),
         ("<p>7<span style='vertical-align: super; color: red'>3</span> m</p>", "7^3 m"),

@@ -5,20 +5,19 @@ QTI 3 is read under the names of QTI 2: ``qti-choice-interaction`` is ``choiceIn
 
 from __future__ import annotations
 
-import html
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from lxml import etree
 
 from tqnet.importers import qti1
-from tqnet.importers.job import Draft, Job, Place, distinct, lettered, resolve
+from tqnet.importers.job import Draft, Job, Place, distinct, resolve
+from tqnet.importers.qti_interactions import INTERACTIONS, OPEN, Interaction, Read, text_of
 from tqnet.importers.safe_xml import Element, XmlError, inner_markup, parse, parse_repaired, strip_namespaces
 from tqnet.importers.source import SourceError
-from tqnet.text.plain import BLANK, plain
+from tqnet.text.plain import plain
 
 #: Concepts of an item, coarse to fine.
 Knowledge = Sequence[Sequence[str]]
@@ -110,7 +109,7 @@ def _resolved(job: Job, element: Element, reference: str, document: str) -> str 
 
 def _taxon_paths(resource: Element) -> Knowledge:
     """Return the concepts of the resource's LOM metadata, coarse to fine."""
-    paths = ([_text(entry) for entry in path.iterfind("taxon/entry")] for path in resource.iter("taxonPath"))
+    paths = ([text_of(entry) for entry in path.iterfind("taxon/entry")] for path in resource.iter("taxonPath"))
     return [names for path in paths if (names := [name for name in path if name])]
 
 
@@ -218,7 +217,7 @@ class _Item:
         for declaration in self._root.findall("responseDeclaration"):
             if declaration.get("identifier") != name:
                 continue
-            if values := list(filter(None, map(_text, declaration.iterfind("correctResponse/value")))):
+            if values := list(filter(None, map(text_of, declaration.iterfind("correctResponse/value")))):
                 return values
             entries = declaration.findall("mapping/mapEntry")
             paid = sorted((entry for entry in entries if _points(entry) > 0), key=_points, reverse=True)
@@ -279,140 +278,3 @@ def _markup(element: Element) -> str:
         if isinstance(part.tag, str) and (part.tag in _OWN or part.tag != part.tag.lower()):
             part.tag = "span"
     return inner_markup(element)
-
-
-# Interactions: what each shows in a stem, its choices, and its right answer.
-
-
-@dataclass(frozen=True)
-class Interaction:
-    """An interaction as it is read.
-
-    Attributes:
-        kind: Its name without "Interaction".
-        shown: Markup in its place.
-        is_inline: It stands within a line.
-        choices: The elements of the question's options.
-        answer: Letters of choices, or a text; empty without one.
-    """
-
-    kind: str
-    shown: str = ""
-    is_inline: bool = False
-    choices: tuple[Element, ...] = ()
-    answer: str = ""
-
-
-#: Takes the element, the values of its correct response, and if it is the only one of the item; otherwise its choices
-#: are shown in its place.
-Read = Callable[[Element, list[str], bool], Interaction]
-
-#: Interactions that need no known answer.
-OPEN = frozenset({"extendedTextInteraction", "uploadInteraction", "drawingInteraction", "endAttemptInteraction"})
-
-
-def _choice(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """Letters of the right choices; of an ordering, in the right order."""
-    choices, kind = element.findall("simpleChoice"), element.tag.removesuffix("Interaction")
-    places = _places(choices, correct)
-    answer = lettered(places if kind == "order" else sorted(places))
-    return _of_choices(kind, _prompt(element), choices, answer, alone)
-
-
-def _inline_choice(element: Element, correct: list[str], alone: bool) -> Interaction:
-    choices = element.findall("inlineChoice")
-    places = _places(choices, correct)
-    if alone:
-        return Interaction("inlineChoice", BLANK, True, tuple(choices), lettered(places))
-    texts = [_text(choice) for choice in choices]
-    shown = html.escape(f"{BLANK} ({' / '.join(texts)})", quote=False)
-    return Interaction("inlineChoice", shown, True, answer=", ".join(texts[place] for place in places))
-
-
-def _open(element: Element, correct: list[str], alone: bool) -> Interaction:
-    kind, answer = element.tag.removesuffix("Interaction"), correct[0] if correct else ""
-    is_inline = kind == "textEntry"
-    return Interaction(kind, BLANK if is_inline else _prompt(element), is_inline, answer=answer)
-
-
-def _hottext(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """The words to choose from stand in their text, and are the options."""
-    choices = list(element.iter("hottext"))
-    return Interaction(
-        "hottext", inner_markup(element), False, tuple(choices), lettered(sorted(_places(choices, correct)))
-    )
-
-
-def _match(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """The first set is numbered in the stem, the second the options: ``1-B, 2-A``."""
-    sets = [each.findall("simpleAssociableChoice") for each in element.findall("simpleMatchSet")][:2]
-    sources, targets = sets if len(sets) == 2 else ([], [])
-    pairs = sorted(_pairs(sources, targets, correct))
-    answer = ", ".join(f"{source + 1}-{lettered([target])}" for source, target in pairs)
-    items = "".join(f"<p>{number}. {inner_markup(source)}</p>" for number, source in enumerate(sources, 1))
-    return _of_choices("match", _prompt(element) + items, targets, answer, alone)
-
-
-def _associate(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """Pairs among the choices: ``A-C, B-D``."""
-    choices = element.findall("simpleAssociableChoice")
-    answer = ", ".join(f"{lettered([a])}-{lettered([b])}" for a, b in _pairs(choices, choices, correct))
-    return _of_choices("associate", _prompt(element), choices, answer, alone)
-
-
-def _gap_match(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """Numbered blanks, with the options that go into them: ``1-B``."""
-    choices = [part for part in element if part.tag in ("gapText", "gapImg")]
-    gaps = list(element.iter("gap"))
-    for number, gap in enumerate(gaps, 1):
-        gap.text = f"{BLANK}({number})"
-    pairs = sorted((gap, choice) for choice, gap in _pairs(choices, gaps, correct))
-    answer = ", ".join(f"{gap + 1}-{lettered([choice])}" for gap, choice in pairs)
-    others = (part for part in element if part.tag not in ("gapText", "gapImg", "prompt"))
-    rest = "".join(f"<div>{inner_markup(part)}</div>" for part in others)
-    return _of_choices("gapMatch", _prompt(element) + rest, choices, answer, alone)
-
-
-INTERACTIONS: dict[str, Read] = {
-    "choiceInteraction": _choice,
-    "orderInteraction": _choice,
-    "inlineChoiceInteraction": _inline_choice,
-    "hottextInteraction": _hottext,
-    "matchInteraction": _match,
-    "associateInteraction": _associate,
-    "gapMatchInteraction": _gap_match,
-    **dict.fromkeys((*OPEN, "textEntryInteraction", "sliderInteraction"), _open),
-}
-
-
-def _of_choices(kind: str, prompt: str, choices: Sequence[Element], answer: str, alone: bool) -> Interaction:
-    if alone:
-        return Interaction(kind, prompt, False, tuple(choices), answer)
-    listed = "".join(f"<p>({lettered([i])}) {inner_markup(choice)}</p>" for i, choice in enumerate(choices))
-    return Interaction(kind, prompt + listed, False, (), answer)
-
-
-def _prompt(element: Element) -> str:
-    prompt = element.find("prompt")
-    return "" if prompt is None else f"<div>{inner_markup(prompt)}</div>"
-
-
-def _places(choices: Sequence[Element], correct: Sequence[str]) -> list[int]:
-    named = [choice.get("identifier") for choice in choices]
-    return [named.index(name) for name in correct if name in named]
-
-
-def _pairs(sources: Sequence[Element], targets: Sequence[Element], correct: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the places of the two that each value, ``S1 T2``, names; a match may name them in reverse."""
-    pairs = []
-    for value in correct:
-        names = value.split()
-        for first, second in (names, names[::-1]) if len(names) == 2 else ():
-            if (a := _places(sources, [first])) and (b := _places(targets, [second])):
-                pairs.append((a[0], b[0]))
-                break
-    return pairs
-
-
-def _text(element: Element) -> str:
-    return " ".join("".join(element.itertext()).split())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place, lettered
 from tqnet.importers.moodle import category_path, numbered
 from tqnet.importers.paper import Paragraph, read_paper
@@ -20,10 +21,10 @@ def _documents(job: Job, *endings: str) -> Iterator[tuple[str, str]]:
     for name in names:
         try:
             content = job.source.read(name)
-            encoding = job.settings.encoding or ("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+            encoding = job.settings.encoding or encoding_of(job.source.file(name))
             yield name, content.decode(encoding).replace("\r\n", "\n").replace("\r", "\n")
-        except (SourceError, UnicodeError, LookupError) as error:
-            job.leave_unread(job.place(name), f"{error}; --encoding names another one")
+        except (SourceError, EncodingError, UnicodeError) as error:
+            job.leave_unread(job.place(name), str(error))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
