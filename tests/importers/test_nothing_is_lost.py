@@ -36,6 +36,7 @@ _FORMULAS = [
 _PLAIN = [
     *("{}", "<b>{}</b>", "<td>{}", "<li>{}", "&lt;{}&gt;", "<p>{}", "<sup>{}</sup>", "<unknown>{}</unknown>", "a<{}"),
     *("<o:p>{}</o:p>", "<select><option>{}", "<pre>{}", "<h1>{}</h1>", "<!-- x -->{}"),
+    *("<title>{}", "<map>{}</map>", "<u>{}</u>", "$5 <i>{}</i> $6", "{{mlang en}}{}{{mlang}}", "<area of <b>{}</b>>"),
 ]
 _FIGURES = [
     "<img src='data:image/png;base64,{}'>",

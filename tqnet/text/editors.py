@@ -11,14 +11,14 @@ from tqnet.text import html
 #: Attributes that hold a formula's LaTeX on any element, and those that do on an element called after formulas.
 _LATEX_ATTRIBUTES = ("data-equation-content", "data-latex", "data-tex", "data-formula", "data-katex", "latex")
 _NAMED_ATTRIBUTES = ("data-value", "data-content", "alt")
-_LOOKS_LIKE_LATEX = re.compile(r"[\\^_=]|^\S{1,3}$")
+_LOOKS_LIKE_LATEX = re.compile(r"[\\^_=+<>]|^\S{1,3}$")
 _CALLED_FORMULA = re.compile(r"formula|latex|\btex|tex\b|texrender|\bmath|mathquill|equation|wiris", re.IGNORECASE)
 #: Addresses of images that are made of LaTeX.
 _LATEX_ADDRESS = re.compile(
-    r"codecogs\.com/[\w./-]*\?(.+)"
+    r"codecogs\.com/[\w./-]{0,99}\?(.+)"
     r"|/equation_images/(.+?)(?:\?scale=.*)?$"
     r"|(?:mathtex|mimetex)(?:\.cgi)?\?(.+)"
-    r"|[?&](?:chl|latex|tex|formula)=([^&]+)",
+    r"|[?&](?:chl|latex|tex)=([^&]+)",
     re.IGNORECASE | re.DOTALL,
 )
 _APPEARANCE = re.compile(
@@ -35,14 +35,14 @@ WIRIS = str.maketrans({"«": "<", "»": ">", "¨": '"', "§": "&", "`": "'"})
 def latex_source(element: Element) -> str | None:
     """Return the LaTeX that an element holds beside its content, or in place of it; None if there is none."""
     if element.tag == "script" and element.get("type", "").startswith("math/tex"):
-        return re.sub(r"%?\s*<!\[CDATA\[|%?\s*\]\]>", "", "".join(element.itertext()))
+        return re.sub(r"(?:%\s*)?(?:<!\[CDATA\[|\]\]>)", "", "".join(element.itertext()))
     for name in _LATEX_ATTRIBUTES:
         if element.get(name, "").strip():
             return unquote(element.get(name, "")) if "%5C" in element.get(name, "") else element.get(name, "")
     alt, source = element.get("alt", ""), element.get("src", "")
     if alt.startswith("LaTeX:"):
         return alt.removeprefix("LaTeX:")
-    if undelimited(alt)[0] != alt.strip():
+    if (inner := undelimited(alt)[0]) != alt.strip() and _LOOKS_LIKE_LATEX.search(inner):
         return alt
     if element.tag == "img" and (address := _LATEX_ADDRESS.search(source)):
         latex = next(filter(None, address.groups()))
@@ -50,7 +50,7 @@ def latex_source(element: Element) -> str | None:
         return _APPEARANCE.sub("", decoded.replace("&space;", " ").replace("\\space", " "))
     if element.tag in ("math-field", "tex", "latex"):
         return element.get("value") or "".join(element.itertext())
-    if _CALLED_FORMULA.search(element.get("class", "")) and element.tag != "math":
+    if element.tag in ("img", "span") and _CALLED_FORMULA.search(element.get("class", "")):
         values = (element.get(name, "").strip() for name in _NAMED_ATTRIBUTES)
         return next(filter(_LOOKS_LIKE_LATEX.search, values), None)
     return None

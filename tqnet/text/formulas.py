@@ -25,7 +25,7 @@ _ENVIRONMENTS = (
     "align(?:ed|at|edat)?|array|[bBpvV]?matrix|cases|displaymath|eqnarray|equation|flalign|gather(?:ed)?|math|multline"
     "|split"
 )
-_FORMULA = re.compile(
+FORMULA = re.compile(
     r"(?<!\\)\$\$(?P<dollars>(?:\\.|[^\\])+?)\$\$"
     r"|(?<!\\)\$(?P<dollar>(?!\d)(?:\\.|[^$\\])+?)\$"
     rf"|(?<!\\)\$(?!{_MONEY})(?P<number>\d(?:\\.|[^$\\])*?)\$(?!\d)"
@@ -67,7 +67,7 @@ class Unit:
 def segments(text: str) -> Iterator[Segment]:
     """Cut ``text`` into prose and formulas; the segments cover the whole text."""
     position = 0
-    for match in _FORMULA.finditer(text):
+    for match in FORMULA.finditer(text):
         if match.start() > position:
             yield Segment(text[position : match.start()], False, position, match.start())
         yield Segment(match[match.lastgroup or 0], True, match.start(), match.end())

@@ -13,6 +13,8 @@ from html.entities import html5
 from html.parser import HTMLParser
 from xml.etree.ElementTree import Element, SubElement
 
+from tqnet.text.formulas import FORMULA
+
 _BLOCK_NAMES = (
     "address article aside blockquote br center dd details dialog div dl dt fieldset figcaption figure footer form h1 "
     "h2 h3 h4 h5 h6 header hr legend li main menu nav ol p pre section summary table tbody tfoot thead tr ul td th"
@@ -46,20 +48,17 @@ _ENDS = {
 #: Deeper elements are read as if they had no tags.
 _DEEPEST = 200
 
-_FORMULA = re.compile(
-    r"\$\$.+?\$\$"
-    r"|(?<!\\)\$(?:\\.|[^$\\])+\$"
-    r"|\\\(.+?\\\)"
-    r"|\\\[.+?\\\]"
-    r"|\\begin\{(?P<env>\w+\*?)\}.*?\\end\{(?P=env)\}",
-    re.DOTALL,
-)
+#: Tags that authors leave open. Another without an attribute is a tag only if it is closed: code has ``list<object>``.
+_OPEN_NAMES = "br dd div dt em font hr li nobr ol p span strong sub sup tbody td tfoot th thead tr ul wbr"
+_LEFT_OPEN = frozenset(_OPEN_NAMES.split()) | frozenset(_MATHML_NAMES.split())
+
 _ATTRIBUTE = r"""\s+[a-zA-Z_:@][-\w:.]*\s*=\s*(?:"[^"]*"|'[^']*'|[^\s"'<>=`]+)"""
 _TAG = re.compile(
-    rf"<(?P<close>/?)(?:(?P<short>[a-zA-Z])(?P<some>(?:{_ATTRIBUTE})*)"  # no bare words: a<b and c>d
+    rf"<(?P<close>/?)(?:(?P<short>[a-zA-Z])(?:{_ATTRIBUTE})*"  # no bare words: a<b and c>d
     rf"|(?P<long>[a-zA-Z][-:a-zA-Z0-9]+)(?:{_ATTRIBUTE}|\s+[a-zA-Z]+)*)\s*/?>"
 )
-_COMMENT = re.compile(r"<!--.*?-->|<!\[(?:if|endif)[^>]*>", re.DOTALL)
+_CLOSING = re.compile(r"</([a-zA-Z][-:a-zA-Z0-9]*)\s*>")
+_COMMENT = re.compile(r"<!--.*?-->|<!\[(?:if|endif)[^<>]*>", re.DOTALL)
 _NAMED = re.compile(r"&(?:(\w+;)|#\d{1,7};|#[xX][0-9a-fA-F]{1,6};)")
 #: References that end in a semicolon only: ``&lt`` and ``&times`` occur by chance after LaTeX's ``&``.
 _REFERENCE = re.compile(r"&(?:lt|gt|amp|quot|apos|nbsp|#\d+|#[xX][0-9a-fA-F]+);")
@@ -71,60 +70,69 @@ def is_html(text: str) -> bool:
     """Return True if ``text`` has a tag that is no inequality, or a reference (``&lt;``), outside of formulas."""
     if "<" not in text and "&" not in text:
         return False
-    if re.match(r"\s*<p\s*>", text, re.IGNORECASE):
-        return True
-    return any(not formula and (_next_tag(piece, 0) or _has_reference(piece)) for formula, piece in _pieces(text))
+    text = _without_comments(text)
+    tags = _tags(text)
+    prose = [(start, end) for is_formula, start, end in _pieces(text, tags) if not is_formula]
+    return any(
+        _has_reference(text[start:end]) or any(start <= tag.start() < end for tag in tags) for start, end in prose
+    )
 
 
 def tree(markup: str) -> Element:
     """Return the ``body`` of ``markup``; formulas in it are elements named `VERBATIM`."""
+    markup = _without_comments(markup)
+    tags = _tags(markup)
+    places = {tag.start() for tag in tags}
     builder = _TreeBuilder()
-    closed = {tag["short"].lower() for tag in _TAG.finditer(markup) if tag["close"] and tag["short"]} | {"p"}
-    for formula, piece in _pieces(markup):
-        builder.feed(_verbatim(piece) if formula else _escape_stray(piece, closed))
+    for is_formula, start, end in _pieces(markup, tags):
+        piece = markup[start:end]
+        builder.feed(_verbatim(piece) if is_formula else _escape_stray(piece, start, places))
     builder.close()
     return builder.root
 
 
-def _pieces(text: str) -> Iterator[tuple[bool, str]]:
-    """Cut ``text`` into (is_formula, piece)."""
-    start = position = 0
-    tag = _next_tag(text, 0)
-    while match := _FORMULA.search(text, position):
-        while tag and tag.end() <= match.start():
-            tag = _next_tag(text, tag.end())
+def _without_comments(markup: str) -> str:
+    last = markup.rfind("-->") + 3  # behind it, a comment has no end
+    return _COMMENT.sub("", markup[:last]) + markup[last:] if last > 2 else markup
+
+
+def _tags(text: str) -> list[re.Match[str]]:
+    """Return the tags of ``text`` in order; an opening ``<b>`` alone may be ``a<b>c``."""
+    closed = {name.lower() for name in _CLOSING.findall(text)}
+
+    def is_tag(tag: re.Match[str]) -> bool:
+        name = (tag["short"] or tag["long"]).lower()
+        # HTML, MathML, custom elements (``mjx-container``) and prefixed ones (``o:p``, ``mml:math``)
+        if name not in _TAGS and "-" not in name.strip("-") and ":" not in name.strip(":"):
+            return False
+        is_whole = tag["close"] or "=" in tag[0] or tag[0].endswith("/>")
+        within = "select" in closed if name == "option" else name not in _TAGS
+        return bool(is_whole or within or name in closed or name in _LEFT_OPEN)
+
+    return list(filter(is_tag, _TAG.finditer(text)))
+
+
+def _pieces(text: str, tags: list[re.Match[str]]) -> Iterator[tuple[bool, int, int]]:
+    """Cut ``text`` into (is_formula, start, end)."""
+    start = position = number = 0
+    tags = [tag for tag in tags if tag["long"] or tag["close"] or tag[0][1:2] != "p" or "=" in tag[0]]  # $<p>$
+    while match := FORMULA.search(text, position):
+        while number < len(tags) and tags[number].end() <= match.start():
+            number += 1
+        tag = tags[number] if number < len(tags) else None
         if tag and tag.start() < match.start():  # within an attribute
             position = tag.end()
         elif tag and tag.start() < match.end():  # two prices with markup between them, not a formula
             position = match.start() + 1
         else:
-            yield False, text[start : match.start()]
-            yield True, match[0]
+            yield False, start, match.start()
+            yield True, match.start(), match.end()
             start = position = match.end()
-    yield False, text[start:]
-
-
-def _next_tag(text: str, start: int) -> re.Match[str] | None:
-    """Return the first tag from ``start`` on that is certain to be one."""
-    return next((tag for tag in _TAG.finditer(text, start) if _is_known(_name(tag)) and _is_certain(tag)), None)
+    yield False, start, len(text)
 
 
 def _has_reference(piece: str) -> bool:
     return any(match[1] is None or match[1] in html5 for match in _NAMED.finditer(piece))
-
-
-def _name(tag: re.Match[str]) -> str:
-    return (tag["short"] or tag["long"]).lower()
-
-
-def _is_known(name: str) -> bool:
-    """HTML, MathML, custom elements (``mjx-container``) and prefixed ones (``o:p``, ``mml:math``)."""
-    return name in _TAGS or "-" in name.strip("-") or ":" in name.strip(":")
-
-
-def _is_certain(tag: re.Match[str]) -> bool:
-    """An opening ``<b>`` alone may be ``a<b>c``; a closing tag, an attribute or a long name is markup."""
-    return bool(tag["close"] or tag["long"] or tag["some"])
 
 
 def _verbatim(formula: str) -> str:
@@ -132,20 +140,9 @@ def _verbatim(formula: str) -> str:
     return f"<{VERBATIM}>{html.escape(decoded, quote=False)}</{VERBATIM}>"
 
 
-def _escape_stray(piece: str, closed: set[str]) -> str:
-    """Escape every ``<`` that starts no tag, so that the parser does not swallow text."""
-    parts, start = [], 0
-    for match in re.finditer(r"<", piece):
-        if match.start() < start:  # within a tag or comment
-            continue
-        tag = _TAG.match(piece, match.start())
-        comment = _COMMENT.match(piece, match.start())
-        real = tag and _is_known(_name(tag)) and (_is_certain(tag) or _name(tag) in closed)
-        end = comment.end() if comment else tag.end() if tag and real else match.end()
-        kept = "" if comment else piece[match.start() : end] if real else "&lt;"
-        parts += [piece[start : match.start()], kept]
-        start = end
-    return "".join((*parts, piece[start:]))
+def _escape_stray(piece: str, offset: int, tags: set[int]) -> str:
+    """Escape every ``<`` that starts none of the tags, so that the parser does not swallow text."""
+    return re.sub("<", lambda sign: "<" if sign.start() + offset in tags else "&lt;", piece)
 
 
 class _TreeBuilder(HTMLParser):

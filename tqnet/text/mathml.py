@@ -92,9 +92,14 @@ def _latex(element: Element) -> str:
     convert = _CONVERTERS.get(element.tag)
     if convert is None:
         raise MathMLError(f"<{element.tag}> is no presentation MathML")
-    if element.tag not in _TOKENS and any(map(str.strip, (element.text or "", *(part.tail or "" for part in element)))):
-        raise MathMLError(f"<{element.tag}> holds text")
+    if element.tag not in _TOKENS:
+        _refuse_text(element)
     return convert(element)
+
+
+def _refuse_text(element: Element) -> None:
+    if any(map(str.strip, (element.text or "", *(part.tail or "" for part in element)))):
+        raise MathMLError(f"<{element.tag}> holds text")
 
 
 def _group(element: Element) -> str:
@@ -186,7 +191,7 @@ def _words(element: Element) -> str:
 def _space(element: Element) -> str:
     if element.get("linebreak") == "newline":
         return r"\\ "
-    width = re.fullmatch(r"([\d.]+)(em|ex|px|pt)", element.get("width", ""))
+    width = re.fullmatch(r"(\d*\.?\d+)(em|ex|px|pt)", element.get("width", ""))
     if not width or not float(width[1]):
         return ""
     return r"\quad " if width[2] == "em" and float(width[1]) >= 1 else SPACE
@@ -223,9 +228,8 @@ def _many_scripts(element: Element) -> str:
 
     def pairs(scripts: Sequence[Element]) -> str:
         marked = zip("_^" * len(scripts), scripts, strict=False)
-        return "".join(
-            f"{mark}{_group(script)}" for mark, script in marked if script.tag != "none" and len(_latex(script))
-        )
+        converted = ((mark, _latex(script).strip()) for mark, script in marked if script.tag != "none")
+        return "".join(f"{mark}{{{latex}}}" for mark, latex in converted if latex)
 
     before = pairs(children[split:])
     return ("{}" + before if before else "") + _base(children[0]) + pairs(children[1:split])
@@ -281,9 +285,13 @@ def _fenced(element: Element) -> str:
 
 def _environment(name: str, table: Element) -> str:
     rows = []
+    _refuse_text(table)
     for row in table:
+        if row.tag not in ("mtr", "mlabeledtr"):
+            raise MathMLError(f"<{row.tag}> is no row of a table")
+        _refuse_text(row)
         cells = list(row)[1:] if row.tag == "mlabeledtr" else list(row)
-        rows.append(" & ".join(_row(cell).strip() for cell in cells))
+        rows.append(" & ".join(_latex(cell).strip() for cell in cells))
     body = r" \\ ".join(rows)
     return rf"\begin{{{name}}} {body} \end{{{name}}}"
 

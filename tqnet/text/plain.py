@@ -22,23 +22,26 @@ from tqnet.text.mathml import MathMLError, to_latex
 #: A blank to be filled in.
 BLANK = "____"
 
-_HIDDEN = frozenset({"script", "style", "template", "noscript", "head", "colgroup", "map"})
+_HIDDEN = frozenset({"script", "style", "template", "noscript", "head", "colgroup"})
 #: Neither text nor figures; reported as lost.
-_MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas"})
+_MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas", "svg"})
 _BULLETS = "•◦▪"
 _PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
 
-_WIRIS_MATH = re.compile(r"«math\b.*?«/math»|«math\b[^»]*/»", re.DOTALL)
-_CODE = re.compile(r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>.+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL)
+# None of these notations holds another of its kind: a text of openings alone would take quadratic time.
+_WIRIS_MATH = re.compile(r"«math\b(?:(?!«math\b).)*?«/math»|«math\b[^«»]*/»", re.DOTALL)
+_CODE = re.compile(
+    r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>(?:(?!\[(?P=name)\]).)+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL
+)
 _TWICE = re.compile(
     r"(?<![\\$])(?P<dollars>\$\$?)\s*(?P<inner>\\\[(?:\\[^\]]|[^\\$])+\\\]|\\\((?:\\[^)]|[^\\$])+\\\))\s*(?P=dollars)"
 )
 _MARKDOWN_IMAGE = re.compile(
     r"!\[[^\[\]\n]*\]\(\s*<?([^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
 )
-_MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}(.*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
+_MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}((?:(?!\{mlang\s).)*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
 _SUSPECT = re.compile(r"[<«&]|!\[|\[[tlmTLM]|\$\s*\\[\[(]|\{ml|\{ML")
-_DRAWING = re.compile(r"<svg\b.*?</svg\s*>", re.DOTALL | re.IGNORECASE)
+_SVG_TAG = re.compile(r"<(/?)svg\b[^<>]*(?<!/)>", re.IGNORECASE)
 
 
 class Plain(NamedTuple):
@@ -94,41 +97,56 @@ def _as_html(text: str, language: str | None) -> str:
     text = _CODE.sub(r"$\g<latex>$", text)
     text = _TWICE.sub(r"\g<inner>", text)
     text = _MARKDOWN_IMAGE.sub(lambda image: f'<img src="{stdlib_html.escape(image[1])}">', text)
-    return _MULTILANG.sub(_Chosen(language), text) if "{mlang" in text.lower() else text
+    return _in_language(text, language)
 
 
-class _Chosen:
-    """Keeps one language of each run of ``{mlang en}..{mlang}``."""
-
-    def __init__(self, language: str | None):
-        self._language, self._end, self._kept = language, -1, False
-
-    def __call__(self, part: re.Match[str]) -> str:
-        if part.string[self._end : part.start()].strip() or self._end < 0:
-            self._kept = False
-        self._end = part.end()
-        wanted = self._language is None or bool({self._language, "other"} & set(part[1].lower().split(",")))
-        if self._kept or not wanted:
-            return ""
-        self._kept = True
-        return part[2]
+def _in_language(text: str, language: str | None) -> str:
+    """Keep one language of ``{mlang en}..{mlang}{mlang de,other}..{mlang}``: the given one, "other", or the first."""
+    start, *rest = _MULTILANG.split(text)
+    if not rest:
+        return text
+    blocks = list(zip((names.lower().split(",") for names in rest[::3]), rest[1::3], rest[2::3], strict=True))
+    languages = [name for names, _, _ in blocks for name in names]
+    wanted = language if language in languages else "other" if "other" in languages else languages[0]
+    out: list[str] = [start]
+    run: dict[str, str] = {}  # adjacent blocks
+    for names, body, after in blocks:
+        run |= {name: f"{run.get(name, '')} {body}".strip() for name in set(names)}
+        if after.strip():
+            out += [run.get(wanted, run.get("other", "")), after]
+            run = {}
+    return "".join((*out, run.get(wanted, run.get("other", ""))))
 
 
 def _plain(markup: str, language: str | None) -> Plain:
-    drawings: list[str] = []
-
-    def set_aside(drawing: re.Match[str]) -> str:
-        drawings.append(drawing[0])
-        return f'<img src="{_ASIDE}{len(drawings) - 1}">'
-
-    root = html.tree(_DRAWING.sub(set_aside, markup))
+    drawings = _drawings(markup)
+    pieces, end = [], 0
+    for number, (start, stop) in enumerate(drawings):
+        pieces += [markup[end:start], f'<img src="{_ASIDE}{number}">']
+        end = stop
+    root = html.tree("".join((*pieces, markup[end:])))
     writer = _Writer(root, language)
     writer.children(root)
     images = (
-        drawing_uri(drawings[int(name.removeprefix(_ASIDE))]) if name.startswith(_ASIDE) else name
+        drawing_uri(markup[slice(*drawings[int(name.removeprefix(_ASIDE))])]) if name.startswith(_ASIDE) else name
         for name in writer.images
     )
     return Plain("".join(writer.out), tuple(images), tuple(writer.lost))
+
+
+def _drawings(markup: str) -> list[tuple[int, int]]:
+    """Return where the outermost SVG drawings are; their text must not be parsed as HTML, which ignores case."""
+    starts: list[int] = []
+    drawings: list[tuple[int, int]] = []
+    for tag in _SVG_TAG.finditer(markup):
+        if not tag[1]:
+            starts.append(tag.start())
+        elif starts:
+            start = starts.pop()
+            while drawings and drawings[-1][0] > start:
+                drawings.pop()
+            drawings.append((start, tag.end()))
+    return drawings
 
 
 _ASIDE = "tq-drawing:"
@@ -184,6 +202,8 @@ class _Writer:
         elif name in ("input", "textarea"):
             if element.get("type", "text").lower() in ("text", "number", "search", "tel", ""):
                 self._write(BLANK)
+        elif _is_underlined(name, style) and not "".join(element.itertext()).strip():
+            self._write(BLANK if "".join(element.itertext()) else "")
         elif mark := _script_mark(name, style):
             self._enclose(element, mark, "")
         elif any("overline" in value for value in (*style.values(), element.get("class", ""))):
@@ -227,7 +247,8 @@ class _Writer:
             self.children(element)
             self._lists.pop()
         elif name == "li":
-            self._write(f"{self._lists[-1].next_mark(self._lists[:-1]) if self._lists else _BULLETS[0]} ")
+            mark = self._lists[-1].next_mark(element, self._lists[:-1]) if self._lists else _BULLETS[0]
+            self._write(f"{mark} " if mark else "")
             self._after_mark = True
             self.children(element)
         elif name == "tr":
@@ -342,6 +363,10 @@ def _script_mark(name: str, style: dict[str, str]) -> str:
     return ("_" if up[1] else "^") if up else ("^" if down[1] else "_") if down else ""
 
 
+def _is_underlined(name: str, style: dict[str, str]) -> bool:
+    return name == "u" or "underline" in style.get("text-decoration", "") or "border-bottom" in style
+
+
 def _prose(element: Element) -> Iterator[str]:
     """The texts outside of MathML and scripts."""
     yield element.text or ""
@@ -372,29 +397,43 @@ def _other_languages(run: Sequence[Element], language: str | None) -> set[Elemen
     return {span for span in spans if span is not (spans[0] if chosen is None else chosen)}
 
 
+#: CSS's names of HTML's types of lists.
+_LIST_TYPES = {
+    "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
+    "upper-roman": "I", "decimal": "1", "none": "",
+}  # fmt: skip
+
+
 class _List:
     """A list and the number of its next item."""
 
     def __init__(self, element: Element):
-        start = element.get("start", "1")
+        style = _style(element)
+        shown = style.get("list-style-type") or style.get("list-style", "").partition(" ")[0]
+        self.type = _LIST_TYPES.get(shown, element.get("type", "1"))
         self.ordered = element.tag == "ol"
-        self.number = int(start) if re.fullmatch(r"-?\d{1,9}", start) else 1
-        self.style = element.get("type", "1")
+        self.number = _integer(element.get("start"), 1)
 
-    def next_mark(self, parents: Sequence[_List]) -> str:
+    def next_mark(self, item: Element, parents: Sequence[_List]) -> str:
         """Return ``•`` by depth, or a number after those of the lists around: ``2.1.``."""
+        if not self.type:
+            return ""
         if not self.ordered:
             return _BULLETS[min(sum(not parent.ordered for parent in parents), len(_BULLETS) - 1)]
-        number, self.number = self._styled(self.number), self.number + 1
-        around = [parent._styled(parent.number - 1) for parent in parents if parent.ordered]
-        return "".join(f"{each}." for each in (*around, number))
+        self.number = _integer(item.get("value"), self.number) + 1
+        around = [*(parent for parent in parents if parent.ordered), self]
+        return "".join(f"{each._styled(each.number - 1)}." for each in around)
 
     def _styled(self, number: int) -> str:
-        if self.style in ("a", "A") and 1 <= number <= 26:
-            return chr(ord(self.style) + number - 1)
-        if self.style in ("i", "I") and 1 <= number < 40:
-            return roman(number) if self.style == "i" else roman(number).upper()
+        if self.type in ("a", "A") and 1 <= number <= 26:
+            return chr(ord(self.type) + number - 1)
+        if self.type in ("i", "I") and 1 <= number < 40:
+            return roman(number) if self.type == "i" else roman(number).upper()
         return str(number)
+
+
+def _integer(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"-?\d{1,9}", text) else default
 
 
 def roman(number: int) -> str:
