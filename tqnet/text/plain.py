@@ -107,7 +107,7 @@ def _in_language(text: str, language: str | None) -> str:
         return text
     blocks = list(zip((names.lower().split(",") for names in rest[::3]), rest[1::3], rest[2::3], strict=True))
     languages = [name for names, _, _ in blocks for name in names]
-    wanted = language if language in languages else "other" if "other" in languages else languages[0]
+    wanted = language if language and language in languages else "other" if "other" in languages else languages[0]
     out: list[str] = [start]
     run: dict[str, str] = {}  # adjacent blocks
     for names, body, after in blocks:
