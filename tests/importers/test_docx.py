@@ -11,14 +11,28 @@ pytest.importorskip("lxml")
 
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
-from tests.importers.word import FIGURE, FRACTION, SPACES, TABLE, cells, mrun, numbered, paragraph, run, write_docx
+from tests.importers.word import (
+    FIGURE,
+    FRACTION,
+    SPACES,
+    TABLE,
+    cells,
+    definition,
+    level,
+    listed,
+    mrun,
+    numbered,
+    paragraph,
+    run,
+    write_docx,
+)
 from tqnet.importers.omml import latex_of
 from tqnet.importers.safe_xml import parse, strip_namespaces
 
 
 @pytest.fixture
 def docx(tmp_path: Path) -> Callable[..., Path]:
-    return lambda *blocks: write_docx(tmp_path / "paper.docx", *blocks)
+    return lambda *blocks, **options: write_docx(tmp_path / "paper.docx", *blocks, **options)
 
 
 def test_automatic_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable) -> None:
@@ -84,6 +98,96 @@ def test_typed_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], f
     ]
 
 
+def test_lists_of_one_definition_count_on(docx: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    """Unless a list has a start of its own; a heading lets the numbers of questions begin again."""
+    path = docx(
+        numbered("One", number=1),
+        numbered("Two", number=2),
+        numbered("Three", number=1),
+        paragraph("Part two", properties="<w:pStyle w:val='Heading1'/>"),
+        numbered("Again", number=3),
+        numbered("Then", number=3),
+        lists=definition(0, level(0, "decimalZero", "%1.")) + listed(1, 0) + listed(2, 0) + listed(3, 0, start=1),
+    )
+    questions = load(path)[0].values()
+    assert [(question.extras["number"], question.stem) for question in questions] == [
+        *((1, "One"), (2, "Two"), (3, "Three"), (1, "Again"), (2, "Then")),
+    ]
+
+
+@pytest.mark.parametrize("numbers", [(2, 2, 2), (2, 3, 4), (2, 5, 2)], ids=["one list", "lists that go on", "restarts"])
+@pytest.mark.parametrize("typed", [False, True])
+def test_letters_name_the_options_of_their_question(
+    docx: Callable[..., Path], load: Callable[..., Loaded], numbers: tuple[int, ...], typed: bool
+) -> None:
+    """Also where Word itself shows C and D in the second question."""
+    blocks = []
+    for place, number in enumerate(numbers, 1):
+        blocks.append(paragraph(f"{place}. Which?") if typed else numbered("Which?"))
+        blocks += [numbered(f"left {place}", number=number), paragraph("of all"), numbered("right", number=number)]
+        blocks.append(paragraph("Answer: B"))
+    letters = definition(1, level(0, "lowerLetter", "%1)")) + "".join(listed(number, 1) for number in (2, 3, 4))
+    numerals = definition(0, level(0, "decimal", "%1.")) + listed(1, 0)
+    questions = load(docx(*blocks, lists=numerals + letters + listed(5, 1, start=1)))[0].values()
+    assert [(question.options, question.answer) for question in questions] == [
+        ((f"left {place}\nof all", "right"), "B") for place in (1, 2, 3)
+    ]
+
+
+def test_lettered_headings_go_on(docx: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    """Those of headings, and those of a list whose next level numbers the questions."""
+    path = docx(
+        numbered("Sums", style="Heading1"),
+        numbered("Add.", level=1),
+        numbered("Sets", style="Heading1"),
+        numbered("Count.", level=1),
+        lists=definition(0, level(0, "upperLetter", "%1."), level(1, "decimal", "%2.")) + listed(1, 0),
+    )
+    questions = load(path)[0].values()
+    assert [question.extras for question in questions] == [
+        {"number": 1, "section": "A. Sums"},
+        {"number": 1, "section": "B. Sets"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "start", "mark"),
+    [
+        ("chineseCountingThousand", 1, "一"),
+        ("japaneseCounting", 12, "十二"),
+        ("chineseCounting", 20, "二十"),
+        ("chineseCounting", 135, "135"),
+        ("ideographTraditional", 2, "乙"),
+        ("upperRoman", 4, "IV"),
+        ("lowerRoman", 900000000, "900000000"),
+        ("lowerLetter", 28, "ab"),
+        ("decimal", 0, "0"),
+        ("ordinal", "many", "1"),
+    ],
+)
+def test_numbers_that_are_no_questions(
+    docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable, kind: str, start: int | str, mark: str
+) -> None:
+    path = docx(
+        numbered("选择题"), paragraph("1. Why?"), lists=definition(0, level(0, kind, "【%1】", start)) + listed(1, 0)
+    )
+    assert faults(load(path)[1]) == [f"paper.docx:1: paragraph: part of no question: '【{mark}】 选择题'"]
+
+
+def test_bad_numbers_and_deep_formulas_cost_themselves(
+    docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable
+) -> None:
+    deep = "<m:rad><m:e>" * 400 + mrun("x") + "</m:e></m:rad>" * 400
+    symbol = "<w:r><w:sym w:char='no'/></w:r>"
+    path = docx(numbered("Why", symbol, "?", level="deep"), numbered("Find ", f"<m:oMath>{deep}</m:oMath>", "."))
+    questions, imported = load(path)
+    assert [question.stem for question in questions.values()] == ["Why?", "Find x."]
+    assert faults(imported) == [
+        "paper.docx:1: paragraph: a character of a symbol font is not read: 0",
+        "paper.docx:2: paragraph: a formula: nested too deep",
+    ]
+
+
 @pytest.mark.parametrize(
     ("markup", "latex"),
     [
@@ -118,6 +222,8 @@ def test_typed_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], f
         (f"<m:f><m:fPr><m:type m:val='lin'/></m:fPr><m:num>{mrun('a')}</m:num><m:den>{mrun('b')}</m:den></m:f>", "a/b"),
         ("<m:r><m:rPr><m:nor/></m:rPr><m:t>if it is</m:t></m:r>", r"\text{if it is}"),
         (f"<m:ins>{mrun('3≤x')}</m:ins>", r"3\leq x"),
+        (mrun("1 000 +  x y = 2") + mrun(" 3"), r"1\;000+xy = 2\;3"),
+        (mrun("2") + mrun("3"), "23"),
     ],
 )
 def test_formulas(markup: str, latex: str) -> None:

@@ -137,6 +137,28 @@ def write(tmp_path: Path) -> Write:
         ({"question": "Which?", "options": ["4", "5", "6"], "answer": "a | c"}, {"answer": "A, C"}),
         ({"question": "Which?", "options": ["1", "2", "3"], "answer": "ABC"}, {"answer": "A, B, C"}),
         ({"question": "Which?", "options": ["3", "4", "5"], "answer": "4"}, {"answer": "B"}),
+        (
+            {"question": "Which?", "options": [{"parts": ["a", None]}, {"label": "B", "text": {"en": "b"}}]},
+            {"options": ('{"parts": ["a", null]}', '{"en": "b"}')},
+        ),
+        (
+            {
+                "question": "Which?",
+                "options": [{"key": "A", "word": "one", "right": False}, {"key": "B", "word": "or"}],
+            },
+            {"options": ("one", "or")},
+        ),
+        ({"question": "Which?", "options": {"text": ["a", "b"], "label": []}}, {"options": ("a", "b")}),
+        ({"question": "Which?", "options": {"A": {"text": "a"}, "B": {"text": "b"}}}, {"options": ("a", "b")}),
+        (
+            {"question": "?", "knowledge": [["Algebra", None], [None], "Sets", ["Sums", 2]]},
+            {"knowledge": (("Algebra",), ("Sets",), ("Sums", "2"))},
+        ),
+        (
+            {"question": "?", "year": 2020, "extras": {"teacher": "Kim", "more": {"a": None}, "none": None}},
+            {"extras": {"year": 2020, "teacher": "Kim", "more": {"a": None}}},
+        ),
+        ({"question": "?", "extras": '{"teacher": "Kim"}'}, {"extras": {"teacher": "Kim"}}),  # tqnet's Parquet
     ],
 )
 def test_records(write: Write, load: Callable[..., Loaded], record: dict[str, Any], expected: dict[str, Any]) -> None:
@@ -198,11 +220,26 @@ def test_columns_given_make_a_table_of_a_data_set(write: Write, load: Callable[.
     assert (imported.format, questions["bank-1"].analysis) == ("json", "So #### 2")
 
 
+def test_extras_that_are_none_cost_themselves(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = write(
+        {"question": "?", "year": 1, "extras": ["x"]},
+        {"question": "?", "year": 1, "extras": {"stem": "x", "year": 2, "teacher": "Kim"}},
+    )
+    questions, imported = load(path)
+    assert [question.extras for question in questions.values()] == [{"year": 1}, {"year": 1, "teacher": "Kim"}]
+    assert faults(imported) == [
+        "bank.jsonl:1: extras: expected an object, got a list",
+        "bank.jsonl:2: extras: 'stem' is also a field of the record",
+        "bank.jsonl:2: extras: 'year' is also a field of the record",
+    ]
+
+
 def test_a_bad_line_costs_itself(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     path = tmp_path / "bank.jsonl"
     path.write_bytes(
         b'{"question": "a"}\n{"question": \n["no object"]\n{"question": "\xff"}\n{"question": "b", "new": 1}\n'
+        b'{"question": "c", "deep": ' + b"[" * 800 + b"]" * 800 + b"}\n"
     )
     questions, imported = load(path)
     assert [question.stem for question in questions.values()] == ["a", "b"]
-    assert (imported.left_out, len(faults(imported))) == (3, 3)
+    assert (imported.left_out, len(faults(imported))) == (4, 4)

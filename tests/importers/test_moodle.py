@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -324,6 +325,16 @@ def test_predicted_knowledge_goes_back(load: Callable[..., Loaded], tmp_path: Pa
     after, _ = load(tmp_path / "q.xml")
     assert after["q"].knowledge == question.knowledge
     assert after["q"].stem == question.stem
+
+
+@pytest.mark.parametrize("bit", ["<", "&", "&#0", "<?", "<question ", "<!--", "<![CDATA[", "<question><![CDATA["])
+@pytest.mark.parametrize("end", ["", "]]>", "&]]>&"])
+def test_openers_without_an_end_take_linear_time(bit: str, end: str, tmp_path: Path) -> None:
+    """Seconds, where a search from each opener to the end of the file takes minutes."""
+    (tmp_path / "quiz.xml").write_text(f"<question><![CDATA[{bit * (2**19 // len(bit))}{end}")
+    started = time.process_time()
+    assert list(elements(tmp_path / "quiz.xml", "question"))
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,13 @@ def test_a_folder_and_a_single_item(tmp_path: Path, load: Callable[..., Loaded])
         assert (list(questions), imported.faults) == (["one"], ())
 
 
+def test_more_choices_than_letters(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    choices = "".join(f'<simpleChoice identifier="c{place}">{place}</simpleChoice>' for place in range(30))
+    body = f'<choiceInteraction responseIdentifier="RESPONSE" maxChoices="0">{choices}</choiceInteraction>'
+    (tmp_path / "one.xml").write_text(qti2_item("one", body, qti2_response("c1", "c27")))
+    assert load(tmp_path / "one.xml")[0]["one"].answer == "B, AB"
+
+
 def test_a_manifest_that_lists_a_test_alone(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     entry = '<p>x <textEntryInteraction responseIdentifier="RESPONSE"/></p>'
     resource = '<resource identifier="t" type="imsqti_test_xmlv2p2" href="tests/all.xml"/>'

@@ -21,10 +21,12 @@ from openpyxl.cell.text import InlineFont
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
 from tqnet.importers import Settings
-from tqnet.importers.choices import split_options, without_letters
+from tqnet.importers.choices import option_places, split_options, without_letters
 from tqnet.importers.encodings import encoding_of
+from tqnet.importers.job import lettered
 from tqnet.importers.tables import columns_by_name
 from tqnet.questions import BankError
+from tqnet.text.lists import letter
 
 
 @pytest.fixture
@@ -142,6 +144,29 @@ def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loa
     with pytest.raises(ValueError, match="--map: no column 'Task'"):
         load(path, settings=Settings(columns={"stem": ("Task",)}))
     assert [file.name for file in tmp_path.iterdir()] == ["table.csv"]
+
+
+def test_repeated_columns_are_kept(
+    write_csv: Callable[..., Path], load: Callable[..., Loaded], faults: Callable, tmp_path: Path
+) -> None:
+    header, row = ["stem", "note", "note_2", "note", "stem", "", ""], ["Why?", "a", "b", "c", "How?", "", ""]
+    book = workbook(tmp_path / "book.xlsx", header, row)
+    table = pa.table([[cell] for cell in row], names=header)
+    pq.write_table(table, tmp_path / "table.parquet")
+    for path in (write_csv(header, row), book, tmp_path / "table.parquet"):
+        questions, imported = load(path, out=path.suffix)
+        question = list(questions.values())[-1]
+        assert question.stem == "Why?"
+        assert question.extras == {"note": "a", "note_2": "b", "note_3": "c", "stem_2": "How?"}
+        assert [line.split(": ", 1)[1] for line in faults(imported)] == [
+            "record: a column 'note' is there already; this is 'note_3'",
+            "record: a column 'stem' is there already; this is 'stem_2'",
+        ]
+
+
+def test_a_large_cell(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    """More than Python's reader takes by itself."""
+    assert len(load(write_csv(["stem"], ["x" * 2**18]))[0]["table-1"].stem) == 2**18
 
 
 def test_a_name_with_a_comma(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
@@ -293,6 +318,19 @@ def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]
 )
 def test_options_in_one_text(text: str, options: list[str]) -> None:
     assert split_options(text) == options
+
+
+def test_letters_beyond_z() -> None:
+    """Each names its own option, alone and among others, and is taken off the text of an option."""
+    options = [f"option {place}" for place in range(60)]
+    assert list(map(letter, (0, 25, 26, 27, 51, 52, 701, 702))) == ["A", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
+    assert all(option_places(lettered([place]), options) == [place] for place in range(60))
+    assert option_places(lettered([3, 26, 59]), options) == [3, 26, 59]
+    assert option_places("AB", options[:26]) == [0, 1]
+    assert option_places("AB, C", options[:26]) == []
+    marked = [f"{letter(place)}. {option}" for place, option in enumerate(options)]
+    assert without_letters(marked) == options
+    assert split_options(", ".join(marked)) == options
 
 
 def test_letters_that_are_none() -> None:

@@ -2,8 +2,10 @@ r"""GIFT, Aiken, LaTeX's exam class, papers as text, and PDF, written here."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,6 +13,11 @@ pytest.importorskip("lxml")
 
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
+from tqnet.importers.figures import FigureFolder
+from tqnet.importers.formats import reader
+from tqnet.importers.job import Job
+from tqnet.importers.source import open_source
+from tqnet.importers.texts import looks_like
 
 Write = Callable[..., Path]
 
@@ -62,8 +69,100 @@ def test_gift(write: Write, load: Callable[..., Loaded]) -> None:
         ("description", "Just read.", (), None),
     ]
     first, number, _, short = list(questions.values())[:4]
-    assert (first.analysis, first.knowledge, first.extras) == ("Because.", (("Algebra", "Sums"),), {"name": "first"})
+    assert (first.knowledge, first.extras) == ((("Algebra", "Sums"),), {"name": "first"})
     assert (number.extras, short.extras) == ({"tolerance": "0.1"}, {"accepted": ["2"]})
+    assert first.analysis == "Because.\nA: good"
+
+
+Read = Callable[..., list[dict[str, Any]]]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Reads a text as a format, checks the faults' messages, and returns the records."""
+
+    def read(name: str, text: str, *faults: str) -> list[dict[str, Any]]:
+        (tmp_path / "a.txt").write_text(text, encoding="utf-8")
+        job = Job(open_source(tmp_path / "a.txt"), FigureFolder(tmp_path))
+        records = [draft.record for draft in reader(name)(job)]
+        assert [fault.message for fault in job.faults] == list(faults)
+        return records
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("written", "text"),
+    [
+        (r"\\ and \\n", r"\ and \n"),
+        (r"a\\nb\nc", "a\\nb\nc"),
+        (r"\{\}\=\~\#\:", "{}=~#:"),
+        (r"\\(\\frac\{1\}\{2\} \\neq x\\)", r"\(\frac{1}{2} \neq x\)"),  # as Moodle exports it
+        (r"a\nis\\[\\begin\{array\}x\n\\nu\\end\{array\}\\]", "a\nis\\[\\begin{array}x\n\\nu\\end{array}\\]"),
+        (r"$a \neq b$, $\nabla f \ni \nu$", r"$a \neq b$, $\nabla f \ni \nu$"),  # as people type it
+        (r"\(\not< \neg x\n+ y\)", "\\(\\not< \\neg x\n+ y\\)"),
+    ],
+)
+def test_gift_escapes(read: Read, written: str, text: str) -> None:
+    (record,) = read("gift", f"::a {written}:: b {written} {{~c {written} =d#{written}}}")
+    assert (record["extras"]["name"], record["stem"]) == (f"a {text}", f"b {text}")
+    assert (record["options"], record["answer"], record["analysis"]) == ([f"c {text}", "d"], "B", f"B: {text}")
+
+
+@pytest.mark.parametrize(
+    ("block", "stem", "options", "answer"),
+    [
+        (r"Solve $\frac{1}{2}x = 3$ {=6}", r"Solve $\frac{1}{2}x = 3$", [], "6"),
+        (r"Is {~$\frac{1}{2}#$ =\(y=2~z\)} so for $z = {1}$?", "Is ____ so for $z = {1}$?",
+         [r"$\frac{1}{2}#$", r"\(y=2~z\)"], "B"),
+        ("Map {=$x -> y$ -> a =$a->b=c$->$2->{3}$}", "Map\n1. $x -> y$\n2. $a->b=c$", ["$2->{3}$", "a"], "1-B, 2-A"),
+        ("It costs $5. {=$6 ~$x=7$ ~$8}", "It costs $5.", ["$6", "$x=7$", "$8"], "A"),
+        ("How many $ {~5$ =6$} or so?", "How many $ ____ or so?", ["5$", "6$"], "B"),
+    ],
+)  # fmt: skip
+def test_gift_marks_are_outside_of_formulas(read: Read, block: str, stem: str, options: list[str], answer: str) -> None:
+    (record,) = read("gift", block)
+    assert (record["stem"], record.get("options", []), record["answer"]) == (stem, options, answer)
+
+
+@pytest.mark.parametrize(
+    ("answers", "options", "answer", "accepted"),
+    [
+        ("=%50%half =right =%100%also", [], "right", ["also"]),
+        ("=%50%half =%50%other", [], "half", ["other"]),
+        ("=right ~%50%half ~%-50%no", ["right", "half", "no"], "A", []),
+        ("~%50%a ~%25%b ~%-100%c ~d", list("abcd"), "A, B", []),
+        ("plain", [], "plain", []),
+        ("a ~b =c", list("abc"), "C", []),
+    ],
+)
+def test_gift_shares(read: Read, answers: str, options: list[str], answer: str, accepted: list[str]) -> None:
+    (record,) = read("gift", f"Which? {{{answers}}}")
+    assert (record.get("options", []), record["answer"]) == (options, answer)
+    assert record.get("extras", {}).get("accepted", []) == accepted
+
+
+@pytest.mark.parametrize(
+    ("answers", "analysis"),
+    [
+        ("~a#no =b ~c#<b>never</b> #### All.", "All.\nA: no\nC: never"),
+        ("FALSE#It is false.#Right. #### All.", "All.\nIt is false.\nRight."),
+        ("=a#good =%50%b#nearly", "good\nnearly"),
+        ("#=4:0.1#good =%50%4:1#nearly ~#no", "good\nnearly\nno"),
+        ("#### All.", "All."),
+        ("T", None),
+    ],
+)
+def test_gift_feedback_is_the_analysis(read: Read, answers: str, analysis: str | None) -> None:
+    (record,) = read("gift", f"Which? {{{answers}}}")
+    assert record["analysis"] == analysis
+
+
+def test_gift_braces_that_are_unclear(read: Read) -> None:
+    text = "braces outside of formulas and without a backslash are taken for text"
+    assert read("gift", "a {=b ~c", "no closing brace")[0]["options"] == ["b", "c"]
+    assert read("gift", "a {=b} and {=c}", text)[0]["stem"] == "a ____ and {=c}"
+    assert read("gift", "a {=x^{2}}", text)[0]["answer"] == "x^{2"
 
 
 def test_aiken(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
@@ -78,6 +177,51 @@ def test_aiken(write: Write, load: Callable[..., Loaded], faults: Callable) -> N
         "quiz.txt:10: answer: no option C",
         "quiz.txt:12: answer: no ANSWER line after the last question",
     ]
+
+
+def test_aiken_that_moodle_refuses(read: Read) -> None:
+    first, second, third = read(
+        "aiken",
+        "1 + 1?\na) 1\nb. 2\nAnswer: b\n\nA or B?\n(A) A\ne. coli\n(B) B\n\nANSWER : (b).\n\nNone?\nA.\nANSWER: no\n",
+        "no single letter",
+    )
+    assert (first["stem"], first["options"], first["answer"]) == ("1 + 1?", ["1", "2"], "B")
+    assert (second["stem"], second["options"], second["answer"]) == ("A or B?", ["A\ne. coli", "B"], "B")
+    assert (third["options"], third["answer"]) == ([""], None)
+
+
+@pytest.mark.parametrize(
+    ("text", "format"),
+    [
+        ("Which?\nA. x\nB. y\nanswer: b", "aiken"),
+        ("1. Which?\nA. x\nB. y\nAnswer: B", "text"),
+        ("1. Which?\nA. x\nB. y\nANSWER: B", "aiken"),
+        ("\n \n\t::a:: b", "gift"),
+        ("\n\n  第1题 求和", "text"),
+        ("It is 1. of\n10. March", None),
+    ],
+)
+def test_formats_are_told_apart(text: str, format: str | None) -> None:
+    assert looks_like(text) == format
+
+
+PIECES = [
+    *("\n", " ", "\t\n", "{", "{ ", "=", ":", "::", "#", "%", "//\n", "答案", "1.", "1. ", "A.", "A.\n"),
+    *("$", "$ ", "$1", "\\", "\\(", "\\\\[", "\\label[", "\\question[", "\\question\n", "\\section{"),
+    *("\\documentclass[", "ANSWER:", "ANSWER: \n"),
+]
+
+
+@pytest.mark.parametrize("piece", PIECES)
+@pytest.mark.parametrize("before", ["", "a {=", "\\question a\n\\choice ", "a\nA. b\n"])
+def test_time_is_linear(tmp_path: Path, before: str, piece: str) -> None:
+    text = before + piece * (40_000 // len(piece))
+    (tmp_path / "a.txt").write_text(text)
+    start = time.process_time()
+    looks_like(text)
+    for name in ("gift", "aiken", "exam"):
+        list(reader(name)(Job(open_source(tmp_path / "a.txt"), FigureFolder(tmp_path))))
+    assert time.process_time() - start < 2  # quadratic: half a minute
 
 
 EXAM = r"""\documentclass{exam}

@@ -14,8 +14,9 @@ def paragraph(*parts: str, properties: str = "") -> str:
     return f"<w:p><w:pPr>{properties}</w:pPr>{runs}</w:p>"
 
 
-def numbered(*parts: str, level: int = 0) -> str:
-    return paragraph(*parts, properties=f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='1'/></w:numPr>")
+def numbered(*parts: str, level: int | str = 0, number: int = 1, style: str = "") -> str:
+    listed = f"<w:numPr><w:ilvl w:val='{level}'/><w:numId w:val='{number}'/></w:numPr>"
+    return paragraph(*parts, properties=(f"<w:pStyle w:val='{style}'/>" if style else "") + listed)
 
 
 def run(text: str, properties: str) -> str:
@@ -35,21 +36,34 @@ def cells(*texts: str) -> str:
     return "".join(f"<w:tc>{paragraph(text)}</w:tc>" for text in texts)
 
 
-NUMBERING = f"""<w:numbering {SPACES}><w:abstractNum w:abstractNumId='0'>
-<w:lvl w:ilvl='0'><w:start w:val='1'/><w:numFmt w:val='decimal'/><w:lvlText w:val='%1.'/></w:lvl>
-<w:lvl w:ilvl='1'><w:start w:val='1'/><w:numFmt w:val='upperLetter'/><w:lvlText w:val='%2.'/></w:lvl>
-</w:abstractNum><w:num w:numId='1'><w:abstractNumId w:val='0'/></w:num></w:numbering>"""
+def level(depth: int, kind: str, text: str, start: int | str = 1) -> str:
+    settings = f"<w:start w:val='{start}'/><w:numFmt w:val='{kind}'/><w:lvlText w:val='{text}'/>"
+    return f"<w:lvl w:ilvl='{depth}'>{settings}</w:lvl>"
 
 
-def write_docx(path: Path, *blocks: str) -> Path:
-    """Write a document with a list of numbers and letters, a figure (i1) and a metafile (i2)."""
+def definition(name: int, *levels: str) -> str:
+    return f"<w:abstractNum w:abstractNumId='{name}'>{''.join(levels)}</w:abstractNum>"
+
+
+def listed(number: int, definition: int, start: int | None = None) -> str:
+    """A list with a definition, and perhaps a start of its own."""
+    override = f"<w:lvlOverride w:ilvl='0'><w:startOverride w:val='{start}'/></w:lvlOverride>" if start else ""
+    return f"<w:num w:numId='{number}'><w:abstractNumId w:val='{definition}'/>{override}</w:num>"
+
+
+#: A list of numbers with letters below them.
+LISTS = definition(0, level(0, "decimal", "%1."), level(1, "upperLetter", "%2.")) + listed(1, 0)
+
+
+def write_docx(path: Path, *blocks: str, lists: str = LISTS) -> Path:
+    """Write a document with lists, a figure (i1) and a metafile (i2)."""
     relations = (
         "<Relationships><Relationship Id='i1' Target='media/a.png'/><Relationship Id='i2' Target='media/b.wmf'/>"
     )
     parts = {
         "word/document.xml": f"<w:document {SPACES}><w:body>{''.join(blocks)}</w:body></w:document>",
         "word/_rels/document.xml.rels": relations + "</Relationships>",
-        "word/numbering.xml": NUMBERING,
+        "word/numbering.xml": f"<w:numbering {SPACES}>{lists}</w:numbering>",
         "word/media/a.png": picture(1),
         "word/media/b.wmf": b"x",
     }

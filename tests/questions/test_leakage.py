@@ -245,7 +245,8 @@ def test_jaccard_is_that_of_the_runs_of_three_tokens() -> None:
     for i, first in enumerate(texts):
         for j, second in enumerate(texts):
             one, other = runs(first), runs(second)
-            assert sets.jaccard(i, j) == len(one & other) / len(one | other)
+            similarity = len(one & other) / len(one | other)
+            assert sets.jaccard(i, j) == sets.jaccards(np.array([[i, 0], [j, 0]]))[0] == similarity
 
 
 def test_every_near_text_is_a_candidate() -> None:

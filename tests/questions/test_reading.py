@@ -1,5 +1,6 @@
 import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tqnet.questions.question import SPLITS, FieldError, Question
-from tqnet.questions.reading import read_fields, read_question, write_question
+from tqnet.questions.reading import read_fields, read_question, read_records, write_question
 
 # Characters of HTML, LaTeX and entities, so that texts run into everything that could be taken for markup.
 BITS = [*"<>/$\\&;ab 1\n()=\"'", "<p>", "</p>", "&lt;"]
@@ -115,6 +116,17 @@ def test_errors_name_the_field(change: dict[str, Any], field: str) -> None:
 def test_every_bad_field_is_named() -> None:
     _, errors = read_fields({"stem": 1, "split": "dev", "options": {}})
     assert {error.field for error in errors} == {"id", "stem", "split", "options"}
+
+
+def test_tables_of_large_cells_and_repeated_columns(tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text(f"a,b,a,,\n1,{'x' * 2**18},2,,\n\n3,4\n")
+    rows, faults = read_records(file, lambda record, line: [(line, record)])
+    assert [(line, record["a"], len(record["b"]), record["a_2"]) for line, record in rows] == [
+        (2, "1", 2**18, "2"),
+        (4, "3", 1, None),
+    ]
+    assert [str(fault) for fault in faults] == [f"{file}:1: a: several columns have this name; the first is read"]
 
 
 def test_extras_cannot_hide_a_field() -> None:

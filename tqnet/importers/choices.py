@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
-_LETTER = re.compile(r"\s*[(（\[]?([A-Za-z])\s*[.)）\]、:：．]\s*")
-_LETTERS = re.compile(r"[(（\[]?([A-Za-z])[)）\].]?")
+from tqnet.text.lists import letter
+
+_NAME = "[A-Za-z]|[A-Z]{2}"
+_LETTER = re.compile(rf"\s*[(（\[]?({_NAME})\s*[.)）\]、:：．]\s*")
+_LETTERS = re.compile(rf"[(（\[]?({_NAME})[)）\].]?")
 _BETWEEN = re.compile(r"\s*[,，;；、/&+|]\s*|\s+(?:and|und|和)\s+|\s+", re.IGNORECASE)
 
 
 def without_letters(options: Sequence[str]) -> list[str]:
     """Return ``A) 3``, ``B) 4`` as ``3``, ``4``; options not lettered in order stay as they are."""
     matches = [_LETTER.match(option) for option in options]
-    letters = "".join(match[1].upper() if match else " " for match in matches)
-    if not options or letters != "ABCDEFGHIJKLMNOPQRSTUVWXYZ"[: len(options)]:
+    if not all(match and match[1].upper() == letter(place) for place, match in enumerate(matches)):
         return list(options)
     return [option[match.end() :].strip() for option, match in zip(options, matches, strict=True) if match]
 
@@ -24,8 +27,8 @@ def without_letters(options: Sequence[str]) -> list[str]:
 def split_options(text: str) -> list[str]:
     """Split ``a ) 38 , b ) 27.675 , c ) none`` into three options; one option if no letters stand in order."""
     starts: list[re.Match[str]] = []
-    for match in re.finditer(r"(?:^|(?<=[\s,;|\['\"]))[(（]?([A-Za-z])\s?[.)）、．]\s*", text):
-        if match[1].upper() == chr(ord("A") + len(starts)):
+    for match in re.finditer(rf"(?:^|(?<=[\s,;|\['\"]))[(（]?({_NAME})\s?[.)）、．]\s*", text):
+        if match[1].upper() == letter(len(starts)):
             starts.append(match)
     ends = [match.start() for match in starts[1:]] + [len(text)]
     pieces = [text[start.end() : end] for start, end in zip(starts, ends, strict=False)]
@@ -36,23 +39,33 @@ _TEXTS = ("text", "content", "value", "option", "choice", "answer", "body")
 
 
 def labelled(value: Any) -> tuple[list[str], list[str]]:
-    """Return labels and texts of options: a list, ``{"A": ..}``, ``{"text": [..], "label": [..]}``, or objects."""
+    """Return labels and texts of options: a list, ``{"A": ..}``, ``{"text": [..], "label": [..]}``, or objects.
+
+    An object without a text or a number is shown as JSON.
+    """
     if isinstance(value, dict):
+        value = {name: item for name, item in value.items() if item is not None}
         columns = [column for column in value.values() if isinstance(column, list)]
         if len(columns) == len(value):
-            items: list[Any] = [dict(zip(value, row, strict=False)) for row in zip(*columns, strict=False)]
+            items: list[Any] = [dict(zip(value, row, strict=True)) for row in zip_longest(*columns)]
         else:
-            items = [{"label": name, "text": text} for name, text in value.items() if text is not None]
+            items = [
+                {"label": name} | (item if isinstance(item, dict) else {"text": item}) for name, item in value.items()
+            ]
     else:
         items = [item[0] if isinstance(item, list) and len(item) == 1 else item for item in value if item is not None]
     labels, texts = [], []
     for item in items:
         if isinstance(item, dict):
-            words = {name: shown(word) for name, word in item.items() if isinstance(word, str | int | float)}
-            name = next(
-                (name for name in _TEXTS if name in words), max(words, key=lambda name: len(words[name]), default="")
-            )
-            texts.append(words.pop(name, ""))
+            words = {
+                name: shown(word)
+                for name, word in item.items()
+                if isinstance(word, str | int | float) and not isinstance(word, bool)  # a mark: "correct": false
+            }
+            longest = max(words, key=lambda name: len(words[name]), default="")
+            name = next((name for name in _TEXTS if item.get(name) is not None), longest)
+            texts.append(shown(item.get(name, item)))
+            words.pop(name, None)
             labels += [word for word in words.values() if re.fullmatch(r"[A-Za-z]|\d{1,2}", word)][:1]
         else:
             texts.append(shown(item))
@@ -77,10 +90,10 @@ def option_places(
     parts = answers(answer)
     if (match := _LETTER.match(whole)) and whole[match.end() :].strip() in options:  # "B. 5"
         parts = [match[1]]
-    if len(parts) == 1 and re.fullmatch(r"[A-Z]{2,8}", parts[0]):  # "ABD"
-        parts = parts if parts[0] in options else list(parts[0])
+    alphabet = list(map(letter, range(len(options))))
+    if len(parts) == 1 and re.fullmatch(r"[A-Z]{2,8}", parts[0]):  # "ABD"; of more than 27 options, "AB" is the 28th
+        parts = parts if parts[0] in (*options, *alphabet) else list(parts[0])
     letters = [match[1].upper() if (match := _LETTERS.fullmatch(part)) else part for part in parts]
-    alphabet = [chr(ord("A") + place) for place in range(min(len(options), 26))]
     numbers = [] if first is None else [str(place + first) for place in range(len(options))]
     keys, named = [plain_key(whole)], [plain_key(label) for label in labels]
     if match := re.fullmatch(r"(?:option|choice|answer|选项)\s*(\w)", keys[0], re.IGNORECASE):
@@ -100,9 +113,14 @@ def option_places(
 
 
 def shown(value: Any) -> str:
+    """Return a value as text: lists of texts as lines, other lists and objects as JSON, bytes as their number."""
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
         return "\n".join(map(shown, value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=repr)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=size)
+
+
+def size(content: bytes) -> str:
+    return f"{len(content)} bytes"
 
 
 def json_value(cell: Any) -> Any:

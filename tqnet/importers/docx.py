@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 
 from tqnet.importers.job import Draft, Job, Place
@@ -11,8 +12,9 @@ from tqnet.importers.omml import latex_of
 from tqnet.importers.paper import Paragraph, read_paper
 from tqnet.importers.safe_xml import Element, XmlError, parse, strip_namespaces
 from tqnet.importers.source import SourceError, ZipSource
+from tqnet.text.lists import chinese, letter, roman
 from tqnet.text.mathml import MathMLError
-from tqnet.text.plain import BLANK, roman
+from tqnet.text.plain import BLANK
 
 #: Elements that hold runs.
 _HOLDERS = frozenset(
@@ -28,6 +30,9 @@ _SYMBOL_CODES = {
     "∠": 0xD0, "→": 0xAE, "•": 0xB7, "∞": 0xA5, "√": 0xD6, "∩": 0xC7, "∪": 0xC8, "∈": 0xCE, "⊥": 0x5E, "·": 0xD7,
 }  # fmt: skip
 _SYMBOLS = {code: character for character, code in _SYMBOL_CODES.items()}
+_QUESTION = re.compile(
+    r"\s*(?:(?:question|problem|exercise|q|例|第)\s*)?[(（\[]?\d{1,4}\s*(?:[)）\]、:：题]|[.．](?!\d))", re.IGNORECASE
+)
 _OPTION = re.compile(r"\s*[(（]?A\s?[.)）、．:：]")
 _NUMBER_CELL = re.compile(r"(\d{1,4})\s*[.)）、．]?")
 _UNREAD_IMAGES = (".emf", ".wmf", ".emz", ".wmz")
@@ -40,10 +45,11 @@ def read_docx(job: Job) -> Iterator[Draft]:
             continue
         try:
             document = _Document(job, name)
+            yield from read_paper(job, document.paragraphs())
         except (SourceError, ValueError) as error:  # XmlError is one
             job.leave_unread(job.place(name), str(error))
-            continue
-        yield from read_paper(job, document.paragraphs())
+        except RecursionError:
+            job.leave_unread(job.place(name), "nested too deep")
 
 
 class _Document:
@@ -74,7 +80,9 @@ class _Document:
         return self._root(part) if part in self._parts.names else None
 
     def paragraphs(self) -> Iterator[Paragraph]:
-        yield from self._blocks(self._body)
+        for paragraph in self._blocks(self._body):
+            self._lists.questions += bool(paragraph.number or _QUESTION.match(paragraph.text))
+            yield paragraph
 
     def _blocks(self, parent: Element) -> Iterator[Paragraph]:
         for block in parent:
@@ -90,12 +98,11 @@ class _Document:
         self._images = []
         text = self._text(element).strip(" ")
         style = _value(element, "pPr/pStyle")
-        number, mark = self._lists.next_number(*self._list_of(element, style))
+        names = (style, _value(self._styles.get(style), "name"))
+        is_heading = any(re.match(r"heading|title|标题", name, re.IGNORECASE) for name in names)
+        number, mark = self._lists.next_number(*self._list_of(element, style), is_heading)
         if mark and text:
             text = f"{mark} {text}"
-        is_heading = bool(re.match(r"heading|title|标题", style, re.IGNORECASE)) or bool(
-            re.match(r"heading|title|标题", _value(self._styles.get(style), "name"), re.IGNORECASE)
-        )
         images = tuple(self._images)
         return Paragraph(text, self._place(), images, number, is_heading and not number and not images)
 
@@ -106,12 +113,12 @@ class _Document:
         """Return the list and level of a paragraph, by itself or by its style; "" without one."""
         for holder in (element, self._styles.get(style)):
             if holder is not None and (number := _value(holder, "pPr/numPr/numId")):
-                return number, int(_value(holder, "pPr/numPr/ilvl") or 0)
+                return number, _int(_value(holder, "pPr/numPr/ilvl"), 0)
         return "", 0
 
     def _table(self, table: Element) -> Iterator[Paragraph]:
         """Yield each row as a line, its cells where one begins with an option; a number and a cell are a question."""
-        for row in table.iter("tr"):
+        for row in (row for row in table.iter("tr") if next(row.iterancestors("tbl")) is table):  # not of inner tables
             cells = [[part for part in self._blocks(cell) if part.text or part.images] for cell in row.findall("tc")]
             if any(_OPTION.match(part.text) for cell in cells for part in cell):
                 yield from (part for cell in cells for part in cell)
@@ -172,7 +179,7 @@ class _Document:
                 yield from self._run(child)
 
     def _symbol(self, element: Element) -> str:
-        code = next((int(value, 16) for key, value in element.attrib.items() if key.endswith("char")), 0)
+        code = _int(_attribute(element, "char"), 0, base=16)
         if text := _SYMBOLS.get(code & 0xFFF):
             return text
         self._fault(f"a character of a symbol font is not read: {code:x}")
@@ -212,52 +219,106 @@ class _Document:
         self._job.fault(self._place(), "paragraph", message)
 
 
+@dataclass(frozen=True)
+class _List:
+    """A list of Word (``w:num``).
+
+    Attributes:
+        definition: The ``w:abstractNum`` that it is a use of.
+        starts: Level -> the number that it starts with in this list alone.
+    """
+
+    definition: str
+    levels: dict[int, Element]
+    starts: dict[int, int]
+
+
 class _Lists:
-    """Automatic numbers of paragraphs."""
+    """Automatic numbers of paragraphs, as Word counts them (ECMA-376, part 1, 17.9).
+
+    Lists with one definition continue one count, unless a list has a start of its own. A level begins again below the
+    next item of a higher one.
+
+    NOTE: Where Word goes on with E in the options of the next question, letters begin again, as they name options.
+
+    Attributes:
+        questions: Number of questions up to here.
+    """
 
     def __init__(self, numbering: Element | None):
-        self._levels: dict[str, dict[int, Element]] = {}
-        self._counts: dict[str, list[int]] = {}
+        self.questions = 0
+        self._lists: dict[str, _List] = {}
+        self._counts: dict[str, list[int]] = {}  # by definition, of each level
+        self._asked: dict[str, int] = {}  # by definition, `questions` at its last item
+        self._started: set[tuple[str, int]] = set()  # lists and levels
         if numbering is None:
             return
-        abstract = _named(numbering, "abstractNum", "abstractNumId")
+        definitions = _named(numbering, "abstractNum", "abstractNumId")
         for number, element in _named(numbering, "num", "numId").items():
-            levels = abstract.get(_value(element, "abstractNumId"))
-            if levels is not None:
-                self._levels[number] = {int(_attribute(level, "ilvl") or 0): level for level in levels.findall("lvl")}
+            definition = _value(element, "abstractNumId")
+            if definition in definitions:
+                levels = (*definitions[definition].iter("lvl"), *element.iter("lvl"))
+                starts = [part for part in element.findall("lvlOverride") if part.find("startOverride") is not None]
+                self._lists[number] = _List(
+                    definition,
+                    {_int(_attribute(level, "ilvl"), 0): level for level in levels},
+                    {_int(_attribute(part, "ilvl"), 0): _int(_value(part, "startOverride"), 1) for part in starts},
+                )
 
-    def next_number(self, number: str, level: int) -> tuple[int, str]:
+    def next_number(self, number: str, level: int, is_heading: bool) -> tuple[int, str]:
         """Return the number of a question, or the mark of an option or other item, that a paragraph has."""
-        levels = self._levels.get(number, {})
-        if level not in levels or level > 8:
+        listed = self._lists.get(number)
+        if listed is None or level not in listed.levels or not 0 <= level <= 8:
             return 0, ""
-        counts = self._counts.setdefault(number, [])
-        starts = [int(_value(levels.get(depth), "start") or 1) for depth in range(level + 1)]
+        levels = [listed.levels.get(depth) for depth in range(level + 1)]
+        kinds = [_value(part, "numFmt") or "decimal" for part in levels]
+        starts = [listed.starts.get(depth, _int(_value(part, "start"), 1)) for depth, part in enumerate(levels)]
+        counts = self._counts.setdefault(listed.definition, [])
+        is_fresh = level in listed.starts and (number, level) not in self._started
+        is_asked = self._asked.get(listed.definition, 0) < self.questions
+        # An item of a higher level may be the heading above questions that the list numbers itself.
+        if is_fresh or (is_asked and kinds[level] in _LETTERS and len(counts) == level + 1 and not is_heading):
+            del counts[level:]
+        self._started.add((number, level))
+        self._asked[listed.definition] = self.questions
         counts += [start - 1 for start in starts[len(counts) :]]
         counts[level] += 1
         del counts[level + 1 :]
-        kind, text = _value(levels[level], "numFmt"), _value(levels[level], "lvlText")
-        if kind == "bullet":
+        if kinds[level] == "bullet":
             return 0, "•"
-        if level == 0 and kind not in _FORMATS:
+        if level == 0 and kinds[level].startswith("decimal") and counts[0] > 0:
             return counts[0], ""
+        text = _value(levels[level], "lvlText")
         for depth, count in enumerate(counts):
-            shown = _FORMATS.get(_value(levels.get(depth), "numFmt"), str)(max(count, starts[depth]))
+            shown = _FORMATS.get(kinds[depth], str)(max(count, starts[depth]))
             text = text.replace(f"%{depth + 1}", shown)
         return 0, text
 
 
-def _letter(number: int) -> str:
-    return chr(ord("A") + (number - 1) % 26)
-
-
-_FORMATS = {
-    "upperLetter": _letter,
-    "lowerLetter": lambda number: _letter(number).lower(),
-    "upperRoman": lambda number: roman(number).upper(),
-    "lowerRoman": roman,
+_LETTERS = ("upperLetter", "lowerLetter")
+_CHINESE = (
+    "chineseCounting chineseCountingThousand ideographDigital japaneseCounting taiwaneseCounting "
+    "taiwaneseCountingThousand"
+)
+#: Formats of numbers that are not shown in digits.
+_FORMATS: dict[str, Callable[[int], str]] = {
+    "upperLetter": lambda number: letter(number - 1),
+    "lowerLetter": lambda number: letter(number - 1).lower(),
+    "upperRoman": roman,
+    "lowerRoman": lambda number: roman(number).lower(),
     "none": lambda number: "",
+    "decimalEnclosedCircle": lambda number: chr(ord("①") + number - 1) if 0 < number <= 20 else str(number),
+    "ideographTraditional": lambda number: "甲乙丙丁戊己庚辛壬癸"[number - 1] if 0 < number <= 10 else str(number),
+    **dict.fromkeys(_CHINESE.split(), chinese),
 }
+
+
+def _int(text: str, default: int, base: int = 10) -> int:
+    """Read a number of a file; the ``default`` for what is none, or longer than any that Word writes."""
+    try:
+        return int(text, base) if len(text) < 10 else default
+    except ValueError:
+        return default
 
 
 def _attribute(element: Element, name: str) -> str:

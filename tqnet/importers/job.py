@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from tqnet.importers.figures import FigureFolder, data_uri
 from tqnet.importers.source import Source, SourceError, inside
 from tqnet.questions.question import Fault
+from tqnet.text.lists import letter
 from tqnet.text.plain import Plain
 
 
@@ -143,5 +144,5 @@ def distinct(items: Iterable[str]) -> list[str]:
 
 
 def lettered(numbers: Iterable[int]) -> str:
-    """Name options by their places: ``A, C``."""
-    return ", ".join(chr(ord("A") + number % 26) for number in numbers)
+    """Name options by their places from 0: ``A, C``."""
+    return ", ".join(map(letter, numbers))

@@ -22,8 +22,9 @@ from tqnet.importers.moodle import BLANK, numbered
 from tqnet.importers.safe_xml import Element
 from tqnet.questions.question import Fault, KnowledgePath, Question
 from tqnet.text.formulas import segments
+from tqnet.text.lists import named_places
 
-_LETTERS = re.compile(r"[A-Z](?:\s*,\s*[A-Z])*")
+_LETTERS = re.compile(r"[A-Z]{1,2}(?:\s*,\s*[A-Z]{1,2})*")
 _ORDER = re.compile(r"[A-Z](?:-[A-Z])*")
 _GAP = re.compile(rf"{BLANK}\(\d+\)")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
@@ -130,18 +131,16 @@ def _stem(question: Question, kind: str) -> str:
 
 def _gap_answers(question: Question) -> list[int]:
     """Return the option of each gap of the stem in order; none if not all are answered."""
-    places = [ord(letter) - ord("A") for letter in re.findall(r"\d+-([A-Z])", question.answer or "")]
-    complete = len(places) == len(_GAP.findall(question.stem)) and all(p < len(question.options) for p in places)
-    return places if complete else []
+    places = named_places(" ".join(re.findall(r"\d+-([A-Z]+)", question.answer or "")), len(question.options))
+    return places if len(places) == len(_GAP.findall(question.stem)) else []
 
 
 def _letters(question: Question) -> list[int]:
     """Return the options that the answer names, by letters or as one of their texts."""
     answer = (question.answer or "").strip()
-    if _LETTERS.fullmatch(answer):
-        places = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", answer)]
-        return places if max(places) < len(question.options) else []
-    return [question.options.index(answer)] if answer in question.options else []
+    if answer in question.options and not re.fullmatch("[A-Z]", answer):
+        return [question.options.index(answer)]
+    return named_places(answer, len(question.options)) if _LETTERS.fullmatch(answer) else []
 
 
 def _multichoice(element: Element, question: Question) -> None:
@@ -156,8 +155,7 @@ def _multichoice(element: Element, question: Question) -> None:
 
 def _ordering(element: Element, question: Question) -> None:
     """Write the options in their right order, which is that of the answers."""
-    places = [ord(letter) - ord("A") for letter in (question.answer or "").split("-")]
-    for number, place in enumerate((place for place in places if place < len(question.options)), 1):
+    for number, place in enumerate(named_places(question.answer or "", len(question.options)), 1):
         _add_answer(element, question.options[place], str(number))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement
 
-from tqnet.text.mathml import to_latex
+from tqnet.text.mathml import MathMLError, to_latex
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)?|[^\W\d_]|\s+|.", re.DOTALL)
 
@@ -16,11 +16,14 @@ def latex_of(formula: Any) -> str:
     """Return the LaTeX of an ``oMath`` element whose names have no namespace, without delimiters.
 
     Raises:
-        MathMLError: It holds an element that is none of Word's.
+        MathMLError: It holds an element that is none of Word's, or is nested too deep.
     """
     math = Element("math")
-    _append(math, formula)
-    return to_latex(math)
+    try:
+        _append(math, formula)
+        return to_latex(math)
+    except RecursionError:
+        raise MathMLError("nested too deep") from None
 
 
 def _append(parent: Element, element: Any) -> None:
@@ -62,9 +65,15 @@ def _run(parent: Element, element: Any) -> None:
         SubElement(parent, "mtext").text = text
         return
     for token in _TOKEN.findall(text):
-        if not token.isspace():
-            name = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
-            SubElement(parent, name).text = token
+        last = parent[-1] if len(parent) else None
+        if token.isspace():
+            if last is not None:
+                last.tail = " "
+            continue
+        name = "mn" if token[0].isdigit() else "mi" if token.isalpha() else "mo"
+        if name == "mn" and last is not None and last.tag == "mn" and last.tail:
+            SubElement(parent, "mtext").text = " "  # 2 3 is not 23; elsewhere a space means nothing
+        SubElement(parent, name).text = token
 
 
 def _fraction(parent: Element, element: Any) -> None:

@@ -27,6 +27,8 @@ _CONTROL = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:0*(?:[0-8]|1[124-9]|2\d|3[01])|x0*(?:[0-8bcefBCEF]|1[\da-fA-F]));"
 )
 _CDATA = re.compile(r"(<!\[CDATA\[.*?\]\]>)", re.DOTALL)
+#: What opens a stretch that may hold any sign -> what closes it.
+_CLOSERS = {b"<![CDATA[": b"]]>", b"<!--": b"-->"}
 _AMPERSAND = re.compile(r"&(?!(?:lt|gt|amp|quot|apos|#\d+|#x[\da-fA-F]+);)(?:(\w+;))?")
 
 
@@ -73,10 +75,11 @@ def parse_repaired(content: bytes, encoding: str = "") -> tuple[Element, str]:
             raise
         text = re.sub(r"^\s*<\?xml[^>]*\?>", "", _decoded(content, encoding))
         mended = _CONTROL.sub(" ", text)
-        pieces = _CDATA.split(mended)
-        mended = "".join(
-            piece if piece.startswith("<![CDATA[") else _AMPERSAND.sub(_escaped, piece) for piece in pieces
-        )
+        last = mended.rfind("]]>") + 3  # behind it no section has an end; to look for one would take quadratic time
+        pieces = _CDATA.split(mended[:last])
+        pieces[-1] += mended[last:]
+        pieces[::2] = [_AMPERSAND.sub(_escaped, piece) for piece in pieces[::2]]
+        mended = "".join(pieces)
         if mended == text:
             raise
         reason = error.message.removeprefix("not well-formed XML: ")
@@ -131,25 +134,42 @@ def elements(file: Path, tag: str) -> Iterator[Piece]:
 
 def _elements(content: Any, tag: str, encoding: str) -> Iterator[Piece]:
     start, end = rf"(?P<start><{tag}[\s>])".encode(), rf"(?P<end></{tag}\s*>)".encode()
-    token = re.compile(rb"<!\[CDATA\[.*?\]\]>|<!--(?P<comment>.*?)-->|" + start + rb"|" + end, re.DOTALL)
     first = re.search(start, content)
     if first is None:
         raise XmlError(f"no <{tag}>")
     if b"<!ENTITY" in content[: first.start()]:
         raise XmlError("declares entities, which are not read")
     line, counted, begin, comment, before = 1, 0, -1, "", ""
-    for match in chain(token.finditer(content), (None,)):
-        kind = match.lastgroup if match else "end of file"
-        if match and kind == "comment" and begin < 0:
-            comment = match["comment"].decode(encoding, "replace").strip()
-        if kind in ("start", "end", "end of file") and begin >= 0:
-            stop = len(content) if match is None else match.end() if kind == "end" else match.start()
+    for kind, opening, closing in chain(_tokens(content, start, end), [("end of file", len(content), len(content))]):
+        if kind == "comment":
+            if begin < 0:
+                comment = _decoded(content[opening + 4 : closing - 3], encoding).strip()
+            continue
+        if begin >= 0:
             line += content[counted:begin].count(b"\n")
             counted = begin
+            stop = closing if kind == "end" else opening
             yield from _pieces(content[begin:stop], line, start, end, encoding, before)
             begin = -1
-        if match and kind == "start":
-            begin, before, comment = match.start(), comment, ""
+        if kind == "start":
+            begin, before, comment = opening, comment, ""
+
+
+def _tokens(content: Any, start: bytes, end: bytes) -> Iterator[tuple[str, int, int]]:
+    """Yield kind, begin and end of each start tag, end tag and comment outside of CDATA sections, in linear time."""
+    token = re.compile(rb"(?P<cdata><!\[CDATA\[)|(?P<comment><!--)|" + start + rb"|" + end)
+    closers = dict(_CLOSERS)
+    position = 0
+    while match := token.search(content, position):
+        kind, position = match.lastgroup or "", match.end()
+        if closer := _CLOSERS.get(match[0]):
+            closing = content.find(closer, position) if match[0] in closers else -1
+            if closing < 0:  # text, and there is none behind either
+                closers.pop(match[0], None)
+                continue
+            position = closing + len(closer)
+        if kind != "cdata":
+            yield kind, match.start(), position
 
 
 def _pieces(markup: bytes, line: int, start: bytes, end: bytes, encoding: str, comment: str) -> Iterator[Piece]:
@@ -165,9 +185,9 @@ def _pieces(markup: bytes, line: int, start: bytes, end: bytes, encoding: str, c
         if len(places) == 1:
             yield Piece(line + max(error.line - 1, 0), None, error.message, comment)
             return
-        for begin, stop in zip(places, [*places[1:], len(markup)], strict=True):
-            inner = line + markup[:begin].count(b"\n")
-            yield from _pieces(markup[begin:stop], inner, start, end, encoding, comment)
+        for before, begin, stop in zip([0, *places], places, [*places[1:], len(markup)], strict=False):
+            line += markup.count(b"\n", before, begin)
+            yield from _pieces(markup[begin:stop], line, start, end, encoding, comment)
 
 
 def root_name(head: bytes) -> str:

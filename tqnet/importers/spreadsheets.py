@@ -17,6 +17,7 @@ from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_MEMBER, check_zip
 from tqnet.importers.tables import ColumnError, Row, columns_by_name, drafts
+from tqnet.questions.reading import csv_rows, unrepeated
 from tqnet.questions.table import BATCH
 
 _DELIMITERS = ",;\t|"
@@ -38,8 +39,7 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
     encoding = job.settings.encoding or encoding_of(file)
     try:
         with file.open(encoding=encoding, newline="") as stream:
-            reader = csv.reader(stream, delimiter=_delimiter(stream), strict=False)
-            yield from _table(job, name, _csv_rows(job, name, reader), name)
+            yield from _table(job, name, _csv_cells(job, name, csv_rows(stream, _delimiter(stream))), name)
     except (UnicodeDecodeError, UnicodeError) as error:
         raise EncodingError(f"{file}: not in {encoding} ({error}); name its encoding by --encoding") from None
 
@@ -56,7 +56,8 @@ _HEADER_ROWS = 20
 def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[Draft]:
     """Yield the drafts of the rows below the header: the row in the settings, or the first that names a stem."""
     first = [(place, cells) for place, cells in islice(rows, _HEADER_ROWS) if any(cell is not None for cell in cells)]
-    headers = [["" if cell is None else str(cell).strip() for cell in cells] for _, cells in first]
+    raw = [["" if cell is None else str(cell).strip() for cell in cells] for _, cells in first]
+    headers = list(map(unrepeated, raw))
     wanted = {column for columns in job.settings.columns.values() for column in columns}
     at = next((at for at, header in enumerate(headers) if _is_header(header, wanted)), 0)
     if number := job.settings.header_row:
@@ -68,8 +69,15 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     if not headers:
         return
     header = headers[at]
+    _report_repeated(job, first[at][0], raw[at], header)
     below = chain(first[at + 1 :], rows)
     yield from drafts(job, _named(job, below, header), name, header)
+
+
+def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
+    for name, unique in zip(raw, header, strict=True):
+        if name != unique:
+            job.fault(place, "record", f"a column {name!r:.80} is there already; this is {unique!r:.80}")
 
 
 def _is_header(header: Sequence[str], wanted: set[str]) -> bool:
@@ -97,9 +105,9 @@ def _delimiter(stream: TextIO) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
-def _csv_rows(job: Job, name: str, reader: Iterator[list[str]]) -> Iterator[Cells]:
+def _csv_cells(job: Job, name: str, reader: Any) -> Iterator[Cells]:
     while True:
-        place = job.place(name, reader.line_num + 1)  # type: ignore[attr-defined]
+        place = job.place(name, reader.line_num + 1)
         try:
             cells = next(reader)
         except StopIteration:
@@ -197,11 +205,14 @@ def read_parquet(job: Job) -> Iterator[Draft]:
         file = job.source.file(name)
         try:
             with pq.ParquetFile(file) as table:
-                yield from drafts(job, _parquet_rows(job, name, table), name, table.schema_arrow.names)
+                header = unrepeated(table.schema_arrow.names)
+                _report_repeated(job, job.place(name), table.schema_arrow.names, header)
+                yield from drafts(job, _parquet_rows(job, name, table, header), name, header)
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{file}: not a readable Parquet file: {str(error).splitlines()[0]}") from None
 
 
-def _parquet_rows(job: Job, name: str, table: pq.ParquetFile) -> Iterator[Row]:
-    rows = (row for batch in table.iter_batches(batch_size=BATCH) for row in batch.to_pylist())
+def _parquet_rows(job: Job, name: str, table: pq.ParquetFile, header: list[str]) -> Iterator[Row]:
+    batches = (pa.RecordBatch.from_arrays(batch.columns, header) for batch in table.iter_batches(batch_size=BATCH))
+    rows = (row for batch in batches for row in batch.to_pylist())
     return ((job.place(name, number), row) for number, row in enumerate(rows, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -19,11 +19,13 @@ from tqnet.importers.choices import (
     option_places,
     plain_key,
     shown,
+    size,
     split_options,
     without_letters,
 )
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.questions.question import Question
+from tqnet.questions.reading import kind
 from tqnet.text.plain import plain_texts
 
 #: Field -> usual names of its column, the most telling first. A passage is put before the stem.
@@ -119,7 +121,7 @@ def drafts(job: Job, rows: Iterable[Row], document: str, header: Sequence[str] |
     Raises:
         ColumnError: The settings name a missing column, or there is none for the stem.
     """
-    read = ((place, {name: _value(cell) for name, cell in cells.items()}) for place, cells in rows)
+    read = _values(job, rows)
     first = list(islice(read, _PEEK))
     used = distinct(name for _, cells in first for name, value in cells.items() if value is not None)
     if not used and header is None:
@@ -132,7 +134,31 @@ def drafts(job: Job, rows: Iterable[Row], document: str, header: Sequence[str] |
             continue
         record = _Row(job, place, document, layout, cells).record()
         extras = {name: _extra(value) for name, value in cells.items() if name not in taken and value is not None}
-        yield Draft(record | {"extras": extras | record.pop("extras")}, place)
+        nested = extras.pop("extras", {})
+        extras |= record.pop("extras")
+        extras |= _nested(job, place, nested, {*FIELDS, "extras", *extras})
+        yield Draft(record | {"extras": extras}, place)
+
+
+def _values(job: Job, rows: Iterable[Row]) -> Iterator[Row]:
+    for place, cells in rows:
+        try:
+            values = {name: _value(cell) for name, cell in cells.items()}
+        except RecursionError:
+            job.leave_out(place, "record", "nested too deep")
+            continue
+        yield place, values
+
+
+def _nested(job: Job, place: Place, cell: Any, taken: Set[str]) -> dict[str, Any]:
+    """Return the extras of a row that has an object of them, but for names that a field or another extra has."""
+    extras = json_value(cell) or cell
+    if not isinstance(extras, dict):
+        job.fault(place, "extras", f"expected an object, got {kind(extras)}")
+        return {}
+    for name in sorted(extras.keys() & taken):
+        job.fault(place, "extras", f"{name!r:.80} is also a field of the record")
+    return {name: value for name, value in extras.items() if name not in taken and value is not None}
 
 
 def _columns(job: Job, header: Sequence[str], used: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -287,7 +313,9 @@ class _Row:
         if len(columns) > 1:
             return [list(map(shown, cells))] if cells else []
         if cells and isinstance(cells[0], list) and any(isinstance(item, list) for item in cells[0]):
-            return [[shown(name) for name in path] for path in cells[0] if isinstance(path, list) and path]
+            listed = [item if isinstance(item, list) else [item] for item in cells[0]]
+            named = ([shown(name) for name in names if name is not None] for names in listed)
+            return [path for path in named if path]
         return paths(self._several("knowledge", r"[;\n；]"))
 
     def _difficulty(self) -> tuple[float | None, dict[str, Any]]:
@@ -342,4 +370,4 @@ def _value(cell: Any) -> Any:
 
 def _extra(value: Any) -> Any:
     """Return a JSON value; bytes are replaced by their number."""
-    return json.loads(json.dumps(value, default=lambda other: f"{len(other)} bytes"))
+    return json.loads(json.dumps(value, default=size))

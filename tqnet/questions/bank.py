@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tqnet.files import atomic
-from tqnet.questions.images import Inspect, decode_image, image_problems, stat_image
+from tqnet.parallel import batched
+from tqnet.questions.images import Inspect, decode_images, image_problems, stat_images
 from tqnet.questions.question import SPLITS, BankError, Fault, KnowledgePath, Question, report_faults
 from tqnet.questions.reading import write_question
 from tqnet.questions.table import BATCH, FIELDS, SCHEMA, Rows, bank_file, open_table, table_in_memory
@@ -59,7 +59,7 @@ class QuestionBank:
             FileNotFoundError: No such bank.
             BankError: Faults, one line each; with ``skip`` only if no record is left.
         """
-        bank, faults = cls.read(path, decode_image if verify_images else stat_image)
+        bank, faults = cls.read(path, decode_images if verify_images else stat_images)
         report_faults(bank.path, "records", faults, bank.skipped, len(bank), on_error)
         return bank
 
@@ -68,14 +68,14 @@ class QuestionBank:
         """Return the bank of faultless records at ``path`` (as for `load`), and the faults of the others in file order.
 
         Args:
-            inspect: Returns the problem of the image at a path; None looks at no image.
+            inspect: Yields the problem of the image at each path; None looks at no image.
         """
         file = bank_file(path)
         data, faults = open_table(file)
         bank = cls(data, file)
         bad = {fault.line for fault in faults if fault.line}
         if inspect:
-            problems = image_problems(bank.rows_with_images(), bank._folder, inspect)
+            problems = image_problems(bank.rows_with_images, bank._folder, inspect)
             broken_images = [Fault(str(file), *problem) for problem in problems]
             if broken := {fault.line for fault in broken_images}:
                 bank = bank.select(np.flatnonzero(~np.isin(bank.column("line"), list(broken))))
@@ -193,6 +193,7 @@ class QuestionBank:
     def _tables(self, *names: str) -> Iterator[pa.Table]:
         for start in range(0, len(self), BATCH):
             yield self._data.read(start, start + BATCH, names)
+            self._data.forget_pages(start)
 
 
 def _paths(knowledge: list[list[str]]) -> tuple[KnowledgePath, ...]:
@@ -228,10 +229,3 @@ def _save_parquet(records: Iterable[dict[str, Any]], path: Path) -> None:
                 extras = {key: row.pop(key) for key in list(row) if key not in FIELDS}
                 row["extras"] = json.dumps(extras) if extras else None
             writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=schema))
-
-
-def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
-    """Yield lists of ``size`` consecutive items; the last may be shorter."""
-    iterator = iter(items)
-    while chunk := list(islice(iterator, size)):
-        yield chunk

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from array import array
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from tqnet.questions.bank import QuestionBank, batched
+from tqnet.parallel import batched, over_cores
+from tqnet.questions.bank import QuestionBank
 from tqnet.questions.figures import FigureHash, hash_figure, hash_name
 from tqnet.questions.hierarchy import KnowledgeHierarchy, hierarchy_faults
 from tqnet.questions.images import open_image
@@ -203,9 +205,8 @@ def check_bank(
     Raises:
         FileNotFoundError: No such bank.
     """
-    with tqdm(desc="images", unit="", disable=None if images else True) as progress:
-        figures = _Figures(progress)
-        bank, faults = QuestionBank.read(path, figures.inspect if images else None)
+    figures = _Figures()
+    bank, faults = QuestionBank.read(path, figures.inspect if images else None)
     faults = faults + hierarchy_faults(bank, unique_names)
     return BankReport(
         path=str(path),
@@ -229,19 +230,18 @@ def check_bank(
 class _Figures:
     """Inspects images and remembers their hashes, to find copies under different names."""
 
-    def __init__(self, progress: tqdm):
-        self.progress = progress
+    def __init__(self) -> None:
         self._content: dict[str, int] = {}
         self._looks: dict[str, FigureHash] = {}
 
-    def inspect(self, path: str) -> str | None:
-        self.progress.update()
-        image = open_image(path)
-        if isinstance(image, str):
-            return image
-        self._content[path] = hash64(Path(path).read_bytes())
-        self._looks[path] = hash_figure(image)
-        return None
+    def inspect(self, paths: list[str]) -> Iterator[str | None]:
+        results = (result for batch in over_cores(_inspect, paths, 100) for result in batch)
+        for path, result in zip(paths, tqdm(results, "images", len(paths), unit="", disable=None), strict=True):
+            if isinstance(result, str):
+                yield result
+            else:
+                self._content[path], self._looks[path] = result
+                yield None
 
     def content(self, path: str) -> int | str:
         """Return a hash of the file, or its path if the image was not inspected."""
@@ -250,6 +250,15 @@ class _Figures:
     def looks(self, path: str) -> FigureHash:
         """Return a hash of the pixels, or of the path if the image was not inspected."""
         return self._looks.get(path) or hash_name(path)
+
+
+def _inspect(paths: list[str]) -> list[str | tuple[int, FigureHash]]:
+    """Return the hashes of the file and of the pixels of each image, or its problem."""
+    images = map(open_image, paths)
+    return [
+        image if isinstance(image, str) else (hash64(Path(path).read_bytes()), hash_figure(image))
+        for path, image in zip(paths, images, strict=True)
+    ]
 
 
 def _count(bank: QuestionBank, name: str) -> dict[str, int]:

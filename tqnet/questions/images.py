@@ -17,8 +17,18 @@ MAX_PIXELS = 50_000_000
 #: What an editor or a web page writes where a bank has a path.
 _ADDRESS = re.compile(r"(?:^|/)(?:https?|ftp|file):/|(?:^|/)data:image/", re.IGNORECASE)
 
-#: Takes a path; returns the problem of the image there, or None.
-Inspect = Callable[[str], str | None]
+#: Takes paths; yields the problem of the image at each, or None.
+Inspect = Callable[[list[str]], Iterable[str | None]]
+
+
+def stat_images(paths: list[str]) -> Iterator[str | None]:
+    """Check that the files exist and may be read."""
+    return map(stat_image, paths)
+
+
+def decode_images(paths: list[str]) -> Iterator[str | None]:
+    """Check that the files exist, have at most `MAX_PIXELS`, and decode to the last row."""
+    return map(decode_image, paths)
 
 
 def stat_image(path: str) -> str | None:
@@ -74,18 +84,20 @@ def _gigantic(max_pixels: int) -> str:
 
 
 def image_problems(
-    rows: Iterable[tuple[int, Sequence[str]]], folder: str, inspect: Inspect
+    rows: Callable[[], Iterable[tuple[int, Sequence[str]]]], folder: str, inspect: Inspect
 ) -> Iterator[tuple[int, str, str]]:
     """Yield (line, field, message) for the unusable images of ``rows`` (line, paths); each path is inspected once.
 
     Messages have the path as the bank has it.
     """
-    known: dict[str, str | None] = {}
-    for line, images in rows:
+    unique = list(dict.fromkeys(image for _, images in rows() for image in images))
+    results = inspect([os.path.join(folder, image) for image in unique])
+    problems = {image: problem for image, problem in zip(unique, results, strict=True) if problem}
+    if not problems:
+        return
+    for line, images in rows():
         for i, image in enumerate(images):
-            if image not in known:
-                known[image] = inspect(os.path.join(folder, image))
-            if problem := known[image]:
+            if problem := problems.get(image):
                 yield line, f"images[{i}]", f"{problem}: {image!r:.200}"
 
 

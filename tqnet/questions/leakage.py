@@ -37,7 +37,7 @@ MEASURED = ("valid", "test")
 #: function.
 THRESHOLD = 0.9
 
-_CHUNK = 10_000
+_CHUNK = 20_000
 
 
 @dataclass(frozen=True)
@@ -179,9 +179,11 @@ class _Search:
         low, high = np.minimum(sizes[rows], sizes[twins]), np.maximum(sizes[rows], sizes[twins])
         possible = low >= self.threshold * high  # no similarity is above the ratio of the sizes
         best: dict[int, tuple[float, int]] = {}
-        for row, twin in zip(rows[possible].tolist(), twins[possible].tolist(), strict=True):
-            similarity = self.sets.jaccard(row, twin)
-            if similarity >= self.threshold and similarity > best.get(row, (0.0, 0))[0]:
+        pairs = np.stack((rows[possible], twins[possible]))
+        similarities = self.sets.jaccards(pairs)
+        near = similarities >= self.threshold
+        for row, twin, similarity in zip(*pairs[:, near].tolist(), similarities[near].tolist(), strict=True):
+            if similarity > best.get(row, (0.0, 0))[0]:
                 best[row] = (similarity, twin)
         return {row: ("near", twin) for row, (_, twin) in best.items()}
 

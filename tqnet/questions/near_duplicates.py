@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 
+from tqnet.parallel import over_cores
 from tqnet.questions.table import hash64
 from tqnet.text.vocabulary import spell
 
@@ -66,18 +68,44 @@ class ShingleSets:
         shared = len(np.intersect1d(a, b, assume_unique=True))
         return shared / (len(a) + len(b) - shared)
 
+    def jaccards(self, pairs: np.ndarray) -> np.ndarray:
+        """Return the Jaccard similarities, float64 ``[n]``, of the ``pairs``, int64 ``[2, n]``."""
+        similarities = [np.empty(0)]
+        for begin in range(0, pairs.shape[1], _PAIRS):
+            first, second = pairs[:, begin : begin + _PAIRS]
+            # Both ascend, by number of the pair and shingle: a stable sort merges them in one pass.
+            merged = np.sort(np.concatenate((self._numbered(first), self._numbered(second))), kind="stable")
+            shared = np.bincount(merged[1:][merged[1:] == merged[:-1]] >> np.uint64(32), minlength=len(first))
+            similarities.append(shared / (self.sizes[first] + self.sizes[second] - shared))
+        return np.concatenate(similarities)
+
+    def _numbered(self, rows: np.ndarray) -> np.ndarray:
+        """Return the shingles of ``rows`` side by side, each below the place of its row in the upper 32 bits."""
+        numbers = np.repeat(np.arange(len(rows), dtype=np.uint64), self.sizes[rows])
+        return (numbers << np.uint64(32)) | _side_by_side(self, rows)[0]
+
 
 def shingle_sets(texts: Iterable[str], *, fold_numbers: bool = True) -> ShingleSets:
     """Return the shingles of each text; even an empty text has one."""
-    known: dict[str, int] = {}
-    shingles, starts = array("I"), array("q", [0])
-    for text in texts:
-        tokens = (_BEGIN, *folded_tokens(text, fold_numbers=fold_numbers), _END)
-        codes = np.array([known.get(t) or known.setdefault(t, hash64(t)) for t in tokens], dtype=np.uint64)
-        runs = sum(codes[i : len(codes) - 2 + i] * _MIX[i] for i in range(3)) if len(codes) > 2 else codes[:1]
-        shingles.frombytes(np.unique(np.asarray(runs >> np.uint64(32), dtype=np.uint32)).tobytes())
-        starts.append(len(shingles))
-    return ShingleSets(np.frombuffer(shingles, dtype=np.uint32), np.frombuffer(starts, dtype=np.int64))
+    shingles, sizes = array("I"), array("q", [0])
+    for some, some_sizes in over_cores(partial(_shingle_sets, fold_numbers=fold_numbers), texts):
+        shingles.frombytes(some.tobytes())
+        sizes.extend(some_sizes)
+    return ShingleSets(np.frombuffer(shingles, dtype=np.uint32), np.cumsum(np.frombuffer(sizes, dtype=np.int64)))
+
+
+def _shingle_sets(texts: list[str], fold_numbers: bool) -> tuple[np.ndarray, list[int]]:
+    sets = [_shingles((_BEGIN, *folded_tokens(text, fold_numbers=fold_numbers), _END)) for text in texts]
+    return np.concatenate(sets), list(map(len, sets))
+
+
+def _shingles(tokens: Sequence[str]) -> np.ndarray:
+    codes = np.array(list(map(_code, tokens)), dtype=np.uint64)
+    runs = sum(codes[i : len(codes) - 2 + i] * _MIX[i] for i in range(3)) if len(codes) > 2 else codes[:1]
+    return np.unique(np.asarray(runs >> np.uint64(32), dtype=np.uint32))
+
+
+_code = lru_cache(maxsize=1_000_000)(hash64)
 
 
 # NOTE: MinHash in numpy rather than `datasketch`, which keeps a Python object per set and band: gigabytes of
@@ -95,7 +123,8 @@ MOST = 100
 #: As `MOST`, for a corpus compared with itself.
 WINDOW = 10
 
-_CHUNK = 20_000
+#: Sets, and pairs of sets, whose shingles lie side by side in memory.
+_CHUNK, _PAIRS = 20_000, 5_000
 
 
 def band_keys(sets: ShingleSets, rows: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -129,8 +158,8 @@ def alike(queries: np.ndarray, corpus: np.ndarray, most: int = MOST) -> np.ndarr
         queries, corpus: Keys as from `band_keys`, ``[bands, queries]`` and ``[bands, corpus]``.
     """
     size = max(1, corpus.shape[1])
-    pairs = np.concatenate([same_key(*keys, most) for keys in zip(queries, corpus, strict=True)], axis=1)
-    numbers = np.unique(pairs[0] * size + pairs[1])
+    bands = (same_key(*keys, most) for keys in zip(queries, corpus, strict=True))
+    numbers = np.unique(np.concatenate([first * size + second for first, second in bands]))
     return np.stack(np.divmod(numbers, size))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tqnet.errors import FaultyDataError
+from tqnet.text.lists import letter, named_places
 
 #: One path of the knowledge hierarchy, from coarse to fine: ``("Algebra", "Equations", "Linear")``.
 KnowledgePath = tuple[str, ...]
@@ -24,9 +25,12 @@ class FieldError(ValueError):
     """A value that a question cannot hold; ``field`` names the place, e.g. ``options[2]``."""
 
     def __init__(self, field: str, message: str):
-        super().__init__(f"{field}: {message}")
+        super().__init__(field, message)  # both, so that processes can send it
         self.field = field
         self.message = message
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class Question:
         """The input of the text encoder: the stem and the lettered options, nothing that gives away the answer."""
         if not self.options:
             return self.stem
-        lettered = (f"({chr(ord('A') + i % 26)}) {option}" for i, option in enumerate(self.options))
+        lettered = (f"({letter(i)}) {option}" for i, option in enumerate(self.options))
         return "\n".join((self.stem, *lettered))
 
     @property
@@ -77,9 +81,8 @@ class Question:
         """The answer, with the texts of the options that its letters name, and the analysis; may be empty."""
         answer = self.answer
         if answer and _NAMES_OPTIONS.fullmatch(answer):
-            places = [ord(letter) - ord("A") for letter in re.findall("[A-Z]", answer)]
-            if max(places) < len(self.options):
-                answer = "\n".join(self.options[place] for place in places)
+            places = named_places(answer, len(self.options))
+            answer = "\n".join(self.options[place] for place in places) or answer
         return "\n".join(text for text in (answer, self.analysis) if text)
 
 

@@ -10,9 +10,11 @@ import csv
 import json
 import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from tqnet.questions.question import SPLITS, Fault, FieldError, KnowledgePath, Question
 from tqnet.text.plain import plain_texts, protect
@@ -130,17 +132,41 @@ _FIELDS = frozenset((*_READERS, "extras"))
 def jsonl_records(file: Path) -> Iterator[tuple[int, Any]]:
     """Yield (line, record) of a JSONL file; an unreadable line yields a `FieldError` in place of its record."""
     with file.open("rb") as stream:
-        for line, raw in enumerate(stream, 1):
-            try:
-                text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
-                if text:
-                    yield line, json.loads(text)
-            except UnicodeDecodeError:
-                yield line, FieldError("record", "not UTF-8")
-            except json.JSONDecodeError as error:
-                yield line, FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")
-            except (ValueError, RecursionError):
-                yield line, FieldError("record", "not valid JSON: a number or a nesting beyond all measure")
+        yield from parse_lines(enumerate(stream, 1))
+
+
+def parse_lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, Any]]:
+    """Yield (line, record) of numbered lines of JSON, as `jsonl_records` does."""
+    for line, raw in lines:
+        try:
+            text = raw.decode("utf-8-sig" if line == 1 else "utf-8").strip()
+            if text:
+                yield line, json.loads(text)
+        except UnicodeDecodeError:
+            yield line, FieldError("record", "not UTF-8")
+        except json.JSONDecodeError as error:
+            yield line, FieldError("record", f"not valid JSON: {error.msg}, column {error.colno}")
+        except (ValueError, RecursionError):
+            yield line, FieldError("record", "not valid JSON: a number or a nesting beyond all measure")
+
+
+def csv_rows(stream: TextIO, delimiter: str = ",") -> Any:
+    """Return a ``csv.reader`` whose cells may have 64 MiB, not only Python's 128 KiB: a figure may be in one."""
+    csv.field_size_limit(max(csv.field_size_limit(), 64 * 2**20))
+    return csv.reader(stream, delimiter=delimiter)
+
+
+def unrepeated(names: Sequence[str]) -> list[str]:
+    """Return names of columns, those that occur again with a number: ``note``, ``note_2``; empty ones stay empty."""
+    taken, numbers = set(names), Counter[str]()
+    different = []
+    for name in names:
+        numbers[name] += 1
+        free = name
+        while name and numbers[name] > 1 and (free := f"{name}_{numbers[name]}") in taken:
+            numbers[name] += 1
+        different.append(free)
+    return different
 
 
 def records(file: Path) -> Iterator[tuple[int, Any]]:
@@ -155,12 +181,17 @@ def records(file: Path) -> Iterator[tuple[int, Any]]:
     if file.suffix != ".csv":
         raise ValueError(f"{file}: pairs are read from .csv or .jsonl")
     with file.open(encoding="utf-8-sig", newline="") as stream:
-        reader = csv.DictReader(stream)
+        rows = csv_rows(stream)
         try:
-            for row in reader:
-                yield reader.line_num, row
+            names: list[str] = next(rows, [])
+            header = unrepeated(names)
+            for name, number in Counter(filter(None, names)).items():
+                if number > 1:
+                    yield rows.line_num, FieldError(name, "several columns have this name; the first is read")
+            for cells in filter(None, rows):
+                yield rows.line_num, dict(zip_longest(header, cells))  # cells too many under None, missing ones None
         except csv.Error as error:
-            yield reader.line_num, FieldError("record", f"not valid CSV: {error}")
+            yield rows.line_num, FieldError("record", f"not valid CSV: {error}")
         except UnicodeDecodeError:  # in a block of many lines
             yield 0, FieldError("record", "not UTF-8")
 

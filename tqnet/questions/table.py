@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import mmap
 import os
 import tempfile
 from array import array
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tqdm import tqdm
 
+from tqnet.parallel import batched, over_cores
 from tqnet.questions.question import BankError, Fault, FieldError, Question
-from tqnet.questions.reading import jsonl_records, read_fields
+from tqnet.questions.reading import parse_lines, read_fields
 
 #: Part of the cache key; raise it whenever the table or the reading of records changes.
 FORMAT = 2
@@ -37,8 +40,8 @@ SCHEMA = pa.schema(
     }
 )
 
-#: The line of a record (0: the file as a whole), and its row of the table or its errors.
-Reading = tuple[int, dict[str, Any] | list[FieldError]]
+#: The rows of some records, and the faults of the others.
+Reading = tuple[pa.RecordBatch, list[dict[str, Any]]]
 
 
 class Rows:
@@ -53,8 +56,12 @@ class Rows:
 
     def __init__(self, source: Path | pa.Buffer, rows: np.ndarray | None = None):
         self._source, self._rows = source, rows
-        stream = pa.memory_map(str(source)) if isinstance(source, Path) else pa.BufferReader(source)
-        self._batches = list(pa.ipc.open_stream(stream))  # of BATCH rows but for the last
+        self._map: mmap.mmap | None = None
+        if isinstance(source, Path):
+            with source.open("rb") as file:
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        buffer = pa.py_buffer(self._map) if isinstance(source, Path) else source
+        self._batches = list(pa.ipc.open_stream(buffer))  # of BATCH rows but for the last
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Rows, (self._source, self._rows)
@@ -77,6 +84,11 @@ class Rows:
         runs = np.split(rows, np.flatnonzero(np.diff(rows // BATCH)) + 1)
         pieces = [_taken(self._batches[run[0] // BATCH].select(names), run % BATCH) for run in runs if len(run)]
         return pa.Table.from_batches(pieces, pa.schema([SCHEMA.field(name) for name in names]))
+
+    def forget_pages(self, row: int) -> None:
+        """Take the pages read so far out of the memory of this process, at every hundredth batch of rows."""
+        if self._map is not None and row // BATCH % 100 == 99 and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
 
 
 def _taken(batch: pa.RecordBatch, rows: np.ndarray) -> pa.RecordBatch:
@@ -142,8 +154,8 @@ def open_table(file: Path) -> tuple[Rows, list[Fault]]:
 def table_in_memory(questions: Iterable[Question]) -> tuple[Rows, list[Fault]]:
     """Like `open_table`, for questions at hand; a fault's line is the question's 1-based position."""
     sink = pa.BufferOutputStream()
-    rows = ((line, _row({name: getattr(q, name) for name in FIELDS})) for line, q in enumerate(questions, 1))
-    report = _write(rows, sink)
+    rows = (_row(line, {name: getattr(q, name) for name in FIELDS}) for line, q in enumerate(questions, 1))
+    report = _write(((_batch(some), []) for some in batched(rows, BATCH)), sink)
     data = Rows(sink.getvalue())
     return data, [Fault("questions", **fault) for fault in report["faults"]]
 
@@ -155,28 +167,30 @@ def _state(file: Path) -> str:
 
 
 def _build(file: Path, folder: Path) -> None:
-    records = jsonl_records(file) if file.suffix == ".jsonl" else _parquet_records(file)
-    with pa.OSFile(str(folder / "table.arrow"), "wb") as sink:
-        report = _write((_read(line, record) for line, record in records), sink)
+    with pa.OSFile(str(folder / "table.arrow"), "wb") as sink, file.open("rb") as stream:
+        if file.suffix == ".jsonl":
+            readings = over_cores(_read_lines, enumerate(stream, 1), BATCH)
+        else:
+            readings = over_cores(_read_records, _parquet_records(file), BATCH)
+        report = _write(tqdm(readings, "records", unit=",000", disable=None), sink)
     (folder / "report.json").write_text(json.dumps(report))
 
 
 def _write(readings: Iterable[Reading], sink: Any) -> dict[str, Any]:
     """Write the rows to ``sink``; return the faults and the rows that repeat the id of another."""
     faults: list[dict[str, Any]] = []
-    hashes, lines, rows = array("Q"), array("q"), []
+    hashes, lines = array("Q"), array("q")
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch, faults_of_batch in readings:
+            faults.extend(faults_of_batch)
+            hashes.extend(map(hash64, batch["id"].to_pylist()))
+            lines.extend(batch["line"].to_pylist())
+            yield batch
+
     with pa.ipc.new_stream(sink, SCHEMA) as writer:
-        for line, reading in readings:
-            if isinstance(reading, list):
-                faults += [{"line": line, "field": error.field, "message": error.message} for error in reading]
-                continue
-            rows.append(reading | {"line": line})
-            hashes.append(hash64(reading["id"]))
-            lines.append(line)
-            if len(rows) == BATCH:
-                writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
-                rows = []
-        writer.write_batch(pa.RecordBatch.from_pylist(rows, schema=SCHEMA))
+        for batch in _of_equal_size(batches()):
+            writer.write_batch(batch)
     repeated = repeats(np.frombuffer(hashes, dtype=np.uint64))
     for row, first in repeated:
         message = f"already used in line {lines[first]}"
@@ -194,11 +208,26 @@ def repeats(hashes: np.ndarray) -> list[tuple[int, int]]:
     return [(int(row), int(origin[row])) for row in np.flatnonzero(origin != np.arange(len(hashes)))]
 
 
-def _row(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the table's row for the fields of a question, without the line."""
+def _of_equal_size(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of ``batches`` in batches of `BATCH` rows; the last may be shorter."""
+    rest = _batch([])
+    for batch in batches:
+        whole = pa.concat_batches([rest, batch]) if len(rest) else batch
+        for start in range(0, len(whole) - BATCH + 1, BATCH):
+            yield whole.slice(start, BATCH)
+        rest = whole.slice(len(whole) // BATCH * BATCH)
+    yield rest
+
+
+def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist(rows, schema=SCHEMA)
+
+
+def _row(line: int, values: dict[str, Any]) -> dict[str, Any]:
+    """Return the table's row for the fields of a question."""
     extras = values["extras"]
     row = values | {"extras": json.dumps(extras, sort_keys=True) if extras else None}
-    return row | {"digest": hash64(json.dumps(row, sort_keys=True))}
+    return row | {"digest": hash64(json.dumps(row, sort_keys=True)), "line": line}
 
 
 def hash64(content: str | bytes) -> int:
@@ -207,9 +236,19 @@ def hash64(content: str | bytes) -> int:
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")
 
 
-def _read(line: int, record: Any) -> Reading:
-    values, errors = read_fields(record)
-    return line, errors or _row(values)
+def _read_lines(lines: list[tuple[int, bytes]]) -> Reading:
+    return _read_records(parse_lines(lines))
+
+
+def _read_records(records: Iterable[tuple[int, Any]]) -> Reading:
+    rows: list[dict[str, Any]] = []
+    faults: list[dict[str, Any]] = []
+    for line, record in records:
+        values, errors = read_fields(record)
+        faults += [{"line": line, "field": error.field, "message": error.message} for error in errors]
+        if not errors:
+            rows.append(_row(line, values))
+    return _batch(rows), faults
 
 
 def _parquet_records(file: Path) -> Iterator[tuple[int, Any]]:

@@ -17,8 +17,8 @@ import numpy as np
 from tqdm import tqdm
 
 from tqnet.files import atomic
+from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
-from tqnet.questions.bank import batched
 from tqnet.search.index import Index, Manifest, check_alias, clear, publish, writing
 from tqnet.search.records import content_key, state_key, table_vectors
 

@@ -248,5 +248,5 @@ def _near_texts(sets: ShingleSets, rows: np.ndarray, figures: np.ndarray, least:
         pairs = rows[places]
         low, high = np.sort(sizes[pairs], axis=0)
         pairs = pairs[:, low >= least * high]  # no similarity is above the ratio of the sizes
-        similarity = np.array([sets.jaccard(a, b) for a, b in pairs.T.tolist()])
+        similarity = sets.jaccards(pairs)
         yield pairs[:, similarity >= least], similarity[similarity >= least]

@@ -14,7 +14,7 @@ from lancedb.index import BTree
 from tqdm import tqdm
 
 from tqnet.files import atomic
-from tqnet.questions.bank import batched
+from tqnet.parallel import batched
 from tqnet.search.engine import EngineError
 from tqnet.search.index import Index
 from tqnet.search.lance import lance_condition

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from tqnet.parallel import batched
 from tqnet.questions import Question
-from tqnet.questions.bank import batched
 from tqnet.search.retrieval import Candidate, Votes, jaccard
 from tqnet.text.sentences import search_words
 

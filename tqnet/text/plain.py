@@ -17,6 +17,7 @@ from xml.etree.ElementTree import Element
 from tqnet.text import html
 from tqnet.text.editors import WIRIS, latex_source, math_in, math_of, undelimited
 from tqnet.text.formulas import segments
+from tqnet.text.lists import BULLETS, MarkupList
 from tqnet.text.mathml import MathMLError, to_latex
 
 #: A blank to be filled in.
@@ -25,7 +26,6 @@ BLANK = "____"
 _HIDDEN = frozenset({"script", "style", "template", "noscript", "head", "colgroup"})
 #: Neither text nor figures; reported as lost.
 _MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas", "svg"})
-_BULLETS = "•◦▪"
 _PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
 
 # None of these notations holds another of its kind: a text of openings alone would take quadratic time.
@@ -171,7 +171,7 @@ class _Writer:
         self._is_symbol = False
         self._cells: list[int] = []
         self._options = 0  # of the list of choices that is written
-        self._lists: list[_List] = []
+        self._lists: list[MarkupList] = []
         # A text with inline tags only was typed as plain text: its line breaks mean something.
         self._keeps_newlines = not any(element.tag in html.BLOCKS for element in root.iter())
         prose = "".join(_prose(root))
@@ -243,11 +243,11 @@ class _Writer:
             return
         self._wait("\n")
         if name in ("ul", "ol"):
-            self._lists.append(_List(element))
+            self._lists.append(MarkupList(element, _style(element)))
             self.children(element)
             self._lists.pop()
         elif name == "li":
-            mark = self._lists[-1].next_mark(element, self._lists[:-1]) if self._lists else _BULLETS[0]
+            mark = self._lists[-1].next_mark(element, self._lists[:-1]) if self._lists else BULLETS[0]
             self._write(f"{mark} " if mark else "")
             self._after_mark = True
             self.children(element)
@@ -395,51 +395,3 @@ def _other_languages(run: Sequence[Element], language: str | None) -> set[Elemen
     spans = [item for item in run if "multilang" in item.get("class", "").split()]
     chosen = next((span for span in spans if language and span.get("lang", "").lower().startswith(language)), None)
     return {span for span in spans if span is not (spans[0] if chosen is None else chosen)}
-
-
-#: CSS's names of HTML's types of lists.
-_LIST_TYPES = {
-    "lower-alpha": "a", "lower-latin": "a", "upper-alpha": "A", "upper-latin": "A", "lower-roman": "i",
-    "upper-roman": "I", "decimal": "1", "none": "",
-}  # fmt: skip
-
-
-class _List:
-    """A list and the number of its next item."""
-
-    def __init__(self, element: Element):
-        style = _style(element)
-        shown = style.get("list-style-type") or style.get("list-style", "").partition(" ")[0]
-        self.type = _LIST_TYPES.get(shown, element.get("type", "1"))
-        self.ordered = element.tag == "ol"
-        self.number = _integer(element.get("start"), 1)
-
-    def next_mark(self, item: Element, parents: Sequence[_List]) -> str:
-        """Return ``•`` by depth, or a number after those of the lists around: ``2.1.``."""
-        if not self.type:
-            return ""
-        if not self.ordered:
-            return _BULLETS[min(sum(not parent.ordered for parent in parents), len(_BULLETS) - 1)]
-        self.number = _integer(item.get("value"), self.number) + 1
-        around = [*(parent for parent in parents if parent.ordered), self]
-        return "".join(f"{each._styled(each.number - 1)}." for each in around)
-
-    def _styled(self, number: int) -> str:
-        if self.type in ("a", "A") and 1 <= number <= 26:
-            return chr(ord(self.type) + number - 1)
-        if self.type in ("i", "I") and 1 <= number < 40:
-            return roman(number) if self.type == "i" else roman(number).upper()
-        return str(number)
-
-
-def _integer(text: str | None, default: int) -> int:
-    return int(text) if text and re.fullmatch(r"-?\d{1,9}", text) else default
-
-
-def roman(number: int) -> str:
-    """Return a number below 40 in small Roman numerals, as lists have them."""
-    text = ""
-    for value, letters in ((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")):
-        text += letters * (number // value)
-        number %= value
-    return text

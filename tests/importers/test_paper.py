@@ -1,0 +1,203 @@
+"""Numbers of papers: sections that begin anew, headings without a style, lists within questions, keys, and doubts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+pytest.importorskip("lxml")
+
+from tqnet.importers.figures import FigureFolder
+from tqnet.importers.job import Draft, Job, Place
+from tqnet.importers.paper import Paragraph, read_paper
+from tqnet.importers.source import open_source
+
+
+class Paper(NamedTuple):
+    drafts: list[Draft]
+    faults: list[str]
+
+    @property
+    def answers(self) -> list[tuple[str, str | None]]:
+        return [(draft.record["stem"], draft.record["answer"]) for draft in self.drafts]
+
+    @property
+    def sections(self) -> list[tuple[str, str | None]]:
+        return [(draft.record["stem"], draft.record["extras"].get("section")) for draft in self.drafts]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[[str], Paper]:
+    """Reads a paper from its lines."""
+    (tmp_path / "paper.txt").touch()
+
+    def read(text: str, headings: Sequence[str] = ()) -> Paper:
+        job = Job(open_source(tmp_path / "paper.txt"), FigureFolder(tmp_path))
+        lines = enumerate(text.strip().split("\n"), 1)
+        paragraphs = (Paragraph(line, Place("paper", number), is_heading=line in headings) for number, line in lines)
+        drafts = list(read_paper(job, paragraphs))
+        return Paper(drafts, [f"{fault.line}: {fault.field}: {fault.message}" for fault in job.faults])
+
+    return read
+
+
+Read = Callable[..., Paper]
+
+SECTIONS = "Part I\n1. a\n2. b\n3. c\nPart II\n1. d\n2. e\n"
+
+
+def test_a_key_has_a_list_for_each_section(read: Read) -> None:
+    paper = read(SECTIONS + "Answers\nPart I\n1. A 2. B\n3. C\nPart II\n1. D\n2. E")
+    assert (paper.answers, paper.faults) == ([("a", "A"), ("b", "B"), ("c", "C"), ("d", "D"), ("e", "E")], [])
+    assert paper.sections == [(stem, "Part I") for stem in "abc"] + [(stem, "Part II") for stem in "de"]
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["1. A 2. B", "1. A 2. B 3. C", "1. A\n1. D\n1. E", "1. A 2. B\n1. C 2. D 3. E"],
+    ids=["one list", "one list of the first section's length", "more lists than sections", "sections in another order"],
+)
+def test_an_uncertain_key_answers_nothing(read: Read, key: str) -> None:
+    paper = read(f"{SECTIONS}Answers\n{key}")
+    assert {answer for _, answer in paper.answers} == {None}
+    (fault,) = paper.faults
+    assert fault.startswith("9: answer: numbers 1-")
+    assert fault.endswith("of the key for questions 1-3, 1-2: uncertain, so none of its answers is taken")
+
+
+def test_sections_may_number_on(read: Read) -> None:
+    paper = read("一、选择题\n1. a\n2. b\n二、填空题（每题5分）\n3. c\n参考答案\n一、选择题：1. A 2. B\n二、\n3. 7")
+    assert (paper.answers, paper.faults) == ([("a", "A"), ("b", "B"), ("c", "7")], [])
+    assert paper.sections[-1] == ("c", "二、填空题（每题5分）")
+
+
+@pytest.mark.parametrize(
+    ("key", "answers", "faults"),
+    [
+        ("1-3 ABD", "A B D", 0),
+        ("1~2. AC BD 3. A", "AC BD A", 0),
+        ("1-B；2-C 3-D", "B C D", 0),
+        ("1. 3.5 2. 5-7 3. x: 2", "3.5|5-7|x: 2", 0),
+        ("1-3 AB", "None None None", 1),
+        ("1. A 4. D", "A None None", 1),
+        ("so 2. B", "None None None", 1),
+    ],
+)
+def test_entries_of_a_key(read: Read, key: str, answers: str, faults: int) -> None:
+    paper = read(f"1. a\n2. b\n3. c\nAnswer key\n{key}")
+    assert [str(answer) for _, answer in paper.answers] == answers.split("|" if "|" in answers else None)
+    assert len(paper.faults) == faults
+
+
+def test_answers_without_a_question_are_reported(read: Read) -> None:
+    assert read("1. a\nAnswers\n1. A\n2. B").faults == ["4: answer: the key answers question 2, which there is not"]
+
+
+def test_a_title_of_a_key_may_be_that_of_an_answer(read: Read) -> None:
+    paper = read("1. a\nAnswer:\n5\n2. b\nSolution\nLook.\n3. c\n答案\n1. A 2. B 3. C")
+    assert (paper.answers, paper.faults) == ([("a", "5"), ("b", "B"), ("c", "C")], [])
+    assert paper.drafts[1].record["analysis"] == "Look."
+    listed = read("1. a\n2. b\nAnswer:\n1. x\n2. y\n3. c\nA. 1\nB. 2")
+    assert [stem for stem, _ in listed.answers] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "一、选择题",
+        "二、填空题（每题5分）",
+        "第二部分 非选择题",
+        "第Ⅱ卷",
+        "Part II",
+        "Section B",
+        "PART A: Multiple choice",
+        "Section 2. Proofs",
+    ],
+)
+def test_headings_without_a_style(read: Read, heading: str) -> None:
+    paper = read(f"1. a\nA. x\nB. y\n{heading}\n1. b")
+    assert (paper.sections, paper.faults) == ([("a", None), ("b", heading)], [])
+    assert paper.drafts[0].record["options"] == ["x", "y"]
+
+
+@pytest.mark.parametrize("line", ["Part A of the figure is red.", "Section 2.3 says more.", "一共三人", "part II"])
+def test_lines_that_are_no_headings(read: Read, line: str) -> None:
+    paper = read(f"1. a\n{line}\n2. b")
+    assert (paper.answers[0][0], paper.faults) == (f"a\n{line}", [])
+
+
+def test_headings_without_questions_are_reported(read: Read) -> None:
+    paper = read("The exam\nPart I\n1. a\nPart II\nPart III\n1. b\nPart IV\nAnswers\n1. A\n1. B", ["The exam"])
+    assert [line.partition(" part of no question: ")[::2] for line in sorted(paper.faults)] == [
+        ("1: paragraph:", "'The exam'"),
+        ("4: paragraph:", "'Part II'"),
+        ("7: paragraph:", "'Part IV'"),
+    ]
+    assert paper.answers == [("a", "A"), ("b", "B")]
+
+
+@pytest.mark.parametrize("ending", ["A. x\nB. y", "Answer: 5", "Answer: 5\nTopic: Sums"])
+def test_a_list_of_questions_may_begin_after_a_complete_one(read: Read, ending: str) -> None:
+    paper = read(f"1. a\n2. b\n{ending}\n1. c\n2. d\nAnswers\n1. 1 2. 2\n1. 3 2. 4")
+    assert [stem for stem, _ in paper.answers] == list("abcd")
+    assert ([answer for _, answer in paper.answers[2:]], paper.faults) == (["3", "4"], [])
+
+
+@pytest.mark.parametrize(
+    ("text", "stems", "doubts"),
+    [
+        ("1. a\n2. b\n1. c\n2. d\n3. e", ["a", "b\n1. c\n2. d", "e"], "3"),  # a list in the stem, or another section
+        ("1. a\nA. x\nB. y\n3. c", ["a"], "4"),
+        ("1. a\nSolution: Look.\n1. add", ["a"], "3"),
+        ("1. a\n2. Which?\nA. x\n(1) b", ["a", "Which?"], "4"),
+        ("1. a\nTrue are:\n1. x\n2. y\nA. 1\nB. 2\n2. b", ["a\nTrue are:\n1. x\n2. y", "b"], ""),
+        ("1. a\n(1) x\n(2) y\n2. b\n(1) x\n(2) y\n(3) z\n3. c", ["a\n(1) x\n(2) y", "b\n(1) x\n(2) y\n(3) z", "c"], ""),
+        ("1. a (1) x\n(2) y\n2. b", ["a (1) x\n(2) y", "b"], ""),
+        ("(1) a\n(2) b\n(3) c", ["a", "b", "c"], ""),
+        ("1、a\nQuestion 2: b\n3) c", ["a", "b", "c"], ""),
+        ("1.2024 is\nA. even\nB. odd\n2.5+5=\nA. 9\nB. about\n7.5", ["2024 is", "5+5="], ""),
+        ("1. a\nA. 1\nB. about\n2.5\n2. b", ["a", "b"], "4"),
+        ("1. It weighs\n3.5 kg.\n2.5 kg.\n2．3+1=", ["It weighs\n3.5 kg.\n2.5 kg.", "3+1="], "3"),
+    ],
+)  # fmt: skip
+def test_numbers_that_begin_no_question(read: Read, text: str, stems: list[str], doubts: str) -> None:
+    paper = read(text)
+    assert [stem for stem, _ in paper.answers] == stems
+    assert " ".join(fault.partition(":")[0] for fault in paper.faults) == doubts
+    assert all("may begin a question, but is read as part of question" in fault for fault in paper.faults)
+
+
+def test_the_paragraph_with_the_number_is_the_stem(read: Read) -> None:
+    paper = read("1. Answer: the following\nAnswer: B\n2. Key: what is it? A. x B. y C. z\n3. 解：是什么\n答案：7")
+    assert paper.answers == [("Answer: the following", "B"), ("Key: what is it?", None), ("解：是什么", "7")]
+    assert paper.drafts[1].record["options"] == ["x", "y", "z"]
+
+
+PIECES = [
+    "1.\n",
+    "1. ",
+    "A. ",
+    "A.\n",
+    "答案",
+    "答案：\n1.\n",
+    "Answer:\n2.\n",
+    "1. a\n2) b\n",
+    "$",
+    "\\(",
+    " ",
+    "1-",
+    "一、",
+    "Part 1",
+]
+
+
+@pytest.mark.parametrize("text", [*PIECES, "1. a:\n1. b\n2. c\n"])
+@pytest.mark.parametrize("before", ["", "1. a\nA. b\n", "1. a\nAnswers\n"])
+def test_time_is_linear(read: Read, before: str, text: str) -> None:
+    start = time.process_time()
+    read(before + text * (40_000 // len(text)))
+    assert time.process_time() - start < 2  # quadratic: half a minute

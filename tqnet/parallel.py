@@ -1,0 +1,39 @@
+"""Work over all cores, in order and in bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+#: A worker takes a second to start; fewer batches are worked on in this process.
+_FEW = 20
+
+
+def batched(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield lists of ``size`` consecutive items; the last may be shorter."""
+    iterator = iter(items)
+    while chunk := list(islice(iterator, size)):
+        yield chunk
+
+
+def over_cores(function: Callable[[list[Item]], Result], items: Iterable[Item], size: int = 1000) -> Iterator[Result]:
+    """Yield ``function(batch)`` of each batch of ``size`` items, in order; many are shared among processes.
+
+    Args:
+        function: One that can be pickled, for example of a module.
+        items: Read in another thread, only as far as the workers are ahead.
+    """
+    batches = batched(items, size)
+    first = list(islice(batches, _FEW))
+    if len(first) < _FEW:
+        yield from map(function, first)
+        return
+    import joblib  # scripts of users need no guard around their main part, as multiprocessing would demand
+
+    tasks = (joblib.delayed(function)(batch) for batch in chain(first, batches))
+    results: Any = joblib.Parallel(n_jobs=-1, return_as="generator")(tasks)
+    yield from results
