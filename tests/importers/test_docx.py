@@ -46,7 +46,7 @@ def test_automatic_numbers(docx: Callable[..., Path], load: Callable[..., Loaded
         numbered("two", level=1),
         paragraph("Answer: B"),
         numbered("Read the table", run("  ", "<w:u w:val='single'/>"), "."),
-        TABLE.format(cells("x", "1", "2")),
+        TABLE.format(cells("x", "1", "2") + f"<w:tc>{TABLE.format(cells('inner'))}</w:tc>"),
         paragraph(FIGURE),
         paragraph("Solution: Look."),
         paragraph("Then read."),
@@ -57,7 +57,7 @@ def test_automatic_numbers(docx: Callable[..., Path], load: Callable[..., Loaded
     first, second = questions.values()
     assert (first.stem, first.options, first.answer) == (r"Find $\frac{x+1}{2}$ for x_1 = 3.", ("one", "two"), "B")
     assert first.extras == {"number": 1, "section": "Fractions"}
-    assert (second.stem, second.analysis) == ("Read the table____.\nx | 1 | 2", "Look.\nThen read.")
+    assert (second.stem, second.analysis) == ("Read the table____.\nx | 1 | 2 | inner", "Look.\nThen read.")
     assert (second.knowledge, second.difficulty) == ((("Numbers", "Tables"), ("Reading",)), 3)
     assert Path(second.images[0]).read_bytes() == picture(1)
     assert faults(imported) == ["paper.docx:1: paragraph: part of no question: 'Answer all questions.'"]
