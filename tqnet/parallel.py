@@ -35,5 +35,6 @@ def over_cores(function: Callable[[list[Item]], Result], items: Iterable[Item], 
     import joblib  # scripts of users need no guard around their main part, as multiprocessing would demand
 
     tasks = (joblib.delayed(function)(batch) for batch in chain(first, batches))
-    results: Any = joblib.Parallel(n_jobs=-1, return_as="generator")(tasks)
+    # Workers would hold their memory for five minutes.
+    results: Any = joblib.Parallel(n_jobs=-1, return_as="generator", idle_worker_timeout=2)(tasks)
     yield from results

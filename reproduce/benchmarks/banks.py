@@ -66,19 +66,23 @@ def write(folder: Path, count: int) -> Path:
 
 
 def run(*command: str | Path) -> dict[str, float]:
-    """Return the seconds of a ``tqnet`` command, its peak memory, and that without pages of mapped files, in MiB."""
+    """Return the seconds of a ``tqnet`` command, and the peak memory in MiB, also without shared and mapped pages.
+
+    The memory is that of the command and its workers.
+    """
     started = time.perf_counter()
     process = psutil.Popen([sys.executable, "-m", "tqnet.cli", *map(str, command)], stdout=subprocess.DEVNULL)
     resident = private = 0
     while process.poll() is None:
         with suppress(psutil.Error):
-            memory = process.memory_info()
-            resident, private = max(resident, memory.rss), max(private, memory.rss - memory.shared)
+            memory = [part.memory_info() for part in (process, *process.children(recursive=True))]
+            resident = max(resident, sum(part.rss for part in memory))
+            private = max(private, sum(part.rss - part.shared for part in memory))
         time.sleep(0.05)
     if process.returncode:
         raise SystemExit(f"tqnet {command[0]} failed")
     seconds = time.perf_counter() - started
-    return {"seconds": round(seconds, 1), "MiB": resident >> 20, "MiB without mapped files": private >> 20}
+    return {"seconds": round(seconds, 1), "MiB": resident >> 20, "MiB without shared pages": private >> 20}
 
 
 def measure(count: int) -> dict[str, dict[str, float]]:

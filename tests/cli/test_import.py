@@ -170,6 +170,8 @@ def test_the_commands_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def _write_sources() -> None:
     Path("school.csv").write_text("Question,Option A,Option B,Correct answer\n1+1?,1,2,B\n", encoding="utf-8")
     Path("topics.csv").write_text("Task;Area;Theme;options\nFür 1+1?;Algebra;Sums;\n", encoding="cp1252")
+    Path("quiz.gift").write_text("1+1? {=2 ~3}\n", encoding="utf-8")
+    Path("quiz.txt").write_text("1+1?\nA. 2\nB. 3\nANSWER: A\n", encoding="utf-8")
     book = Workbook()
     sheet = book.active
     assert sheet is not None
