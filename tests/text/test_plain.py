@@ -30,6 +30,7 @@ SQUARE = "<math><msup><mi>x</mi><mn>2</mn></msup></math>"
         "<http://example.org>",
         "if (i<p && p>i) a &lt b",
         "$<p>$ is a span",
+        "Find the index of <p> in S_5, where <p> is what p spans.",
         "$a &lt; b$",
     ],
 )
@@ -87,6 +88,11 @@ def test_text_that_is_not_html(text: str) -> None:
         ),
         ("<ol style='list-style-type: upper-alpha'><li value=4>x<li>y</ol>", "D. x\nE. y"),
         ("<ul style='list-style: none'><li>x</ul>", "x"),
+        ("One. <p>Two <p>three", "One.\nTwo\nthree"),
+        (
+            "<p>0.<span style='border-top:1px solid'>3</span> <span hidden>no</span><b style='display: none'>no</b></p>",
+            "0.\\overline{3}",
+        ),
         ("<p>an <title>, an <area of <map>one</map></p>", "an <title>, an <area of one"),
         ("<div class='math-task' data-value='a_b'>whole</div>", "whole"),
     ],
@@ -133,6 +139,7 @@ def test_html_becomes_plain(markup: str, text: str) -> None:
         (f"<img data-equation-content='x^{{2}}'><span class='hidden-readable'>{SQUARE}</span>", "$x^{2}$"),
         ("x [tex]a^b[/tex] y", "x $a^b$ y"),
         (r"$\[x\]$ and $$\(y\)$$", r"\[x\] and \(y\)"),
+        ("So <span class='mathquill-embedded-latex'>\\frac12</span>", "So $\\frac12$"),
         ("<math><mi>x</mi><mo>∙</mo><mi>ⅆ</mi></math>", r"$x\cdot d$"),
     ],
 )
@@ -147,10 +154,10 @@ def test_figures_and_what_is_lost() -> None:
         "<img class='math' alt='a triangle' src='g.png'><img alt='no source'>"
         "<math><foo-bar/>y</math></p><math><mi>x</mi>"
     )
-    assert result.text == "See y\n$x$"
+    assert result.text == "See $\\text{y}$\n$x$"
     assert result.images[:2] + result.images[3:] == ("a b.png", "c.svg", "f.png", "g.png")
     assert result.images[2].startswith("data:image/svg+xml;base64,")
-    assert [lost.split(":")[0] for lost in result.lost] == ["object", "audio", "a formula in MathML"]
+    assert [lost.split(":")[0] for lost in result.lost] == ["object", "audio", *["a formula in MathML"] * 2]
 
 
 @pytest.mark.parametrize(
@@ -174,6 +181,18 @@ def test_a_picture_that_only_looks_like_a_formula() -> None:
     alts = ["", "$5 and 6$", "a plan"]
     markup = "".join(f"<img src='{name}' alt='{alt}'>" for name, alt in zip(names, alts, strict=True))
     assert plain(f"<p>See {markup}</p>") == Plain("See", tuple(names))
+
+
+def test_a_formula_with_what_is_none_keeps_its_value() -> None:
+    fraction = "<mfrac><mn>1</mn><mn>3</mn></mfrac>"
+    result = plain(f"<math><mn>2</mn>{fraction}<b><mi>x</mi></b><mtable>y<mtr>z<mn>8</mn></mtr></mtable></math>")
+    assert result.text == r"$2\frac{1}{3}x\begin{matrix} \text{y} \\ \text{z} & 8 \end{matrix}$"
+    assert len(result.lost) == 3
+
+
+def test_rendered_output_without_a_source_is_reported() -> None:
+    result = plain("<p>So <span class='katex'><span class='katex-html'>x<span class='vlist'>2</span></span></span></p>")
+    assert (result.text, result.lost) == ("So x2", ("a formula rendered by KaTeX, without its source",))
 
 
 def test_nested_drawings_are_one_figure() -> None:

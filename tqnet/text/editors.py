@@ -51,7 +51,9 @@ def latex_source(element: Element) -> str | None:
     if element.tag in ("math-field", "tex", "latex"):
         return element.get("value") or "".join(element.itertext())
     if element.tag in ("img", "span") and _CALLED_FORMULA.search(element.get("class", "")):
-        values = (element.get(name, "").strip() for name in _NAMED_ATTRIBUTES)
+        values = [element.get(name, "").strip() for name in _NAMED_ATTRIBUTES]
+        if not len(element) and "\\" in (element.text or ""):  # MathQuill, before its script has run
+            values.append((element.text or "").strip())
         return next(filter(_LOOKS_LIKE_LATEX.search, values), None)
     return None
 

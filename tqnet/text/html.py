@@ -57,6 +57,8 @@ _TAG = re.compile(
     rf"<(?P<close>/?)(?:(?P<short>[a-zA-Z])(?:{_ATTRIBUTE})*"  # no bare words: a<b and c>d
     rf"|(?P<long>[a-zA-Z][-:a-zA-Z0-9]+)(?:{_ATTRIBUTE}|\s+[a-zA-Z]+)*)\s*/?>"
 )
+#: A ``<p>`` within a sentence is mathematics: "the index of <p> in S_5".
+_IN_SENTENCE = re.compile(r"[^<>\n]{0,8}[\w,(] ?<p>[ ,)][ ]?[a-z(]?", re.IGNORECASE)
 _CLOSING = re.compile(r"</([a-zA-Z][-:a-zA-Z0-9]*)\s*>")
 _COMMENT = re.compile(r"<!--.*?-->|<!\[(?:if|endif)[^<>]*>", re.DOTALL)
 _NAMED = re.compile(r"&(?:(\w+;)|#\d{1,7};|#[xX][0-9a-fA-F]{1,6};)")
@@ -104,6 +106,13 @@ def _tags(text: str) -> list[re.Match[str]]:
         name = (tag["short"] or tag["long"]).lower()
         # HTML, MathML, custom elements (``mjx-container``) and prefixed ones (``o:p``, ``mml:math``)
         if name not in _TAGS and "-" not in name.strip("-") and ":" not in name.strip(":"):
+            return False
+        if (
+            name == "p"
+            and name not in closed
+            and "=" not in tag[0]
+            and _IN_SENTENCE.match(text, max(0, tag.start() - 9))
+        ):
             return False
         is_whole = tag["close"] or "=" in tag[0] or tag[0].endswith("/>")
         within = "select" in closed if name == "option" else name not in _TAGS

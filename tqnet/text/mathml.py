@@ -3,36 +3,15 @@
 No maintained library converts in this direction (latex2mathml goes the other way). Supported are the elements of
 school formulas: tokens, rows, scripts, fractions, roots, tables, fences, accents and enclosures; not content MathML
 (``<apply>``).
-
-Characters are read by the table that latex2mathml reads the other way (Milde's ``unimathsymbols``); of several commands
-for a character, the first is the usual one.
 """
 
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Callable, Sequence
 from xml.etree.ElementTree import Element
 
-from latex2mathml.symbols_parser import SYMBOLS
-
-#: A blank of a formula; a backslash and a blank would lose its end when a formula is trimmed.
-SPACE = r"\;"
-
-#: Corrections and additions to the table; invisible operators have no spelling.
-_USUAL = {
-    "\u2061": "", "\u2062": "", "\u2063": "", "\u2064": "", "\u200b": "", "\ufeff": "",
-    "\u00a0": SPACE, "\u2002": SPACE, "\u2003": r"\quad", "\u2009": r"\,", "\u205f": r"\:", "\u200a": r"\,",
-    "-": "-", "−": "-", "/": "/", "∕": "/", "*": "*", "'": "'", "′": "'", "″": "''", "‴": "'''", "|": "|", "<": "<",
-    ">": ">", "°": r"^{\circ}", "·": r"\cdot", "⋅": r"\cdot", "△": r"\triangle", "▵": r"\triangle", "∥": r"\parallel",
-    "∦": r"\nparallel", "∟": r"\angle", "‖": r"\|", "∣": r"\mid", "≤": r"\leq", "≥": r"\geq", "≠": r"\neq",
-    "→": r"\to", "…": r"\ldots", "∅": r"\emptyset", "□": r"\square", "%": r"\%", "#": r"\#", "&": r"\&", "$": r"\$",
-    "_": r"\_", "{": r"\{", "}": r"\}", "\\": r"\backslash", "~": r"\sim", "^": r"\hat{}", "½": r"\frac{1}{2}",
-    "∙": r"\cdot", "•": r"\bullet", "ⅆ": "d", "ⅇ": "e", "ⅈ": "i", "ⅉ": "j",
-    "⟨": r"\langle", "⟩": r"\rangle", "〈": r"\langle", "〉": r"\rangle", "≅": r"\cong", "▱": r"\parallelogram",
-}  # fmt: skip
+from tqnet.text.symbols import SPACE, join, symbols, text_command
 
 #: Names that LaTeX has a command for.
 _FUNCTION_NAMES = (
@@ -68,9 +47,6 @@ NOTATIONS = {
     "actuarial": r"\overline", "updiagonalstrike": r"\cancel", "downdiagonalstrike": r"\bcancel",
     "horizontalstrike": r"\cancel", "circle": r"\boxed", "longdiv": r"\overline", "vector": r"\vec",
 }  # fmt: skip
-#: A letter or digit needs a blank after these: a command, a script of one sign.
-_ENDS_OPEN = re.compile(r"\\[A-Za-z]+$|[_^]\w$")
-_SPECIAL = re.compile(r"[\\{}$&#^_%~]")
 
 
 class MathMLError(ValueError):
@@ -88,18 +64,45 @@ def to_latex(math: Element) -> str:
     return _latex(math).strip()
 
 
+def repair(math: Element) -> list[str]:
+    """Turn unknown elements and stray text of a ``<math>`` into what `to_latex` reads; return what was wrong."""
+    problems: list[str] = []
+    for element in list(math.iter()):
+        element.tag = element.tag.rpartition(":")[2]
+        if element.tag.startswith("annotation") or element.tag in _TOKENS:
+            continue
+        if element.tag not in _CONVERTERS and element.tag not in _PARTS:
+            problems.append(f"<{element.tag}> is no presentation MathML")
+            element.tag = "mrow"
+        if any(map(str.strip, (element.text or "", *(child.tail or "" for child in element)))):
+            problems.append(f"<{element.tag}> holds text")
+            children = [_token(element.text)]
+            for child in list(element):
+                children += [child, _token(child.tail)]
+                child.tail = None
+            element.text = None
+            element[:] = [child for child in children if child is not None]
+        wanted = {"mtable": ("mtr", "mlabeledtr"), "mtr": ("mtd",), "mlabeledtr": ("mtd",)}.get(element.tag)
+        for place, child in enumerate(element if wanted else ()):
+            if wanted and child.tag.rpartition(":")[2] not in wanted:
+                element[place] = Element(wanted[0])
+                element[place].append(child)
+    return problems
+
+
+def _token(text: str | None) -> Element | None:
+    token = Element("mtext")
+    token.text = (text or "").strip()
+    return token if token.text else None
+
+
 def _latex(element: Element) -> str:
     convert = _CONVERTERS.get(element.tag)
     if convert is None:
         raise MathMLError(f"<{element.tag}> is no presentation MathML")
-    if element.tag not in _TOKENS:
-        _refuse_text(element)
-    return convert(element)
-
-
-def _refuse_text(element: Element) -> None:
-    if any(map(str.strip, (element.text or "", *(part.tail or "" for part in element)))):
+    if element.tag not in _TOKENS and any(map(str.strip, (element.text or "", *(part.tail or "" for part in element)))):
         raise MathMLError(f"<{element.tag}> holds text")
+    return convert(element)
 
 
 def _group(element: Element) -> str:
@@ -285,11 +288,7 @@ def _fenced(element: Element) -> str:
 
 def _environment(name: str, table: Element) -> str:
     rows = []
-    _refuse_text(table)
     for row in table:
-        if row.tag not in ("mtr", "mlabeledtr"):
-            raise MathMLError(f"<{row.tag}> is no row of a table")
-        _refuse_text(row)
         cells = list(row)[1:] if row.tag == "mlabeledtr" else list(row)
         rows.append(" & ".join(_latex(cell).strip() for cell in cells))
     body = r" \\ ".join(rows)
@@ -314,50 +313,7 @@ def _first(element: Element) -> str:
     return _latex(element[0]) if len(element) else ""
 
 
-@cache
-def _commands() -> dict[str, str]:
-    commands: dict[str, str] = {}
-    for command, code in SYMBOLS.items():
-        if command.startswith("\\"):
-            commands.setdefault(chr(int(code, 16)), command)
-    return commands | _USUAL
-
-
-def symbol(character: str) -> str:
-    """Return the LaTeX of one character; letters of mathematical alphabets are plain."""
-    if character in _USUAL:
-        return _USUAL[character]
-    if "\U0001d400" <= character <= "\U0001d7ff":
-        plain = unicodedata.normalize("NFKC", character)
-        return symbol(plain) if plain != character else character
-    if character.isascii():
-        return character
-    if command := _commands().get(character):
-        return command
-    return rf"\text{{{character}}}" if character.isalpha() else character
-
-
-def symbols(text: str) -> str:
-    """Return the LaTeX of each character in turn."""
-    return join(map(symbol, text))
-
-
-def join(pieces: Iterable[str]) -> str:
-    r"""Join pieces of LaTeX, with a blank where one would run into the next (``\alpha x``, ``x^2 y``)."""
-    whole = ""
-    for piece in pieces:
-        if piece and piece[0].isalnum() and _ENDS_OPEN.search(whole[-40:]):
-            whole += " "
-        whole += piece
-    return whole
-
-
-def text_command(text: str) -> str:
-    r"""Return ``\text{..}`` of a text with its special characters escaped."""
-    special = {"\\": r"\textbackslash ", "^": r"\^{}", "~": r"\~{}"}
-    return rf"\text{{{_SPECIAL.sub(lambda m: special.get(m[0], chr(92) + m[0]), text)}}}"
-
-
+_PARTS = frozenset({"mtr", "mlabeledtr"})
 _TOKENS = frozenset({"mi", "mn", "mo", "mtext", "ms"})
 _CONVERTERS: dict[str, Callable[[Element], str]] = {
     **dict.fromkeys(("math", "mrow", "mstyle", "mpadded", "merror", "mtd"), _row),

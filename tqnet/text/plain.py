@@ -15,10 +15,11 @@ from urllib.parse import unquote
 from xml.etree.ElementTree import Element
 
 from tqnet.text import html
-from tqnet.text.editors import WIRIS, latex_source, math_in, math_of, undelimited
+from tqnet.text.editors import latex_source, math_in, math_of, undelimited
 from tqnet.text.formulas import segments
 from tqnet.text.lists import BULLETS, MarkupList
-from tqnet.text.mathml import MathMLError, to_latex
+from tqnet.text.mathml import MathMLError, repair, to_latex
+from tqnet.text.notations import MARKS, SUSPECT, as_html
 
 #: A blank to be filled in.
 BLANK = "____"
@@ -28,19 +29,6 @@ _HIDDEN = frozenset({"script", "style", "template", "noscript", "head", "colgrou
 _MEDIA = frozenset({"audio", "video", "iframe", "embed", "canvas", "svg"})
 _PICTURES = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg)$", re.IGNORECASE)
 
-# None of these notations holds another of its kind: a text of openings alone would take quadratic time.
-_WIRIS_MATH = re.compile(r"«math\b(?:(?!«math\b).)*?«/math»|«math\b[^«»]*/»", re.DOTALL)
-_CODE = re.compile(
-    r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>(?:(?!\[(?P=name)\]).)+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL
-)
-_TWICE = re.compile(
-    r"(?<![\\$])(?P<dollars>\$\$?)\s*(?P<inner>\\\[(?:\\[^\]]|[^\\$])+\\\]|\\\((?:\\[^)]|[^\\$])+\\\))\s*(?P=dollars)"
-)
-_MARKDOWN_IMAGE = re.compile(
-    r"!\[[^\[\]\n]*\]\(\s*<?([^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
-)
-_MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}((?:(?!\{mlang\s).)*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
-_SUSPECT = re.compile(r"[<«&]|!\[|\[[tlmTLM]|\$\s*\\[\[(]|\{ml|\{ML")
 _SVG_TAG = re.compile(r"<(/?)svg\b[^<>]*(?<!/)>", re.IGNORECASE)
 
 
@@ -59,9 +47,9 @@ class Plain(NamedTuple):
 
 def plain_texts(texts: Sequence[str], language: str | None = None) -> list[Plain]:
     """Return the texts of one record as plain text; all are HTML if one is (an option ``x &lt; 3`` has no tag)."""
-    if not any(map(_SUSPECT.search, texts)):
+    if not any(map(SUSPECT.search, texts)):
         return [Plain(text) for text in texts]
-    ready = [_as_html(text, language) for text in texts]
+    ready = [as_html(text, language) for text in texts]
     if any(map(html.is_html, ready)):
         return [_plain(text, language) for text in ready]
     return [Plain(text) for text in ready]
@@ -76,46 +64,15 @@ def plain(markup: str, language: str | None = None) -> Plain:
     Args:
         language: Of a text in several languages (Moodle's filters), the one to read; by default the first.
     """
-    return _plain(_as_html(markup, language), language)
+    return _plain(as_html(markup, language), language)
 
 
 def protect(texts: Sequence[str]) -> list[str]:
     """Encode the ``texts`` of a record so that `plain_texts` gives exactly ``texts`` again."""
-    if not any(map(_SUSPECT.search, texts)) or [Plain(text) for text in texts] == plain_texts(texts):
+    if not any(map(SUSPECT.search, texts)) or [Plain(text) for text in texts] == plain_texts(texts):
         return list(texts)
     escaped = (stdlib_html.escape(text, quote=False) for text in texts)
-    return [f"<pre>{_MARKS.sub(lambda mark: f'&#{ord(mark[0])};', text)}</pre>" for text in escaped]
-
-
-#: Signs that begin the notations of `_as_html`.
-_MARKS = re.compile(r"«(?=math)|\[(?=tex|latex|math)|!(?=\[)|\{(?=mlang)|\$(?=\s*\\[\[(])", re.IGNORECASE)
-
-
-def _as_html(text: str, language: str | None) -> str:
-    """Write editors' notations that are not HTML as HTML or in dollars."""
-    text = _WIRIS_MATH.sub(lambda math: math[0].translate(WIRIS), text)
-    text = _CODE.sub(r"$\g<latex>$", text)
-    text = _TWICE.sub(r"\g<inner>", text)
-    text = _MARKDOWN_IMAGE.sub(lambda image: f'<img src="{stdlib_html.escape(image[1])}">', text)
-    return _in_language(text, language)
-
-
-def _in_language(text: str, language: str | None) -> str:
-    """Keep one language of ``{mlang en}..{mlang}{mlang de,other}..{mlang}``: the given one, "other", or the first."""
-    start, *rest = _MULTILANG.split(text)
-    if not rest:
-        return text
-    blocks = list(zip((names.lower().split(",") for names in rest[::3]), rest[1::3], rest[2::3], strict=True))
-    languages = [name for names, _, _ in blocks for name in names]
-    wanted = language if language and language in languages else "other" if "other" in languages else languages[0]
-    out: list[str] = [start]
-    run: dict[str, str] = {}  # adjacent blocks
-    for names, body, after in blocks:
-        run |= {name: f"{run.get(name, '')} {body}".strip() for name in set(names)}
-        if after.strip():
-            out += [run.get(wanted, run.get("other", "")), after]
-            run = {}
-    return "".join((*out, run.get(wanted, run.get("other", ""))))
+    return [f"<pre>{MARKS.sub(lambda mark: f'&#{ord(mark[0])};', text)}</pre>" for text in escaped]
 
 
 def _plain(markup: str, language: str | None) -> Plain:
@@ -191,7 +148,7 @@ class _Writer:
         name, style = element.tag, _style(element)
         if name == html.VERBATIM:
             self._write(element.text or "")
-        elif self._formula(element) or name in _HIDDEN:
+        elif self._formula(element) or name in _HIDDEN or _is_hidden(element, style):
             return
         elif name in _MEDIA:
             self._lose(f"{name}: not read")
@@ -203,10 +160,10 @@ class _Writer:
             if element.get("type", "text").lower() in ("text", "number", "search", "tel", ""):
                 self._write(BLANK)
         elif _is_underlined(name, style) and not "".join(element.itertext()).strip():
-            self._write(BLANK if "".join(element.itertext()) else "")
+            self._write(BLANK if "".join(element.itertext()) or style.keys() & {"width", "min-width"} else "")
         elif mark := _script_mark(name, style):
             self._enclose(element, mark, "")
-        elif any("overline" in value for value in (*style.values(), element.get("class", ""))):
+        elif _is_overlined(element, style):
             self._enclose(element, r"\overline", "braces")
         elif name in ("select", "option"):
             if name == "option" and self._options:
@@ -284,10 +241,14 @@ class _Writer:
             is_block |= element.tag == "script" and "display" in element.get("type", "")
         elif (math := math_of(element)) is not None:
             try:
+                self.lost += [f"a formula in MathML: {problem}" for problem in repair(math)]
                 latex, is_block = to_latex(math), math.get("display") == "block"
             except MathMLError as error:
                 self._lose(f"a formula in MathML: {error}")
                 return False
+        elif "katex-html" in element.get("class", ""):
+            self._lose("a formula rendered by KaTeX, without its source")
+            return False
         else:
             return False
         if latex:
@@ -361,6 +322,16 @@ def _script_mark(name: str, style: dict[str, str]) -> str:
     up = re.match(r"(-?)[\d.]*[1-9]", moved)
     down = re.match(r"(-?)[\d.]*[1-9]", style.get("top", "")) if style.get("position") == "relative" else None
     return ("_" if up[1] else "^") if up else ("^" if down[1] else "_") if down else ""
+
+
+def _is_hidden(element: Element, style: dict[str, str]) -> bool:
+    return style.get("display") == "none" or style.get("visibility") == "hidden" or element.get("hidden") is not None
+
+
+def _is_overlined(element: Element, style: dict[str, str]) -> bool:
+    is_line = any(name.startswith("border-top") for name in style) and "border-bottom" not in style
+    named = any("overline" in value for value in (*style.values(), element.get("class", "")))
+    return element.tag not in html.BLOCKS and (named or is_line)
 
 
 def _is_underlined(name: str, style: dict[str, str]) -> bool:

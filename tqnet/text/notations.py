@@ -1,0 +1,53 @@
+"""Notations within a text that are not HTML: WIRIS, ``[tex]``, Markdown images, several languages."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from tqnet.text.editors import WIRIS
+
+# None of these notations holds another of its kind: a text of openings alone would take quadratic time.
+_WIRIS_MATH = re.compile(r"«math\b(?:(?!«math\b).)*?«/math»|«math\b[^«»]*/»", re.DOTALL)
+_CODE = re.compile(
+    r"\[(?P<name>tex|latex|math|mathjax)\](?P<latex>(?:(?!\[(?P=name)\]).)+?)\[/(?P=name)\]", re.IGNORECASE | re.DOTALL
+)
+_TWICE = re.compile(
+    r"(?<![\\$])(?P<dollars>\$\$?)\s*(?P<inner>\\\[(?:\\[^\]]|[^\\$])+\\\]|\\\((?:\\[^)]|[^\\$])+\\\))\s*(?P=dollars)"
+)
+_MARKDOWN_IMAGE = re.compile(
+    r"!\[[^\[\]\n]*\]\(\s*<?([^()<>\s]+\.\w{2,4}(?:\?[^()\s]*)?|data:image/[^()\s]+)>?(?:\s+\"[^\"]*\")?\s*\)"
+)
+_MULTILANG = re.compile(r"\{mlang\s+([\w,]+)\}((?:(?!\{mlang\s).)*?)\{mlang\}", re.DOTALL | re.IGNORECASE)
+#: A text without any of these has no markup.
+SUSPECT = re.compile(r"[<«&]|!\[|\[[tlmTLM]|\$\s*\\[\[(]|\{ml|\{ML")
+#: Signs that begin the notations of `as_html`.
+MARKS = re.compile(r"«(?=math)|\[(?=tex|latex|math)|!(?=\[)|\{(?=mlang)|\$(?=\s*\\[\[(])", re.IGNORECASE)
+
+
+def as_html(text: str, language: str | None) -> str:
+    """Write editors' notations that are not HTML as HTML or in dollars."""
+    text = _WIRIS_MATH.sub(lambda math: math[0].translate(WIRIS), text)
+    text = _CODE.sub(r"$\g<latex>$", text)
+    text = _TWICE.sub(r"\g<inner>", text)
+    text = _MARKDOWN_IMAGE.sub(lambda image: f'<img src="{html.escape(image[1])}">', text)
+    return _in_language(text, language)
+
+
+def _in_language(text: str, language: str | None) -> str:
+    """Keep one language of ``{mlang en}..{mlang}{mlang de,other}..{mlang}``: the given one or "other", or the first."""
+    start, *rest = _MULTILANG.split(text)
+    if not rest:
+        return text
+    blocks = list(zip((names.lower().split(",") for names in rest[::3]), rest[1::3], rest[2::3], strict=True))
+    languages = [name for names, _, _ in blocks for name in names]
+    known = next((name for name in (language, "other") if name in languages), None) if language else None
+    wanted = known or languages[0]
+    out: list[str] = [start]
+    run: dict[str, str] = {}  # adjacent blocks
+    for names, body, after in blocks:
+        run |= {name: f"{run.get(name, '')} {body}".strip() for name in set(names)}
+        if after.strip():
+            out += [run.get(wanted, run.get("other", "")), after]
+            run = {}
+    return "".join((*out, run.get(wanted, run.get("other", ""))))
