@@ -128,6 +128,33 @@ def test_errors_are_one_line(
     assert [path.name for path in Path().iterdir()] == ["table.csv"]
 
 
+def test_each_file_of_a_folder_by_its_own_format(tmp_path: Path, tqnet: Tqnet) -> None:
+    """What is in no known format, or cannot be read, is named, and ends in 1; what explains others is not."""
+    folder = tmp_path / "mixed"
+    (folder / "img").mkdir(parents=True)
+    for name, content in {
+        "a.csv": "stem,images\n1?,img/f.png\n",
+        "b.gift": "2? {=2 ~3}\n",
+        "c.xml": awkward_quiz(),
+        "d.jsonl": '{"question": "4?"}\n',
+        "e.txt": "5?\nA. x\nB. y\nANSWER: A\n",
+        "README.md": "1. These are questions.",
+        ".hidden": "",
+    }.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    (folder / "img" / "f.png").write_bytes(picture())
+    said = tqnet("import", folder, "--out", tmp_path / "bank")
+    assert f"of {folder} (csv, gift, moodle, json, aiken)" in said
+    stems = [question.stem for question in QuestionBank.load(tmp_path / "bank", verify_images=True)]
+    assert {"1?", "2?", "4?", "5?"} <= set(stems)
+    (folder / "f.csv").write_text("pupil,mark\nKim,1\n", encoding="utf-8")
+    (folder / "g.rtf").write_text("6?", encoding="utf-8")
+    tqnet("import", folder, "--out", tmp_path / "again", code=1)
+    assert f"{folder}/f.csv: record: which column is the stem?" in tqnet.err
+    assert f"{folder}/g.rtf: record: not read: of no known format" in tqnet.err
+    assert len(QuestionBank.load(tmp_path / "again")) == len(stems)
+
+
 def test_convert_says_what_it_leaves_out(table: Path, tmp_path: Path, tqnet: Tqnet) -> None:
     bank, out = tmp_path / "bank", tmp_path / "back.xml"
     tqnet("import", table, "--out", bank, "--set", "teacher=Kim")
@@ -169,6 +196,7 @@ def test_the_commands_of_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 def _write_sources() -> None:
     Path("school.csv").write_text("Question,Option A,Option B,Correct answer\n1+1?,1,2,B\n", encoding="utf-8")
+    Path("mmlu_test.csv").write_text("1+1?,1,2,3,4,B\n", encoding="utf-8")
     Path("topics.csv").write_text("Task;Area;Theme;options\nFür 1+1?;Algebra;Sums;\n", encoding="cp1252")
     Path("quiz.gift").write_text("1+1? {=2 ~3}\n", encoding="utf-8")
     Path("quiz.txt").write_text("1+1?\nA. 2\nB. 3\nANSWER: A\n", encoding="utf-8")

@@ -36,3 +36,15 @@ def faults() -> Callable[[Imported], list[str]]:
         return [f"{Path(fault.file).name}:{fault.line}: {fault.field}: {fault.message}" for fault in imported.faults]
 
     return faults
+
+
+@pytest.fixture
+def quiz(tmp_path: Path) -> Callable[[str], Path]:
+    """Writes a document of Moodle."""
+
+    def quiz(document: str) -> Path:
+        path = tmp_path / "quiz.xml"
+        path.write_bytes(document.encode("utf-8", "surrogateescape"))
+        return path
+
+    return quiz

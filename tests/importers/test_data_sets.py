@@ -231,13 +231,14 @@ def test_a_zip_of_a_data_set(put: Callable[..., Path], load: Callable[..., Loade
 
 def test_sources_that_say_nothing(put: Callable[..., Path], load: Callable[..., Loaded], tmp_path: Path) -> None:
     pytest.importorskip("lxml")
-    for name, content in (
-        ("a/x.json", []),
-        ("b/x.json", "no JSON {"),
-        ("c/x.txt", "text"),
-        ("d/x.xml", "<a/>"),
+    unknown = "cannot tell its format; --format names one of csv, xlsx"
+    for name, content, message in (
+        ("a/x.json", [], r"no question in this source \(json\)"),
+        ("b/x.json", "no JSON {", "x.json:1: record: not valid JSON: Expecting value, column 1"),
+        ("c/x.txt", "text", unknown),
+        ("d/x.xml", "<a/>", unknown),
     ):
-        with pytest.raises(ValueError, match="cannot tell its format; --format names one of csv, xlsx"):
+        with pytest.raises(ValueError, match=message):
             load(put(name, content).parent)
     with pytest.raises(ValueError, match="a bank already"):
         load(put("e/x.jsonl", {"id": "a", "stem": "x"}))
@@ -260,3 +261,14 @@ def test_sources_that_say_nothing(put: Callable[..., Path], load: Callable[..., 
 )
 def test_splits_in_names(name: str, split: str | None) -> None:
     assert split_of(name) == split
+
+
+def test_a_problem_without_the_mark_of_its_data_set(put: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    """Of MATH's files, one without a boxed answer is told by its keys."""
+    problem = {"problem": "1+1?", "level": "Level 1", "type": "Algebra", "solution": r"\boxed{2}"}
+    put("MATH/train/algebra/1.json", problem | {"solution": "It is 2."})
+    folder = put("MATH/train/algebra/2.json", problem).parents[2]
+    put("MATH/README.md", "1. This explains it.")
+    put("MATH/LICENSE", "Free.")
+    questions, imported = load(folder)
+    assert (imported.format, len(questions), imported.unread) == ("math", 2, 0)

@@ -98,6 +98,106 @@ def test_typed_numbers(docx: Callable[..., Path], load: Callable[..., Loaded], f
     ]
 
 
+def _table(*rows: str | tuple[str, ...]) -> str:
+    return f"<w:tbl>{''.join(f'<w:tr>{cells(*row)}</w:tr>' for row in rows)}</w:tbl>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        (["A. 1|B. 2", "C. 3|D. 4"], ["1", "2", "3", "4"]),
+        (["A. 1|B. 2", "C. 3|D. 4", "E. 5|F. 6"], ["1", "2", "3", "4", "5", "6"]),
+        (["A. 1|C. 3", "B. 2|D. 4"], ["1", "2", "3", "4"]),
+        (["A.|x", "B.|y", "C.|z"], ["x", "y", "z"]),
+        (["A.|x|B.|y"], ["x", "y"]),
+        (["A|x", "B|y"], ["x", "y"]),
+        (["A|B", "x|y"], ["x", "y"]),
+        (["A. x   B. y", "C. z"], ["x", "y", "z"]),
+        (["A.|1|2", "B.|3|4"], ["1 | 2", "3 | 4"]),
+    ],
+)
+def test_options_in_tables(
+    docx: Callable[..., Path], load: Callable[..., Loaded], rows: list[str], options: list[str]
+) -> None:
+    table = _table(*(tuple(row.split("|")) for row in rows))
+    first, second = load(docx(paragraph("1. Choose"), table, paragraph("2. Next")))[0].values()
+    assert (list(first.options), second.stem) == (options, "Next")
+
+
+@pytest.mark.parametrize(
+    ("rows", "stem"),
+    [
+        (["x|y", "1|3", "2|5"], "x | y\n1 | 3\n2 | 5"),
+        (["2|3", "3|5"], "2 | 3\n3 | 5"),
+        (["1|red", "2|blue"], "1 | red\n2 | blue"),  # the next question is 2
+        (["Rank|Fruit", "2|apple"], "Rank | Fruit\n2 | apple"),
+        (["A|1", "B|2"], "A | 1\nB | 2"),  # options follow
+    ],
+)
+def test_tables_of_data(docx: Callable[..., Path], load: Callable[..., Loaded], rows: list[str], stem: str) -> None:
+    table = _table(*(tuple(row.split("|")) for row in rows))
+    path = docx(paragraph("1. Read"), table, paragraph("A. x"), paragraph("B. y"), paragraph("2. Next"))
+    first, second = load(path)[0].values()
+    assert (first.stem, first.options, second.stem) == (f"Read\n{stem}", ("x", "y"), "Next")
+
+
+def test_questions_in_a_table(docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable) -> None:
+    table = _table(("2.", "Why is it?"), ("A.", "x"), ("B.", "y"), ("3.", "How?"), ("A.", "p"), ("B.", "q"))
+    questions, imported = load(docx(paragraph("1. What?"), table))
+    read = [(question.stem, question.options) for question in questions.values()]
+    assert read == [("What?", ()), ("Why is it?", ("x", "y")), ("How?", ("p", "q"))]
+    assert faults(imported) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "rows"),
+    [
+        ("Answers", ["题号|1|2|3", "答案|B|7|B"]),
+        ("", ["题号|1|2|3", "答案|B|7|B"]),
+        ("Answers", ["1|2", "B|A", "3", "B"]),
+        ("答案", ["1|2|3", "B|A|B"]),
+        ("Answers", ["Question|Answer", "1|B", "2|7", "3|B"]),
+        ("Answers", ["1|B|2|7", "3|B"]),
+        ("Answers", ["1. B|2. 7|3. B"]),
+    ],
+)
+def test_keys_in_tables(
+    docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable, title: str, rows: list[str]
+) -> None:
+    questions = [paragraph(text) for n in (1, 2, 3) for text in (f"{n}. Which?", "A. x", "B. 7")]
+    table = _table(*(tuple(row.split("|")) for row in rows))
+    read, imported = load(docx(*questions, *([paragraph(title)] if title else []), table))
+    second = "A" if "B|A" in "".join(rows) else "B"
+    if rows[-1] == "B":  # an odd row
+        assert {question.answer for question in read.values()} == {None}
+        assert len(imported.faults) > 1
+    else:
+        assert [question.answer for question in read.values()] == ["B", second, "B"]
+        assert faults(imported) == []
+
+
+def test_figures_and_texts_that_are_not_kept(
+    docx: Callable[..., Path], load: Callable[..., Loaded], faults: Callable
+) -> None:
+    path = docx(
+        paragraph(FIGURE),
+        paragraph("1. Why", "<w:r><w:footnoteReference w:id='2'/></w:r>", run(" ever", "<w:strike/>"), "?"),
+        paragraph("Answer: 5", FIGURE),
+        "<w:altChunk r:id='i1'/>",
+        paragraph("Answers"),
+        paragraph("1. 5", FIGURE),
+    )
+    (question,), imported = load(path)[0].values(), load(path, "again")[1]
+    assert (question.stem, question.answer, question.images) == ("Why ever?", "5", ())
+    assert [line.split(":", 2)[2].strip() for line in faults(imported)] == [
+        "paragraph: part of no question: a figure",
+        "paragraph: a footnote is not kept: 'Look here.'",
+        "paragraph: an embedded document (altChunk) is not read",
+        "images: a figure of the answer is not kept",
+        "images: a figure of the key is not kept",
+    ]
+
+
 def test_lists_of_one_definition_count_on(docx: Callable[..., Path], load: Callable[..., Loaded]) -> None:
     """Unless a list has a start of its own; a heading lets the numbers of questions begin again."""
     path = docx(

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from tests.importers.conftest import Loaded
+from tests.importers.generators import picture
 from tqnet.importers import Settings
+from tqnet.questions import BankError
 
 Write = Callable[..., Path]
 
@@ -74,15 +76,14 @@ def write(tmp_path: Path) -> Write:
             },
         ),
         (  # MMLU
-            {"question": "1+1?", "subject": "sums", "choices": ["1", "3", "2"], "answer": 2},
-            {"options": ("1", "3", "2"), "answer": "C"},
+            {"question": "1+1?", "subject": "sums", "choices": ["1", "3", "2"], "answer": 0},
+            {"options": ("1", "3", "2"), "answer": "A"},
         ),
         (  # NuminaMath
             {
                 "source": "olympiads",
                 "problem": "Prove it.",
                 "solution": "Done.",
-                "messages": [{"role": "user", "content": "?"}],
             },
             {"stem": "Prove it.", "analysis": "Done.", "source": "olympiads"},
         ),
@@ -155,8 +156,13 @@ def write(tmp_path: Path) -> Write:
             {"knowledge": (("Algebra",), ("Sets",), ("Sums", "2"))},
         ),
         (
-            {"question": "?", "year": 2020, "extras": {"teacher": "Kim", "more": {"a": None}, "none": None}},
-            {"extras": {"year": 2020, "teacher": "Kim", "more": {"a": None}}},
+            {
+                "question": "?",
+                "answer": "1",
+                "year": 2,
+                "extras": {"teacher": "Kim", "more": {"a": None}, "none": None},
+            },
+            {"extras": {"year": 2, "teacher": "Kim", "more": {"a": None}}},
         ),
         ({"question": "?", "extras": '{"teacher": "Kim"}'}, {"extras": {"teacher": "Kim"}}),  # tqnet's Parquet
     ],
@@ -222,7 +228,7 @@ def test_columns_given_make_a_table_of_a_data_set(write: Write, load: Callable[.
 
 def test_extras_that_are_none_cost_themselves(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
     path = write(
-        {"question": "?", "year": 1, "extras": ["x"]},
+        {"question": "?", "answer": "1", "year": 1, "extras": ["x"]},
         {"question": "?", "year": 1, "extras": {"stem": "x", "year": 2, "teacher": "Kim"}},
     )
     questions, imported = load(path)
@@ -237,9 +243,127 @@ def test_extras_that_are_none_cost_themselves(write: Write, load: Callable[..., 
 def test_a_bad_line_costs_itself(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     path = tmp_path / "bank.jsonl"
     path.write_bytes(
-        b'{"question": "a"}\n{"question": \n["no object"]\n{"question": "\xff"}\n{"question": "b", "new": 1}\n'
-        b'{"question": "c", "deep": ' + b"[" * 800 + b"]" * 800 + b"}\n"
+        b'{"question": "a"}\n{"question": \n["no object"]\n{"question": "\xff"}\n{"question": "b"}\n'
+        b'{"question": "c", "answer": ' + b"[" * 800 + b"]" * 800 + b"}\n"
     )
     questions, imported = load(path)
     assert [question.stem for question in questions.values()] == ["a", "b"]
     assert (imported.left_out, len(faults(imported))) == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("records", "answers", "line"),
+    [
+        ([["wxyz", 2], ["wxyz", 1]], "CB", "fit from 0 and from 1; read from 0"),
+        ([["wxyz", [2]], ["wxyz", [1, 3]]], ["C", "B, D"], "fit from 0 and from 1; read from 0"),
+        ([["wxyz", "2"], ["wxyz", "1"]], "BA", "fit from 0 and from 1; read from 1"),
+        ([["wxyz", 1], ["wxyz", 4]], "AD", ""),
+        ([["1234", 3], ["1234", 0]], "DA", ""),  # MMLU: places, though they are texts of options too
+        ([["1234", 3]] * 10, "C" * 10, ""),  # ten times is no chance
+        ([[[3, 4, 5], 4], [[3, 4, 5], 5]], "BC", ""),
+    ],
+)
+def test_what_numbers_count_from(
+    write: Write, load: Callable[..., Loaded], faults: Callable, records: list, answers: Any, line: str
+) -> None:
+    path = write(*({"question": "?", "choices": list(choices), "answer": answer} for choices, answer in records))
+    questions, imported = load(path)
+    assert [question.answer for question in questions.values()] == list(answers)
+    assert [line in said for said in faults(imported)] == [True] * bool(line)
+
+
+def test_a_column_whose_name_says_that_programs_count(write: Write, load: Callable[..., Loaded]) -> None:
+    path = write({"question": "?", "choices": ["x", "y"], "correct_index": "1"})
+    assert load(path)[0]["bank-1"].answer == "B"
+
+
+@pytest.mark.parametrize(
+    ("record", "options", "answer"),
+    [
+        ({"choices": [{"id": "a1", "text": "x"}, {"id": "a2", "text": "y"}], "correct": "a2"}, "xy", "B"),
+        ({"choices": [{"answerText": "x", "isCorrect": 0}, {"answerText": "y", "isCorrect": 1}]}, "xy", "B"),
+        ({"choices": ["x", "y", "z"], "correct": [False, True, True]}, "xyz", "B, C"),
+        ({"choices": ["x", "y", "z"], "correct": [0, 0, 1]}, "xyz", "C"),
+        ({"choices": "['x', \"y\"]", "answer": "y"}, "xy", "B"),
+        ({"correct_answer": "y", "incorrect_answers": ["z", "x"]}, "xyz", "B"),
+        ({"correct_answer": "y", "distractor1": "z", "distractor2": "x"}, "xyz", "B"),
+        ({"final_answer": ["2", "3"]}, "", "2, 3"),
+    ],
+)
+def test_forms_of_right_options(
+    write: Write, load: Callable[..., Loaded], record: dict[str, Any], options: str, answer: str
+) -> None:
+    questions, imported = load(write({"question": "?"} | record))
+    assert (questions["bank-1"].options, questions["bank-1"].answer) == (tuple(options), answer)
+    assert imported.faults == ()
+
+
+def test_figures_of_options(write: Write, load: Callable[..., Loaded], tmp_path: Path) -> None:
+    for number, name in enumerate("abc"):
+        (tmp_path / f"{name}.png").write_bytes(picture(number))
+    choices = [
+        {"text": "x < 2", "image": "a.png"},
+        {"text": "", "image": "b.png"},
+        {"label": "C", "img": {"path": "c.png"}},
+    ]
+    question = load(write({"question": "?", "choices": choices, "answer": "B"}))[0]["bank-1"]
+    assert (question.options, question.answer) == (("x < 2", "", ""), "B")
+    assert [Path(image).read_bytes() for image in question.images] == [picture(0), picture(1), picture(2)]
+
+
+def test_rows_with_answers_in_different_columns(write: Write, load: Callable[..., Loaded]) -> None:
+    """AGIEval: a choice has its answer in ``label``, a gap in ``answer``; where both are filled, one is an extra."""
+    questions, _ = load(
+        write(
+            {"question": "1", "options": ["(A)x", "(B)y"], "label": "B", "answer": None},
+            {"question": "2", "options": None, "label": None, "answer": "7"},
+            {"question": "3", "options": None, "label": "8", "answer": "7"},
+        )
+    )
+    assert [question.answer for question in questions.values()] == ["B", "7", "7"]
+    assert [question.extras for question in questions.values()] == [{}, {}, {"label": "8"}]
+
+
+def test_answers_that_are_not_read_are_reported(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
+    choice = {"question": "?", "options": ["x", "y"]}
+    assert faults(load(write(choice | {"answer": "x or y"}, choice | {"answer": "C"}))[1]) == [
+        "bank.jsonl:1: answer: names no option: 'x or y'",
+        "bank.jsonl:2: answer: names no option: 'C'",
+    ]
+    assert faults(load(write(choice | {"mc_targets": 1}, name="other.jsonl"), out="other")[1]) == [
+        "other.jsonl:1: answer: no column is known to hold it (--map answer=COLUMN); columns left: 'mc_targets'"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("document", "stems"),
+    [
+        ({"data": {"questions": [{"question": "1?"}, {"question": "2?"}]}, "version": 1}, ["1?", "2?"]),
+        ({"train": [{"question": "1?"}], "test": [{"question": "2?"}]}, ["1?", "2?"]),
+        ({"article": "Read.", "questions": ["1?", "2?"], "answers": ["A", "B"], "id": "r"}, ["Read.\n1?", "Read.\n2?"]),
+    ],
+)
+def test_lists_within_objects(write: Write, load: Callable[..., Loaded], document: Any, stems: list[str]) -> None:
+    questions, _ = load(write(document, name="x.json"))
+    assert [question.stem for question in questions.values()] == stems
+    if "train" in document:
+        assert [question.split for question in questions.values()] == ["train", "test"]
+    if "article" in document:
+        assert [(id, q.group, q.answer) for id, q in questions.items()] == [("r-1", "r", "A"), ("r-2", "r", "B")]
+
+
+def test_backslashes_that_json_took_for_escapes(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    path = tmp_path / "bank.jsonl"
+    path.write_text(
+        r'{"question": "$\frac{1}{2} \times \neq \theta$, a\ttab and\nline"}'.replace("\\\\", "\\") + "\n"
+        r'{"question": "$x$\n\\alpha, a\ttext"}'
+    )
+    questions, imported = load(path)
+    assert questions["bank-1"].stem.startswith(r"$\frac{1}{2} \times \neq \theta$, a")
+    assert questions["bank-1"].stem.endswith("and\nline")
+    assert "\\text" not in questions["bank-2"].stem
+    assert len(imported.faults) == 1
+    assert "LaTeX's backslashes, which are put back" in imported.faults[0].message
+    (tmp_path / "bad.json").write_text('[\n{"question": "\\alpha"}]')
+    with pytest.raises(BankError, match=r"bad\.json:2: record: not valid JSON: Invalid .escape, column 15"):
+        load(tmp_path / "bad.json", out="bad")

@@ -24,23 +24,13 @@ from tests.importers.generators import (
     moodle_text,
     picture,
 )
-from tqnet.importers.moodle import category_path, cloze
+from tqnet.importers.moodle import category_path
 from tqnet.importers.moodle_export import export_moodle
 from tqnet.importers.safe_xml import elements
 from tqnet.questions import BankError, Question, QuestionBank
 from tqnet.text.plain import plain
 
 SVG = b"<svg xmlns='http://www.w3.org/2000/svg' width='40px' height='30'><circle r='9' cx='9' cy='9'/></svg>"
-
-
-@pytest.fixture
-def quiz(tmp_path: Path) -> Callable[[str], Path]:
-    def quiz(document: str) -> Path:
-        path = tmp_path / "quiz.xml"
-        path.write_bytes(document.encode("utf-8", "surrogateescape"))
-        return path
-
-    return quiz
 
 
 def test_types(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
@@ -196,14 +186,13 @@ def test_other_types_keep_what_can_be_read(
         ("Say.", (), "yes"),
         ("Match.", (), "yes"),
         ("Pair.\n1. b", ("a", "c"), "1-B"),
-        ("Fill [x].", (), None),
+        ("Fill ____.", (), "x"),
     ]
     assert questions["quiz-7"].extras == {"name": "Any", "number": "77"}
     assert [line.partition(": ")[2] for line in faults(imported)] == [
         "type: of the type 'stack', the response is not read",
         "type: of the type 'pmatch', only ordinary answers are read",
         "subquestion[1]: corrupt image",
-        "type: of the type 'gapfill', the response is not read",
         "image: not base64: Only base64 data is allowed: ''",
         "generalfeedback: a figure outside of stem and options is not kept: 'a.png'",
         "hint: hints are not kept",
@@ -351,23 +340,6 @@ def test_categories(text: str, names: list[str]) -> None:
     assert category_path(text) == names
 
 
-@pytest.mark.parametrize(
-    ("text", "filled", "answers"),
-    [
-        ("{1:SA:=x~%50%y#half}!", "_!", ["x"]),
-        ("{:MCS:a~=b\\}c~d}", "_ (a / b}c / d)", ["b}c"]),
-        ("{2:NUMERICAL:%100%-1.5:0.1}", "_", ["-1.5"]),
-        ("{1:MR:=a~=b~c}", "_ (a / b / c)", ["a and b"]),
-        ("{x:1} and \\{1:SA:=a}", "{x:1} and \\{1:SA:=a}", []),
-        ("{1:SA:wrong}", "_", [""]),
-        (r"{1:MC:=\(\frac{1\}{2\}\)~\(\pi\)}", r"_ (\(\frac{1}{2}\) / \(\pi\))", [r"\(\frac{1}{2}\)"]),
-        ("{1:NUMERICAL:=3e-2:1e-3~%50%.5:.1}", "_", ["3e-2"]),
-    ],
-)
-def test_gaps(text: str, filled: str, answers: list[str]) -> None:
-    assert cloze(text, "_") == (filled, answers)
-
-
 def test_an_answer_by_the_text_of_an_option(load: Callable[..., Loaded], tmp_path: Path) -> None:
     questions = [
         Question(id="a", stem="2+2?", options=("3", "4"), answer="4"),
@@ -377,13 +349,6 @@ def test_an_answer_by_the_text_of_an_option(load: Callable[..., Loaded], tmp_pat
     after, _ = load(tmp_path / "q.xml")
     assert (after["a"].options, after["a"].answer) == (("3", "4"), "B")
     assert (after["b"].stem, after["b"].answer) == ("2+2?\n(A) 3\n(B) 4", "four")
-
-
-def test_fractions(quiz: Callable[[str], Path], load: Callable[..., Loaded]) -> None:
-    """One that counts in part is not the answer where one counts whole."""
-    answers = [moodle_answer("a", 50), moodle_answer("b", 100), moodle_answer("c", 0)]
-    document = moodle_quiz(moodle_question("multichoice", "?", "<single>true</single>", *answers))
-    assert load(quiz(document))[0]["quiz-1"].answer == "B"
 
 
 def _relative(questions: dict[str, Question]) -> list[tuple[object, ...]]:

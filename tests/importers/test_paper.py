@@ -13,7 +13,9 @@ pytest.importorskip("lxml")
 
 from tqnet.importers.figures import FigureFolder
 from tqnet.importers.job import Draft, Job, Place
-from tqnet.importers.paper import Paragraph, read_paper
+from tqnet.importers.paper import read_paper
+from tqnet.importers.paper_key import title
+from tqnet.importers.paper_lines import Paragraph
 from tqnet.importers.source import open_source
 
 
@@ -35,11 +37,11 @@ def read(tmp_path: Path) -> Callable[[str], Paper]:
     """Reads a paper from its lines."""
     (tmp_path / "paper.txt").touch()
 
-    def read(text: str, headings: Sequence[str] = ()) -> Paper:
+    def read(text: str, headings: Sequence[str] = (), are_lines: bool = False) -> Paper:
         job = Job(open_source(tmp_path / "paper.txt"), FigureFolder(tmp_path))
         lines = enumerate(text.strip().split("\n"), 1)
         paragraphs = (Paragraph(line, Place("paper", number), is_heading=line in headings) for number, line in lines)
-        drafts = list(read_paper(job, paragraphs))
+        drafts = list(read_paper(job, paragraphs, are_lines))
         return Paper(drafts, [f"{fault.line}: {fault.field}: {fault.message}" for fault in job.faults])
 
     return read
@@ -85,12 +87,73 @@ def test_sections_may_number_on(read: Read) -> None:
         ("1-3 AB", "None None None", 1),
         ("1. A 4. D", "A None None", 1),
         ("so 2. B", "None None None", 1),
+        ("1．A　2．3　3．12", "A 3 12", 0),
+        ("1.A 2.3 3.12", "A 3 12", 0),
+        ("1.A，2.3；3.12", "A 3 12", 0),
+        ("1.B2.A3.B", "B A B", 0),
+        ("1.√2.×3.√", "√ × √", 0),
+        ("1.2.5 2.1.5 3.0.5", "2.5 1.5 0.5", 0),
+        ("1. x = 2.5 2. A 3. B", "x = 2.5|A|B", 0),
+        ("1. 5 or 2.5 2. 3 3. B", "5 or 2.5|3|B", 0),
+        ("1. Vitamin B2. is it\n2. A", "Vitamin B2. is it|A|None", 0),
+        ("1.$2.5$ 2.3 3.B", "$2.5$|3|B", 0),
+        ("1.2或2.5 2.3 3.C", "None None None", 1),
+        ("1.about 2.5 m", "None None None", 1),  # or 2: "5 m"
+        ("1. A 2.3 3. C", "None None None", 1),  # or 1: "A 2.3"
+        ("1.3 2.5 2.7 3.B", "None None None", 1),
     ],
 )
 def test_entries_of_a_key(read: Read, key: str, answers: str, faults: int) -> None:
     paper = read(f"1. a\n2. b\n3. c\nAnswer key\n{key}")
     assert [str(answer) for _, answer in paper.answers] == answers.split("|" if "|" in answers else None)
     assert len(paper.faults) == faults
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("ANSWERS", "Answers and explanations", "Answers to Exercises", "Answer Sheet", "Correct answers:"),
+        *("Answer key - Section A", "Solutions and Answers", "Marking scheme", "Answers (teacher's copy)"),
+        *("答案与解析", "参考答案与试题解析", "【参考答案】", "附：参考答案"),
+    ],
+)
+def test_titles_of_keys(read: Read, line: str) -> None:
+    paper = read(f"1. a\nA. x\nB. y\n2. b\nA. x\nB. y\n{line}\n1. B\n2. A")
+    assert (paper.answers, paper.faults) == ([("a", "B"), ("b", "A")], [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Answer the questions", "Key questions", "Answer: B", "Answers: 7", "The solution of 2", "答案是什么", "Keys"],
+)
+def test_lines_that_are_no_titles(line: str) -> None:
+    assert title(line) == ""
+
+
+def test_a_heading_of_questions_is_no_key(read: Read) -> None:
+    paper = read("1. a\nA. x\nB. y\nSolutions\n1. Which is acid?\nA. p\nB. q")
+    assert paper.sections == [("a", None), ("Which is acid?", "Solutions")]
+
+
+@pytest.mark.parametrize("line", ["Answers: 1. B 2. A", "【答案】1. B 2. A", "参考答案：1.B2.A"])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_key_in_the_line_of_its_title(read: Read, line: str, is_first: bool) -> None:
+    questions = "1. a\nA. x\nB. y\n2. b\nA. x\nB. y"
+    paper = read(f"{line}\n{questions}" if is_first else f"{questions}\n{line}")
+    assert (paper.answers, paper.faults) == ([("a", "B"), ("b", "A")], [])
+
+
+@pytest.mark.parametrize("text", ["1. a\nAnswer: x\n2. b", "1. a\n2. b\n3. c"])
+def test_a_list_in_an_answer_is_no_key(read: Read, text: str) -> None:
+    assert read(f"{text}\nAnswer: 1. p 2. q").answers[-1][1] == "1. p 2. q"
+
+
+def test_reasons_in_a_key_are_the_analysis(read: Read) -> None:
+    paper = read("1. a\nA. x\nB. y\n2. b\nA. x\nB. y\nAnswers\n1. (A) because x\n2. B - it is y")
+    assert [(draft.record["answer"], draft.record["analysis"]) for draft in paper.drafts] == [
+        ("A", "because x"),
+        ("B", "it is y"),
+    ]
 
 
 def test_answers_without_a_question_are_reported(read: Read) -> None:
@@ -116,6 +179,11 @@ def test_a_title_of_a_key_may_be_that_of_an_answer(read: Read) -> None:
         "Section B",
         "PART A: Multiple choice",
         "Section 2. Proofs",
+        "Part II Short answer",
+        "Part B Multiple Choice",
+        "Exercises",
+        "B. Short questions",
+        "应用题",
     ],
 )
 def test_headings_without_a_style(read: Read, heading: str) -> None:
@@ -177,6 +245,75 @@ def test_the_paragraph_with_the_number_is_the_stem(read: Read) -> None:
     assert paper.drafts[1].record["options"] == ["x", "y", "z"]
 
 
+@pytest.mark.parametrize("before", ["A. x\nB. y", "A. x\nB. y\nAnswer: A", "A. x\nB. y\nAnswer: A\nTopic: T"])
+def test_what_follows_a_complete_question_is_no_part_of_it(read: Read, before: str) -> None:
+    paper = read(f"1. a\n{before}\nPassage: The cat sat. It purred.\n--- page 2 ---\n2. b\nA. x\nB. y")
+    record, number = paper.drafts[0].record, before.count("\n") + 3
+    assert (record["stem"], record["options"]) == ("a", ["x", "y"])
+    assert (record["answer"], record["knowledge"]) == (
+        "A" if "A\n" in before + "\n" and "Answer" in before else None,
+        [["T"]] if "T" in before else [],
+    )
+    assert paper.faults == [
+        f"{number}: paragraph: part of no question: 'Passage: The cat sat. It purred.'",
+        f"{number + 1}: paragraph: part of no question: '--- page 2 ---'",
+    ]
+
+
+def test_options_may_go_on(read: Read) -> None:
+    """In the next line if it begins within a sentence, or if the line before is as wide as the page."""
+    wide = "It is a long option that goes on to the edge of the page"
+    text = f"1. a\nA. x\nB. y,\nZ\n2. b\nA. x\nB. y\nand z\n3. c\nA. x\nB. {wide}\nPage\n4. d"
+    paper = read(text, are_lines=True)
+    assert [draft.record["options"][1:] for draft in paper.drafts] == [["y,\nZ"], ["y\nand z"], [f"{wide}\nPage"], []]
+    assert paper.faults == []
+
+
+def test_a_text_about_several_questions_is_part_of_each(read: Read) -> None:
+    paper = read(
+        "Read, and answer questions 1-2.\nTen cows.\n1. a\nA. x\nB. y\n"
+        "Questions 2 and 3 are about it.\n2. b\n3. c\n4. d"
+    )
+    assert [stem for stem, _ in paper.answers] == [
+        "Read, and answer questions 1-2.\nTen cows.\na",
+        "Questions 2 and 3 are about it.\nb",
+        "Questions 2 and 3 are about it.\nc",
+        "d",
+    ]
+    assert paper.faults == []
+    assert read("1. a\n阅读材料，回答2～3题。\n材料\n2. b").answers[1][0] == "阅读材料，回答2～3题。\n材料\nb"
+    assert len(read("1. a\nQuestions 2 to 3 are here.\nSo\nPart I\n1. b").faults) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [("答案 AB", "A, B"), ("Answer B", "B"), ("Answer – B", "B"), ("Ans. B", "B"), ("Correct: B", "B"), ("答案B", "B")],
+)
+def test_answers_without_a_colon(read: Read, line: str, answer: str) -> None:
+    assert read(f"1. a\nA. x\nB. y\n{line}\n2. b\nAns. 42").answers == [("a", answer), ("b", "42")]
+
+
+@pytest.mark.parametrize("line", ["A.1B.2C.3D.4", "A.1;B.2;C.3;D.4", "A．1；B．2；C．3；D．4", "A)1 B)2 C)3 D)4"])
+def test_options_close_together(read: Read, line: str) -> None:
+    assert read(f"1. a\n{line}").drafts[0].record["options"] == list("1234")
+
+
+@pytest.mark.parametrize(
+    ("text", "stem", "options"),
+    [
+        ("1. Is it? A. x B. y", "Is it?", ["x", "y"]),
+        ("1. One A. x B. y\n2. Two A. x B. y", "One", ["x", "y"]),
+        ("1. One A. x B. y", "One A. x B. y", []),  # perhaps names
+        ("1. Vitamin A. is good. Vitamin B. too?", "Vitamin A. is good. Vitamin B. too?", []),
+        ("1. If A. B. C. then", "If A. B. C. then", []),
+        ("1. Let (a) x, (b) y, (c) z: find it.\nA. 1\nB. 2", "Let (a) x, (b) y, (c) z: find it.", ["1", "2"]),
+    ],
+)
+def test_options_in_the_line_of_the_stem(read: Read, text: str, stem: str, options: list[str]) -> None:
+    record = read(text).drafts[0].record
+    assert (record["stem"], record["options"]) == (stem, options)
+
+
 PIECES = [
     "1.\n",
     "1. ",
@@ -190,6 +327,11 @@ PIECES = [
     "\\(",
     " ",
     "1-",
+    "1.1",
+    "1.A2.B",
+    "Answers: 1. B ",
+    "A.1",
+    "Questions 2 and 3 are\n",
     "一、",
     "Part 1",
 ]

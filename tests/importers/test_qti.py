@@ -66,16 +66,18 @@ def test_items_of_qti_3(tmp_path: Path, load: Callable[..., Loaded], faults: Cal
     )
 
 
-def test_a_folder_and_a_single_item(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+def test_a_folder_and_a_single_item(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
     folder = tmp_path / "unpacked"
     folder.mkdir()
     choice = '<simpleChoice identifier="a">x</simpleChoice>'
     body = f'<choiceInteraction responseIdentifier="RESPONSE">{choice}</choiceInteraction>'
     (folder / "one.xml").write_text(qti2_item("one", body, qti2_response("a")))
     (folder / "other.xml").write_text("<html/>")
-    for number, path in enumerate((folder, folder / "one.xml")):
-        questions, imported = load(path, out=f"bank{number}")
-        assert (list(questions), imported.faults) == (["one"], ())
+    questions, imported = load(folder / "one.xml")
+    assert (list(questions), imported.faults) == (["one"], ())
+    questions, imported = load(folder, out="folder")
+    assert (list(questions), imported.unread) == (["one"], 1)
+    assert faults(imported) == ["other.xml:0: record: not read: of no known format"]
 
 
 def test_more_choices_than_letters(tmp_path: Path, load: Callable[..., Loaded]) -> None:
@@ -125,7 +127,7 @@ SLIDER = (
 @pytest.mark.parametrize(
     ("body", "values", "stem", "options", "answer"),
     [
-        (ORDER, ["b", "a"], "", ("x", "y"), "B, A"),
+        (ORDER, ["b", "a"], "", ("x", "y"), "B-A"),
         (HOTTEXT, ["h"], "I has it.", ("has",), "A"),
         (ASSOCIATE, ["b a"], "", ("x", "y"), "B-A"),
         (SLIDER, ["4"], "How many?", (), "4"),
@@ -292,3 +294,62 @@ def test_a_cartridge_of_canvas(tmp_path: Path, load: Callable[..., Loaded], faul
     assert Path(questions["choice"].images[0]).read_bytes() == picture(1)
     assert questions["short"].extras == {"title": "Quiz", "accepted": ["1"]}
     assert faults(imported) == ["g1.xml.qti:1: presentation: the response to <response_xy> is not read"]
+
+
+def qti1_file(path: Path, *items: str) -> Path:
+    path.write_text(f"<questestinterop>{''.join(items)}</questestinterop>")
+    return path
+
+
+def test_scores_ranges_and_formulas(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    """Of single choices the best is right; a range is its middle, and a calculated answer its formula."""
+    blank = '<response_str ident="r"><render_fib fibtype="Decimal"/></response_str>'
+    bounds = '<vargte respident="r">2.5</vargte><varlte respident="r">3.5</varlte>'
+    ranged = f"<respcondition><conditionvar>{bounds}</conditionvar><setvar>100</setvar></respcondition>"
+    open_range = ranged.replace('<varlte respident="r">3.5</varlte>', "")
+    formula = "<itemproc_extension><calculated><answer_tolerance>0.1</answer_tolerance><formulas><formula>5+x</formula>"
+    calculated = qti1_item("calculated_question", "5 plus [x]?", blank).replace(
+        "</item>", f"{formula}</formulas></calculated></itemproc_extension></item>"
+    )
+    half, whole = qti1_scored(("c", "c0"), score=50), qti1_scored(("c", "c1"), score=100)
+    single = qti1_choices("c", "True", "False")
+    multiple = single.replace("<response_lid", '<response_lid rcardinality="Multiple"')
+    items = (
+        qti1_item("single", "Which?", single, scored=half + whole),
+        qti1_item("multiple", "Which?", multiple, scored=half + whole),
+        qti1_item("short", "Say.", blank, scored=qti1_scored(("r", "1")) + qti1_scored(("r", "one"), score=40)),
+        qti1_item("range", "About?", blank, scored=ranged),
+        qti1_item("endless", "About?", blank, scored=open_range),
+        calculated,
+    )
+    questions, imported = load(qti1_file(tmp_path / "quiz.xml", *items))
+    assert {name: question.answer for name, question in questions.items()} == {
+        "single": "B",
+        "multiple": "A, B",
+        "short": "1",
+        "range": "3",
+        "endless": None,
+        "calculated_question": "5+x",
+    }
+    assert questions["short"].extras == {"title": "Quiz", "partial": {"one": 40}}
+    assert questions["range"].extras == {"title": "Quiz", "tolerance": "0.5"}
+    assert questions["calculated_question"].extras == {"title": "Quiz", "tolerance": "0.1"}
+    assert faults(imported) == ["quiz.xml:1: r: no correct response"]
+
+
+def test_blanks_and_markup_within_texts(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    def text(markup: str) -> str:
+        return f"<material><mattext>{markup}</mattext></material>"
+
+    first, second = (f'<response_str ident="{name}"><render_fib/></response_str>' for name in "rs")
+    flow = f"<flow>{text('Paris is in ')}{first}{text(' and Rome in ')}{second}</flow>"
+    items = (
+        qti1_item(
+            "dropdown", "x is [op] y.", qti1_choices("r", "more", "less", prompt="op"), scored=qti1_scored(("r", "r1"))
+        ),
+        f'<item ident="two"><presentation>{flow}</presentation></item>',
+        f'<item ident="markup"><presentation>{text("2<sup>3</sup> is")}{first}</presentation></item>',
+    )
+    dropdown, two, markup = load(qti1_file(tmp_path / "quiz.xml", *items))[0].values()
+    assert (dropdown.stem, dropdown.options, dropdown.answer) == ("x is ____ y.", ("more", "less"), "B")
+    assert (two.stem, markup.stem) == ("Paris is in ____ and Rome in ____", "2^3 is")

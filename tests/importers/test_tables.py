@@ -21,12 +21,9 @@ from openpyxl.cell.text import InlineFont
 from tests.importers.conftest import Loaded
 from tests.importers.generators import picture
 from tqnet.importers import Settings
-from tqnet.importers.choices import option_places, split_options, without_letters
+from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import encoding_of
-from tqnet.importers.job import lettered
-from tqnet.importers.tables import columns_by_name
 from tqnet.questions import BankError
-from tqnet.text.lists import letter
 
 
 @pytest.fixture
@@ -149,7 +146,7 @@ def test_no_such_columns(write_csv: Callable[..., Path], load: Callable[..., Loa
 def test_repeated_columns_are_kept(
     write_csv: Callable[..., Path], load: Callable[..., Loaded], faults: Callable, tmp_path: Path
 ) -> None:
-    header, row = ["stem", "note", "note_2", "note", "stem", "", ""], ["Why?", "a", "b", "c", "How?", "", ""]
+    header, row = ["stem", "note", "note_2", "note", "stem", "key", ""], ["Why?", "a", "b", "c", "How?", "x", ""]
     book = workbook(tmp_path / "book.xlsx", header, row)
     table = pa.table([[cell] for cell in row], names=header)
     pq.write_table(table, tmp_path / "table.parquet")
@@ -300,40 +297,79 @@ def test_html_with_figures_in_cells(
         (["Topic", "Subtopic", "question text"], {"stem": ("question text",), "knowledge": ("Topic", "Subtopic")}),
         (["stem", "1", "2", "other"], {"stem": ("stem",)}),
         (["question", "stem", "answerKey"], {"stem": ("stem",), "answer": ("answerKey",)}),
+        (["text", "opt1", "opt2"], {"stem": ("text",), "options": ("opt1", "opt2")}),
+        (["text", "Option", "Option_2"], {"stem": ("text",), "options": ("Option", "Option_2")}),
+        (
+            ["Question - max 120 characters", "Answer 1 - max 75", "Answer 2 - max 75", "Correct answer(s)"],
+            {
+                "stem": ("Question - max 120 characters",),
+                "options": ("Answer 1 - max 75", "Answer 2 - max 75"),
+                "answer": ("Correct answer(s)",),
+            },
+        ),
+        (["text", "img", "Figure 2", "diagram"], {"stem": ("text",), "images": ("img", "Figure 2", "diagram")}),
+        (["text", "Correct Choice"], {"stem": ("text",), "answer": ("Correct Choice",)}),
     ],
 )
 def test_names_of_columns(header: list[str], columns: dict[str, tuple[str, ...]]) -> None:
     assert columns_by_name(header) == columns
 
 
-@pytest.mark.parametrize(
-    ("text", "options"),
-    [
-        ("a ) 38 , b ) 27.675 , c ) none of these", ["38", "27.675", "none of these"]),
-        ("['a ) 1', 'b ) 2']", ["1", "2"]),
-        ("A. x B. y", ["x", "y"]),
-        ("（A）甲 （B）乙", ["甲", "乙"]),
-        ("just this", ["just this"]),
-    ],
-)
-def test_options_in_one_text(text: str, options: list[str]) -> None:
-    assert split_options(text) == options
+def test_quotes_without_an_end(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    """They cost nothing but themselves; cells of several lines, with commas and quotes, are no fault."""
+    path = tmp_path / "table.csv"
+    path.write_text(
+        'question,A,B,answer\n"A" grade?,1,2,A\n"open,1,2,B\nnext,1,2,A\nquoted,"1",2,B\n'
+        '"two\nlines, with ""quotes""",1,2,A\nshort,"1\n2"\n"last,1,2,A\nend,1,2,B\n'
+    )
+    questions, imported = load(path)
+    assert [question.stem for question in questions.values()] == [
+        *("A grade?", "open", "next", "quoted", 'two\nlines, with "quotes"', "short", "last", "end")
+    ]
+    assert [question.answer for question in questions.values()] == [*"ABABA", None, "A", "B"]
+    problem = "record: a quote without its end; the line is read without it"
+    assert faults(imported) == [f"table.csv:3: {problem}", f"table.csv:10: {problem}"]
 
 
-def test_letters_beyond_z() -> None:
-    """Each names its own option, alone and among others, and is taken off the text of an option."""
-    options = [f"option {place}" for place in range(60)]
-    assert list(map(letter, (0, 25, 26, 27, 51, 52, 701, 702))) == ["A", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA"]
-    assert all(option_places(lettered([place]), options) == [place] for place in range(60))
-    assert option_places(lettered([3, 26, 59]), options) == [3, 26, 59]
-    assert option_places("AB", options[:26]) == [0, 1]
-    assert option_places("AB, C", options[:26]) == []
-    marked = [f"{letter(place)}. {option}" for place, option in enumerate(options)]
-    assert without_letters(marked) == options
-    assert split_options(", ".join(marked)) == options
+def test_a_text_that_is_cut(tmp_path: Path, load: Callable[..., Loaded], faults: Callable) -> None:
+    (tmp_path / "table.tsv").write_text('question\tanswer\none\t1\ntwo\t"cut')
+    questions, imported = load(tmp_path / "table.tsv")
+    assert [question.answer for question in questions.values()] == ["1", "cut"]
+    assert faults(imported) == ["table.tsv:3: record: a quote without its end; the line is read without it"]
 
 
-def test_letters_that_are_none() -> None:
-    assert without_letters(["A) 1", "B) 2"]) == ["1", "2"]
-    assert without_letters(["A) 1", "2"]) == ["A) 1", "2"]
-    assert without_letters(["b. 1", "a. 2"]) == ["b. 1", "a. 2"]
+def test_a_table_without_a_header(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    path = write_csv(["1+1?", "0", "2", "B"], ["2+2?", "4", "5", "A"])  # MMLU
+    with pytest.raises(ValueError, match="--header-row 0 if it has no header"):
+        load(path)
+    settings = Settings(header_row=0, columns={"stem": ("1",), "options": ("2", "3"), "answer": ("4",)})
+    questions, _ = load(path, settings=settings)
+    assert [(question.stem, question.options, question.answer) for question in questions.values()] == [
+        ("1+1?", ("0", "2"), "B"),
+        ("2+2?", ("4", "5"), "A"),
+    ]
+
+
+def test_numbers_count_empty_cells(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
+    path = write_csv(
+        ["stem", "Option A", "Option B", "Option C", "Option D", "answer"],
+        ["?", "w", "", "y", "z", "3"],
+        ["?", "w", "x", "y", "z", "4"],
+        ["?", "w", "", "y", "z", "C"],
+    )
+    assert [question.answer for question in load(path)[0].values()] == ["B", "D", "B"]
+
+
+def test_figures_in_columns_of_any_name(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    """Bytes are figures whatever their column is called."""
+    rows = {
+        "question": ["a"],
+        "image_1": [{"bytes": picture(1), "path": "x.png"}],
+        "image_2": [picture(2)],
+        "scan": [[picture(3)]],
+        "answer": ["1"],
+    }
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    question = load(tmp_path / "t.parquet")[0]["t-1"]
+    assert [Path(image).read_bytes() for image in question.images] == [picture(1), picture(2), picture(3)]
+    assert question.extras == {}

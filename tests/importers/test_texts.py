@@ -1,4 +1,4 @@
-r"""GIFT, Aiken, LaTeX's exam class, papers as text, and PDF, written here."""
+"""GIFT, Aiken, papers as text, and PDF, written here."""
 
 from __future__ import annotations
 
@@ -158,6 +158,26 @@ def test_gift_feedback_is_the_analysis(read: Read, answers: str, analysis: str |
     assert record["analysis"] == analysis
 
 
+def test_gift_figures_lie_beside_the_file(
+    write: Write, load: Callable[..., Loaded], faults: Callable, tmp_path: Path
+) -> None:
+    (tmp_path / "a b.png").write_bytes(picture(1))
+    (tmp_path / "b.png").write_bytes(picture(2))
+    text = (
+        '::T:: See <img src="@@PLUGINFILE@@/a%20b.png"> it. {=x ~[html]y <img src\\="b.png">}\n\n'
+        '::U:: Why <img src="@@PLUGINFILE@@/gone.png">? {=x#<img src\\="b.png"> yes =y}'
+    )
+    questions, imported = load(write(text, "quiz.gift"))
+    first, second = questions.values()
+    assert (first.stem, first.options) == ("See it.", ("x", "y"))
+    assert [Path(image).read_bytes() for image in first.images] == [picture(1), picture(2)]
+    assert (second.extras, second.images) == ({"name": "U", "accepted": ["y"]}, ())
+    assert sorted(faults(imported)) == [
+        "quiz.gift:3: analysis: a figure of the feedback is not kept: 'b.png'",
+        "quiz.gift:3: images: missing file: 'gone.png'",
+    ]
+
+
 def test_gift_braces_that_are_unclear(read: Read) -> None:
     text = "braces outside of formulas and without a backslash are taken for text"
     assert read("gift", "a {=b ~c", "no closing brace")[0]["options"] == ["b", "c"]
@@ -190,9 +210,26 @@ def test_aiken_that_moodle_refuses(read: Read) -> None:
     assert (third["options"], third["answer"]) == ([""], None)
 
 
+def test_aiken_without_an_answer(read: Read) -> None:
+    fault = "no ANSWER line before these options"
+    text = "One?\nA. x\n\ngoes on\nB. y\n\nTwo,\n\nor three?\nA. p\nB. q\nNext?\nA. r\nB.\nANSWER: A\n"
+    first, second, third = read("aiken", text, fault, fault)
+    assert (first["stem"], first["options"], first["answer"]) == ("One?", ["x\ngoes on", "y"], None)
+    assert (second["stem"], second["options"], second["answer"]) == ("Two,\nor three?", ["p", "q"], None)
+    assert (third["stem"], third["options"], third["answer"]) == ("Next?", ["r", ""], "A")
+
+
+def test_aiken_feedback_is_the_analysis(read: Read) -> None:
+    first, second = read("aiken", "a\nA. x\nANSWER: A\nFEEDBACK: so\nit is\n\nb\nA. y\nANSWER: A")
+    assert (first["analysis"], second["stem"]) == ("so\nit is", "b")
+
+
 @pytest.mark.parametrize(
     ("text", "format"),
     [
+        ("Question 1: Which?\nA. x\nAnswer: b", "text"),
+        ("Q1. Which?", "text"),
+        ("Question 12 of the exam", None),
         ("Which?\nA. x\nB. y\nanswer: b", "aiken"),
         ("1. Which?\nA. x\nB. y\nAnswer: B", "text"),
         ("1. Which?\nA. x\nB. y\nANSWER: B", "aiken"),
@@ -222,39 +259,6 @@ def test_time_is_linear(tmp_path: Path, before: str, piece: str) -> None:
     for name in ("gift", "aiken", "exam"):
         list(reader(name)(Job(open_source(tmp_path / "a.txt"), FigureFolder(tmp_path))))
     assert time.process_time() - start < 2  # quadratic: half a minute
-
-
-EXAM = r"""\documentclass{exam}
-\begin{document}
-\section{Sums}
-\begin{questions}
-\question[3] Find $x$ if % a comment
-  $\frac{x}{2}=1$. \includegraphics[width=3cm]{fig}
-  \begin{choices}
-    \choice $1$
-    \CorrectChoice \textbf{two}
-  \end{choices}
-\question Solve.
-  \begin{parts}
-    \part $a=\fillin[5][2cm]$
-    \part \begin{align*} b &= 1 \end{align*}
-  \end{parts}
-  \begin{solution} Easy. \end{solution}
-\end{questions}
-\end{document}
-"""
-
-
-def test_exam(write: Write, load: Callable[..., Loaded], tmp_path: Path) -> None:
-    (tmp_path / "fig.png").write_bytes(picture(1))
-    questions, imported = load(write(EXAM, "quiz.tex"))
-    assert (imported.format, imported.faults) == ("exam", ())
-    first, second = questions.values()
-    assert (first.stem, first.options, first.answer) == ("Find $x$ if\n$\\frac{x}{2}=1$.", ("$1$", "two"), "B")
-    assert first.extras == {"section": "Sums", "points": "3"}
-    assert Path(first.images[0]).read_bytes() == picture(1)
-    assert second.stem == "Solve.\n(a) $a=____$\n(b) \\begin{align*} b &= 1 \\end{align*}"
-    assert (second.answer, second.analysis) == ("5", "Easy.")
 
 
 def test_a_paper_as_text(write: Write, load: Callable[..., Loaded], faults: Callable) -> None:
@@ -294,3 +298,33 @@ def test_pdf(load: Callable[..., Loaded], faults: Callable, tmp_path: Path) -> N
     assert (len(first.images), second.stem, second.images) == (1, "Two?", ())
     assert imported.unread == 1
     assert faults(imported)[-1] == "paper.pdf#2:0: record: a page without text, perhaps scanned"
+
+
+def test_the_furniture_of_pages(load: Callable[..., Loaded], faults: Callable, tmp_path: Path) -> None:
+    pytest.importorskip("pypdfium2")
+    import matplotlib.pyplot as plt
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    pages = (
+        ["Maths", "1. Which?", "A. x", "B. y", "1"],
+        ["Maths", "Part II", "", "2. Which?", "2"],
+        ["C", "Page 3 of 3"],
+    )
+    with PdfPages(tmp_path / "paper.pdf") as document:
+        for number, lines in enumerate(pages):
+            figure = plt.figure(figsize=(4, 3))
+            for place, line in enumerate(lines):
+                figure.text(0.1, 0.9 - place * 0.15 if line != "C" else 0.5, line)
+            if number == 1:
+                figure.figimage([[0.0, 1.0]] * 8, 90, 155)
+            document.savefig(figure)
+            plt.close(figure)
+    questions, imported = load(tmp_path / "paper.pdf")
+    assert [(question.stem, question.options) for question in questions.values()] == [
+        ("Which?", ("x", "y")),
+        ("Which?\nC", ()),
+    ]
+    assert faults(imported) == [
+        "paper.pdf#1:0: paragraph: a running head, at one height on 2 pages, is dropped: 'Maths'",
+        "paper.pdf#2:0: paragraph: part of no question: a figure",
+    ]

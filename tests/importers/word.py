@@ -56,7 +56,7 @@ LISTS = definition(0, level(0, "decimal", "%1."), level(1, "upperLetter", "%2.")
 
 
 def write_docx(path: Path, *blocks: str, lists: str = LISTS) -> Path:
-    """Write a document with lists, a figure (i1) and a metafile (i2)."""
+    """Write a document with lists, a figure (i1), a metafile (i2) and a footnote (2)."""
     relations = (
         "<Relationships><Relationship Id='i1' Target='media/a.png'/><Relationship Id='i2' Target='media/b.wmf'/>"
     )
@@ -64,6 +64,9 @@ def write_docx(path: Path, *blocks: str, lists: str = LISTS) -> Path:
         "word/document.xml": f"<w:document {SPACES}><w:body>{''.join(blocks)}</w:body></w:document>",
         "word/_rels/document.xml.rels": relations + "</Relationships>",
         "word/numbering.xml": f"<w:numbering {SPACES}>{lists}</w:numbering>",
+        "word/footnotes.xml": (
+            f"<w:footnotes {SPACES}><w:footnote w:id='2'>{paragraph('Look here.')}</w:footnote></w:footnotes>"
+        ),
         "word/media/a.png": picture(1),
         "word/media/b.wmf": b"x",
     }

@@ -90,7 +90,7 @@ def test_text_that_is_not_html(text: str) -> None:
         ("<ul style='list-style: none'><li>x</ul>", "x"),
         ("One. <p>Two <p>three", "One.\nTwo\nthree"),
         (
-            "<p>0.<span style='border-top:1px solid'>3</span> <span hidden>no</span><b style='display: none'>no</b></p>",
+            "<p>0.<span style='border-top:1px solid'>3</span> <span hidden>no</span><b style='display:none'>no</b></p>",
             "0.\\overline{3}",
         ),
         ("<p>an <title>, an <area of <map>one</map></p>", "an <title>, an <area of one"),

@@ -119,7 +119,9 @@ class Import(Command, name="import"):
     )
     encoding: str | None = option("of a CSV file that is neither UTF-8 nor GB18030: cp1252, big5 ..", type=_encoding)
     sheet: Sequence[str] = repeated("of a workbook; by default every sheet with a column for the stem", metavar="NAME")
-    header_row: int | None = count("of a table; by default the first that names a stem", metavar="N")
+    header_row: int | None = count(
+        "of a table, 0 for none; by default the first that names a stem", least=0, metavar="N"
+    )
     levels: Sequence[str] = option(
         "words of difficulty from easy to hard, which become 1, 2, 3", default=(), metavar="WORD,WORD.."
     )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from itertools import groupby
 
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.omml import latex_of
-from tqnet.importers.paper import Paragraph, read_paper
+from tqnet.importers.paper import read_paper
+from tqnet.importers.paper_key import is_of_one_question, title
+from tqnet.importers.paper_lines import Paragraph, mark_of, options_of
 from tqnet.importers.safe_xml import Element, XmlError, parse, strip_namespaces
 from tqnet.importers.source import SourceError, ZipSource
-from tqnet.text.lists import chinese, letter, roman
+from tqnet.importers.word_lists import Lists, attribute, integer, named, value_at
+from tqnet.importers.word_tables import paragraphs_of
 from tqnet.text.mathml import MathMLError
 from tqnet.text.plain import BLANK
 
@@ -33,8 +35,6 @@ _SYMBOLS = {code: character for character, code in _SYMBOL_CODES.items()}
 _QUESTION = re.compile(
     r"\s*(?:(?:question|problem|exercise|q|例|第)\s*)?[(（\[]?\d{1,4}\s*(?:[)）\]、:：题]|[.．](?!\d))", re.IGNORECASE
 )
-_OPTION = re.compile(r"\s*[(（]?A\s?[.)）、．:：]")
-_NUMBER_CELL = re.compile(r"(\d{1,4})\s*[.)）、．]?")
 _UNREAD_IMAGES = (".emf", ".wmf", ".emz", ".wmz")
 
 
@@ -66,11 +66,14 @@ class _Document:
         self._body = body
         relations = self._optional("word/_rels/document.xml.rels")
         self._targets = {} if relations is None else {part.get("Id", ""): part for part in relations}
-        self._lists = _Lists(self._optional("word/numbering.xml"))
+        self._lists = Lists(self._optional("word/numbering.xml"))
         self._styles = (
-            {} if (styles := self._optional("word/styles.xml")) is None else _named(styles, "style", "styleId")
+            {} if (styles := self._optional("word/styles.xml")) is None else named(styles, "style", "styleId")
         )
+        self._notes = {kind: self._optional(f"word/{kind}s.xml") for kind in ("footnote", "endnote")}
         self._line = 0
+        self._number = 0  # of the last question
+        self._in_key, self._below_title, self._starts_anew = False, False, False
         self._images: list[str] = []
 
     def _root(self, part: str) -> Element:
@@ -82,7 +85,19 @@ class _Document:
     def paragraphs(self) -> Iterator[Paragraph]:
         for paragraph in self._blocks(self._body):
             self._lists.questions += bool(paragraph.number or _QUESTION.match(paragraph.text))
+            self._note(paragraph)
             yield paragraph
+
+    def _note(self, paragraph: Paragraph) -> None:
+        """Note what tells how the next table is read: the numbers so far, and the title of a key."""
+        if not paragraph.text and not paragraph.images:
+            return
+        mark, words = mark_of(paragraph), title(paragraph.text.strip()) if self._number else ""
+        self._below_title = bool(words)
+        self._in_key |= bool(words) and not is_of_one_question(words)
+        self._starts_anew = paragraph.is_heading
+        if mark and mark.number in (self._number + 1, 1):
+            self._number = max(mark.number, self._number if mark.number == 1 else 0)
 
     def _blocks(self, parent: Element) -> Iterator[Paragraph]:
         for block in parent:
@@ -90,6 +105,8 @@ class _Document:
                 yield self._paragraph(block)
             elif block.tag == "tbl":
                 yield from self._table(block)
+            elif block.tag == "altChunk":
+                self._fault("an embedded document (altChunk) is not read")
             elif block.tag in ("sdt", "sdtContent", "customXml", "ins"):
                 yield from self._blocks(block)
 
@@ -97,8 +114,8 @@ class _Document:
         self._line += 1
         self._images = []
         text = self._text(element).strip(" ")
-        style = _value(element, "pPr/pStyle")
-        names = (style, _value(self._styles.get(style), "name"))
+        style = value_at(element, "pPr/pStyle")
+        names = (style, value_at(self._styles.get(style), "name"))
         is_heading = any(re.match(r"heading|title|标题", name, re.IGNORECASE) for name in names)
         number, mark = self._lists.next_number(*self._list_of(element, style), is_heading)
         if mark and text:
@@ -112,22 +129,26 @@ class _Document:
     def _list_of(self, element: Element, style: str) -> tuple[str, int]:
         """Return the list and level of a paragraph, by itself or by its style; "" without one."""
         for holder in (element, self._styles.get(style)):
-            if holder is not None and (number := _value(holder, "pPr/numPr/numId")):
-                return number, _int(_value(holder, "pPr/numPr/ilvl"), 0)
+            if holder is not None and (number := value_at(holder, "pPr/numPr/numId")):
+                return number, integer(value_at(holder, "pPr/numPr/ilvl"), 0)
         return "", 0
 
     def _table(self, table: Element) -> Iterator[Paragraph]:
-        """Yield each row as a line, its cells where one begins with an option; a number and a cell are a question."""
-        for row in (row for row in table.iter("tr") if next(row.iterancestors("tbl")) is table):  # not of inner tables
-            cells = [[part for part in self._blocks(cell) if part.text or part.images] for cell in row.findall("tc")]
-            if any(_OPTION.match(part.text) for cell in cells for part in cell):
-                yield from (part for cell in cells for part in cell)
-                continue
-            texts = [" ".join(part.text for part in cell) for cell in cells]
-            images = tuple(image for cell in cells for part in cell for image in part.images)
-            number = _NUMBER_CELL.fullmatch(texts[0].strip()) if len(texts) > 1 else None
-            text = f"{number[1]}. {' '.join(texts[1:])}" if number and len(texts) == 2 else " | ".join(texts)
-            yield Paragraph(text if any(texts) else "", self._place(), images)
+        rows = [
+            [[part for part in self._blocks(cell) if part.text or part.images] for cell in row.findall("tc")]
+            for row in table.iter("tr")
+            if next(row.iterancestors("tbl")) is table  # not of inner tables
+        ]
+        starts = {self._number + 1, 1} if self._starts_anew else {self._number + 1}
+        following = table.getnext()
+        follows = following is not None and following.tag == "p" and self._begins_option(following)
+        yield from paragraphs_of(rows, self._in_key or self._below_title, starts, follows)
+
+    def _begins_option(self, element: Element) -> bool:
+        """Return True if a paragraph begins with the first option."""
+        text = "".join(part.text or "" for part in element.iter("t")).strip()
+        is_lettered = self._lists.is_lettered(*self._list_of(element, value_at(element, "pPr/pStyle")))
+        return is_lettered or bool(options_of(text, 0, "options")[1])
 
     def _text(self, element: Element) -> str:
         """Return the text of runs and formulas, those raised or lowered marked as such."""
@@ -157,8 +178,8 @@ class _Document:
         properties = run.find("rPr")
         if properties is not None and properties.find("vanish") is not None:
             return
-        script = _SCRIPTS.get(_value(run, "rPr/vertAlign"), "")
-        is_underlined = _value(run, "rPr/u") not in ("", "none")
+        script = _SCRIPTS.get(value_at(run, "rPr/vertAlign"), "")
+        is_underlined = value_at(run, "rPr/u") not in ("", "none")
         for child in run:
             if child.tag == "t":
                 text = child.text or ""
@@ -173,13 +194,21 @@ class _Document:
                 yield script, self._symbol(child)
             elif child.tag == "instrText" and (child.text or "").strip().upper().startswith("EQ"):
                 self._fault("a field EQ (an old formula) is not read")
+            elif child.tag in ("footnoteReference", "endnoteReference"):
+                self._report_note(child.tag.removesuffix("Reference"), attribute(child, "id"))
             elif child.tag in ("drawing", "pict", "object"):
                 yield "", self._drawing(child)
             elif child.tag not in _SKIPPED:
                 yield from self._run(child)
 
+    def _report_note(self, kind: str, name: str) -> None:
+        notes = self._notes[kind]
+        note = None if notes is None else named(notes, kind, "id").get(name)
+        text = "" if note is None else "".join(part.text or "" for part in note.iter("t")).strip()
+        self._fault(f"a {kind} is not kept: {text!r:.80}")
+
     def _symbol(self, element: Element) -> str:
-        code = _int(_attribute(element, "char"), 0, base=16)
+        code = integer(attribute(element, "char"), 0, base=16)
         if text := _SYMBOLS.get(code & 0xFFF):
             return text
         self._fault(f"a character of a symbol font is not read: {code:x}")
@@ -217,119 +246,3 @@ class _Document:
 
     def _fault(self, message: str) -> None:
         self._job.fault(self._place(), "paragraph", message)
-
-
-@dataclass(frozen=True)
-class _List:
-    """A list of Word (``w:num``).
-
-    Attributes:
-        definition: The ``w:abstractNum`` that it is a use of.
-        starts: Level -> the number that it starts with in this list alone.
-    """
-
-    definition: str
-    levels: dict[int, Element]
-    starts: dict[int, int]
-
-
-class _Lists:
-    """Automatic numbers of paragraphs, as Word counts them (ECMA-376, part 1, 17.9).
-
-    Lists with one definition continue one count, unless a list has a start of its own. A level begins again below the
-    next item of a higher one.
-
-    NOTE: Where Word goes on with E in the options of the next question, letters begin again, as they name options.
-
-    Attributes:
-        questions: Number of questions up to here.
-    """
-
-    def __init__(self, numbering: Element | None):
-        self.questions = 0
-        self._lists: dict[str, _List] = {}
-        self._counts: dict[str, list[int]] = {}  # by definition, of each level
-        self._asked: dict[str, int] = {}  # by definition, `questions` at its last item
-        self._started: set[tuple[str, int]] = set()  # lists and levels
-        if numbering is None:
-            return
-        definitions = _named(numbering, "abstractNum", "abstractNumId")
-        for number, element in _named(numbering, "num", "numId").items():
-            definition = _value(element, "abstractNumId")
-            if definition in definitions:
-                levels = (*definitions[definition].iter("lvl"), *element.iter("lvl"))
-                starts = [part for part in element.findall("lvlOverride") if part.find("startOverride") is not None]
-                self._lists[number] = _List(
-                    definition,
-                    {_int(_attribute(level, "ilvl"), 0): level for level in levels},
-                    {_int(_attribute(part, "ilvl"), 0): _int(_value(part, "startOverride"), 1) for part in starts},
-                )
-
-    def next_number(self, number: str, level: int, is_heading: bool) -> tuple[int, str]:
-        """Return the number of a question, or the mark of an option or other item, that a paragraph has."""
-        listed = self._lists.get(number)
-        if listed is None or level not in listed.levels or not 0 <= level <= 8:
-            return 0, ""
-        levels = [listed.levels.get(depth) for depth in range(level + 1)]
-        kinds = [_value(part, "numFmt") or "decimal" for part in levels]
-        starts = [listed.starts.get(depth, _int(_value(part, "start"), 1)) for depth, part in enumerate(levels)]
-        counts = self._counts.setdefault(listed.definition, [])
-        is_fresh = level in listed.starts and (number, level) not in self._started
-        is_asked = self._asked.get(listed.definition, 0) < self.questions
-        # An item of a higher level may be the heading above questions that the list numbers itself.
-        if is_fresh or (is_asked and kinds[level] in _LETTERS and len(counts) == level + 1 and not is_heading):
-            del counts[level:]
-        self._started.add((number, level))
-        self._asked[listed.definition] = self.questions
-        counts += [start - 1 for start in starts[len(counts) :]]
-        counts[level] += 1
-        del counts[level + 1 :]
-        if kinds[level] == "bullet":
-            return 0, "•"
-        if level == 0 and kinds[level].startswith("decimal") and counts[0] > 0:
-            return counts[0], ""
-        text = _value(levels[level], "lvlText")
-        for depth, count in enumerate(counts):
-            shown = _FORMATS.get(kinds[depth], str)(max(count, starts[depth]))
-            text = text.replace(f"%{depth + 1}", shown)
-        return 0, text
-
-
-_LETTERS = ("upperLetter", "lowerLetter")
-_CHINESE = (
-    "chineseCounting chineseCountingThousand ideographDigital japaneseCounting taiwaneseCounting "
-    "taiwaneseCountingThousand"
-)
-#: Formats of numbers that are not shown in digits.
-_FORMATS: dict[str, Callable[[int], str]] = {
-    "upperLetter": lambda number: letter(number - 1),
-    "lowerLetter": lambda number: letter(number - 1).lower(),
-    "upperRoman": roman,
-    "lowerRoman": lambda number: roman(number).lower(),
-    "none": lambda number: "",
-    "decimalEnclosedCircle": lambda number: chr(ord("①") + number - 1) if 0 < number <= 20 else str(number),
-    "ideographTraditional": lambda number: "甲乙丙丁戊己庚辛壬癸"[number - 1] if 0 < number <= 10 else str(number),
-    **dict.fromkeys(_CHINESE.split(), chinese),
-}
-
-
-def _int(text: str, default: int, base: int = 10) -> int:
-    """Read a number of a file; the ``default`` for what is none, or longer than any that Word writes."""
-    try:
-        return int(text, base) if len(text) < 10 else default
-    except ValueError:
-        return default
-
-
-def _attribute(element: Element, name: str) -> str:
-    return next((value for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")
-
-
-def _value(element: Element | None, path: str) -> str:
-    """Return ``w:val`` of the element at ``path``; of a property that is set without a value, its name."""
-    found = None if element is None else element.find(path)
-    return "" if found is None else _attribute(found, "val") or found.tag
-
-
-def _named(root: Element, tag: str, name: str) -> dict[str, Element]:
-    return {_attribute(element, name): element for element in root.findall(tag)}

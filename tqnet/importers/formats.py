@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from itertools import islice
 from pathlib import PurePosixPath
 from typing import Any
 
-from tqnet.importers.job import Format
+from tqnet.importers.job import Format, distinct
 from tqnet.importers.source import Source, SourceError
 
 #: Name -> the module of this folder with ``read_NAME``, imported when it is needed.
@@ -22,7 +22,10 @@ FORMATS = {
     "mbz": "moodle_backup",
     "qti": "qti",
     "docx": "docx",
-    **dict.fromkeys(("gift", "aiken", "exam", "text", "pdf"), "texts"),
+    **dict.fromkeys(("aiken", "text"), "texts"),
+    "gift": "gift",
+    "exam": "exam",
+    "pdf": "pdf",
     **dict.fromkeys(("math23k", "mathqa", "mawps", "aqua", "gsm8k", "math", "geometry3k", "scienceqa"), "data_sets"),
 }
 
@@ -38,8 +41,8 @@ _BY_ENDING = {
 }
 _QTI = ("assessmentItem", "qti-assessment-item", "manifest", "assessmentTest", "qti-assessment-test", "questestinterop")
 _BY_ROOT = {"quiz": "moodle", "moodle_backup": "mbz", "question_categories": "mbz"} | dict.fromkeys(_QTI, "qti")
-#: Records of JSON that tell a format.
-_FIRST = 20
+#: Records of JSON that tell a format, and objects around them that may be cut.
+_FIRST, _TRIES = 20, 5
 
 
 def reader(name: str) -> Format:
@@ -50,40 +53,90 @@ def reader(name: str) -> Format:
     return read
 
 
-def detect(source: Source, *, is_table: bool = False) -> str:
-    """Detect the format of ``source`` by file names or the head of the first known one.
+#: Files that hold no question of their own: figures, sound, fonts, styles, hidden files, those that explain others.
+_COMPANIONS = re.compile(
+    r"(?:.*/)?(?:\..*|thumbs\.db|desktop\.ini|(?:readme|licen[cs]e|copying|notice|authors|citation|changelog)[^/]*"
+    r"|pid_splits\.json|captions\.json|logic_form\.json|imsmanifest\.xml"
+    r"|[^/]*\.(?:png|jpe?g|gif|bmp|webp|tiff?|svg|emf|wmf|ico|mp[34]|m4a|ogg|wav|webm|css|js|xsd|dtd|ttf|woff2?|sty|cls|bib))",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a source holds.
+
+    Attributes:
+        documents: Format and files of each document, or of a package as a whole.
+        unknown: Files of no known format.
+        enclosed: Documents that are files of a package.
+    """
+
+    documents: list[tuple[str, list[str]]]
+    unknown: Sequence[str] = ()
+    enclosed: Sequence[str] = ()
+
+    @property
+    def formats(self) -> list[str]:
+        return distinct(format for format, _ in self.documents)
+
+
+def detect(source: Source, *, is_table: bool = False) -> Contents:
+    """Detect the format of each file of ``source`` by its name and head.
 
     Args:
         is_table: Its columns are given, so that JSON is no data set.
 
     Raises:
-        ValueError: No format fits.
+        ValueError: No format fits any file, or it is a bank already.
     """
-    names = {PurePosixPath(name).name for name in source.names}
-    if "imsmanifest.xml" in names:
-        return "qti"
+    formats: dict[str, str | None] = {}
+    shapes: dict[str, frozenset[str]] = {}
+    packages = _packages(source)
     for name in source.names:
-        if format := _BY_ENDING.get(PurePosixPath(name).suffix.lower()):
-            return format
-    roots = (_root(source, name) for name in source.names if name.lower().endswith(".xml"))
-    if format := next((_BY_ROOT[root] for root in roots if root in _BY_ROOT), None):
-        return format
-    from tqnet.importers.texts import looks_like
+        if len(source.names) > 1 and _COMPANIONS.fullmatch(name):
+            continue
+        if name.startswith(tuple(packages)):
+            continue
+        suffix = PurePosixPath(name).suffix.lower()
+        if suffix in (".json", ".jsonl"):
+            formats[name], shapes[name] = _json_format(source, name, is_table)
+        elif suffix == ".xml":
+            formats[name] = _BY_ROOT.get(_root(source, name))
+        elif suffix in (".txt", ".tex", ".md"):
+            formats[name] = _text_format(source, name)
+        else:
+            formats[name] = _BY_ENDING.get(suffix)
+    # Of a folder with a file per problem, one without the mark of its data set has the same keys as the others.
+    alike = {shapes[name]: format for name, format in formats.items() if name in shapes and format != "json"}
+    formats |= {name: alike[shape] for name, shape in shapes.items() if formats[name] == "json" and shape in alike}
+    documents = [*packages.values(), *((format, [name]) for name, format in formats.items() if format)]
+    if not documents:
+        raise ValueError(f"{source.path}: cannot tell its format; --format names one of {', '.join(FORMATS)}")
+    packed = [name for _, names in packages.values() for name in names]
+    return Contents(
+        documents,
+        unknown=[name for name, format in formats.items() if not format],
+        enclosed=[name for name in packed if PurePosixPath(name).suffix.lower() in _BY_ENDING],
+    )
 
-    texts = (looks_like(_head(source, name)) for name in source.names if name.lower().endswith((".txt", ".tex", ".md")))
-    if format := next(filter(None, texts), None):
-        return format
-    records = list(islice(_json_records(source), _FIRST))
-    if any({"id", "stem"} <= record.keys() for record in records):
-        raise ValueError(f"{source.path}: a bank already; tqnet check reads it as it is")
-    from tqnet.importers.data_sets import recognised
 
-    data_sets = Counter(filter(None, map(recognised, records)))
-    if data_sets and not is_table and 2 * max(data_sets.values()) >= len(records):
-        return max(data_sets, key=data_sets.__getitem__)
-    if records:
-        return "json"
-    raise ValueError(f"{source.path}: cannot tell its format; --format names one of {', '.join(FORMATS)}")
+def _packages(source: Source) -> dict[str, tuple[str, list[str]]]:
+    """Return folder -> format and files, of packages of QTI and of backups of Moodle; "" is the source itself."""
+    packages: dict[str, tuple[str, list[str]]] = {}
+    for name in source.names:
+        path = PurePosixPath(name)
+        folder = "" if str(path.parent) == "." else f"{path.parent}/"
+        if path.name == "imsmanifest.xml":
+            packages[folder] = ("qti", [])
+        elif path.name in ("moodle_backup.xml", "questions.xml") and _BY_ROOT.get(_root(source, name)) == "mbz":
+            packages[folder] = ("mbz", [])
+    inner = {folder for folder in packages for other in packages if folder != other and folder.startswith(other)}
+    return {
+        folder: (format, [name for name in source.names if name.startswith(folder)])
+        for folder, (format, _) in packages.items()
+        if folder not in inner
+    }
 
 
 def _head(source: Source, name: str) -> str:
@@ -102,12 +155,24 @@ def _root(source: Source, name: str) -> str:
         return ""
 
 
-def _json_records(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the first objects of each JSON file."""
-    for name in source.names:
-        if name.lower().endswith((".json", ".jsonl")):
-            with suppress(SourceError):
-                yield from _first_records(source.head(name).decode("utf-8-sig", errors="replace"))
+def _text_format(source: Source, name: str) -> str | None:
+    from tqnet.importers.texts import looks_like
+
+    return looks_like(_head(source, name))
+
+
+def _json_format(source: Source, name: str, is_table: bool) -> tuple[str, frozenset[str]]:
+    """Return the format of a JSON file, and the keys of its first object; even if it is broken, to say where."""
+    from tqnet.importers.data_sets import recognised
+
+    records = _first_records(_head(source, name))
+    if any({"id", "stem"} <= record.keys() for record in records):
+        raise ValueError(f"{source.shown(name)}: a bank already; tqnet check reads it as it is")
+    data_sets = Counter(filter(None, map(recognised, records)))
+    format = "json"
+    if data_sets and not is_table and 2 * max(data_sets.values()) >= len(records):
+        format = max(data_sets, key=data_sets.__getitem__)
+    return format, frozenset(records[0]) if records else frozenset()
 
 
 def _first_records(text: str) -> list[dict[str, Any]]:
@@ -116,14 +181,14 @@ def _first_records(text: str) -> list[dict[str, Any]]:
 
     records: list[dict[str, Any]] = []
     decoder, start = json.JSONDecoder(), text.find("{")
-    is_cut = False
+    tries = 0
     while start >= 0 and len(records) < _FIRST:
         try:
             record, end = decoder.raw_decode(text, start)
         except (ValueError, RecursionError):
-            if records or is_cut:
+            if records or tries == _TRIES:
                 break
-            start, is_cut = text.find("{", start + 1), True  # within an object that is longer than this text
+            start, tries = text.find("{", start + 1), tries + 1  # within an object that is longer than this text
             continue
         records += (item for item in listed(record)[:_FIRST] if isinstance(item, dict))
         start = text.find("{", end)

@@ -42,9 +42,9 @@ class Settings:
         fixed: Field -> value of every question.
         encoding: Of a text file; None detects it.
         sheets: Of a workbook; by default all that have a stem.
-        header_row: Its number in a table, from 1; None finds it.
+        header_row: Its number in a table, from 1; 0 if there is none; None finds it.
         levels: Words of difficulty from easy to hard, which become 1, 2, 3.
-        language: The one to read of a text in several; by default the first.
+        language: The one to read of a text in several; by default what is said to be for others, or the first.
     """
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -10,11 +10,13 @@ from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
 
+from tqnet.importers.columns import columns_by_name, singular
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_DOCUMENT, SourceError
-from tqnet.importers.tables import Row, columns_by_name, drafts
+from tqnet.importers.tables import Row, drafts
 from tqnet.questions.question import FieldError
 from tqnet.questions.reading import jsonl_records
+from tqnet.text.formulas import segments
 
 _BETWEEN = re.compile(r"[\s,\[\]]*")
 _NEXT = re.compile(r"\n\s*(?=\{)")
@@ -42,7 +44,7 @@ class Record:
 def read_json(job: Job) -> Iterator[Draft]:
     """Yield the objects of each ``.json`` and ``.jsonl`` file as rows of a table, with their keys as columns."""
     for name in _files(job):
-        yield from drafts(job, _rows(job, name), name)
+        yield from drafts(job, _rows(job, name), name, by_program=True)
 
 
 def _rows(job: Job, name: str) -> Iterator[Row]:
@@ -56,16 +58,58 @@ def _rows(job: Job, name: str) -> Iterator[Row]:
                 job.leave_out(at, "record", "expected an object")
 
 
+#: Objects around the list of questions: {"data": {"questions": [..]}}.
+_DEPTH = 4
+
+
 def listed(value: Any) -> list[Any]:
-    """Return the records in a value: of an object without a question, those in its only list, or under their ids."""
-    if not isinstance(value, dict) or "stem" in columns_by_name(list(value)):
+    """Return the records in a value.
+
+    Of an object without a question, they are those in its lists, in its only list, under their ids, or told apart by
+    parallel lists: ``{"article": .., "questions": [..], "options": [[..], ..]}``.
+    """
+    if not isinstance(value, dict) or _has_stem(value):
         return [value]
+    if parallel := _parallel(value):
+        return parallel
+    if questions := list(_questions(value)):
+        return questions
     lists = [item for item in value.values() if isinstance(item, list) and item and isinstance(item[0], dict)]
     if len(lists) == 1:
         return lists[0]
     if 2 * sum(isinstance(item, dict) for item in value.values()) > len(value):
         return [{"id": name} | item if isinstance(item, dict) else item for name, item in value.items()]
     return [value]
+
+
+def _has_stem(value: Any) -> bool:
+    return isinstance(value, dict) and "stem" in columns_by_name(list(value))
+
+
+def _questions(value: dict[str, Any], depth: int = _DEPTH) -> Iterator[Any]:
+    """Yield the items of the lists of questions in an object, which have its keys' split: ``{"train": [..]}``."""
+    for name, item in value.items():
+        if isinstance(item, list) and item and _has_stem(item[0]):
+            split = split_of(name)
+            yield from ({"split": split} | record if split and isinstance(record, dict) else record for record in item)
+        elif isinstance(item, dict) and depth and not _has_stem(item):
+            yield from _questions(item, depth - 1)
+
+
+def _parallel(value: dict[str, Any]) -> list[Any]:
+    """Return a record for each of several questions on one passage; [] if an object holds no such lists."""
+    names = {name: singular(name) for name in value}
+    stems = [name for name, single in names.items() if single != name and _has_stem({single: ""})]
+    texts = value[stems[0]] if stems else None
+    if not isinstance(texts, list) or not texts or not all(isinstance(text, str) for text in texts):
+        return []
+    lists = {name for name, item in value.items() if isinstance(item, list) and len(item) == len(texts)}
+    rows = [
+        {names[name]: item[place] if name in lists else item for name, item in value.items()}
+        for place in range(len(texts))
+    ]
+    made = value.get("id")
+    return [row | ({"id": f"{made}-{place}", "group": made} if made else {}) for place, row in enumerate(rows, 1)]
 
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
@@ -94,6 +138,47 @@ def records(job: Job) -> Iterator[Record]:
 
 def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
     """Yield the JSON values of one part of the source with their places; after a fault, go on with the next line."""
+    for place, value in _values(job, name):
+        repaired: list[str] = []
+        try:
+            mended = _repaired(value, repaired)
+        except RecursionError:  # a table refuses it
+            mended = value
+        if repaired:
+            message = f"control characters for LaTeX's backslashes, which are put back: {repaired[0]!r:.80}"
+            job.fault(place, "record", message)
+        yield place, mended
+
+
+#: LaTeX whose single backslash JSON took for an escape: no text has a backspace or a form feed before a letter, as
+#: "\\beta" and "\\frac" give; the white space of "\\theta" is told by the rest of the command, within a formula.
+_SIGN = re.compile(r"[\b\f](?=[A-Za-z])")
+_SPACE = re.compile(
+    r"\t(?=(?:ext|heta|imes|an|au|riangle|frac|ilde|herefore|op|o)(?![A-Za-z]))|"
+    r"\n(?=(?:eq|abla|otin|eg|ot)(?![A-Za-z]))|\r(?=(?:ho|ight|ightarrow|angle)(?![A-Za-z]))"
+)
+_ESCAPES = {"\b": r"\b", "\f": r"\f", "\t": r"\t", "\n": r"\n", "\r": r"\r"}
+
+
+def _repaired(value: Any, repaired: list[str]) -> Any:
+    """Put back the backslashes of LaTeX that JSON took for escapes; add each text that lacked some to ``repaired``."""
+    if isinstance(value, list):
+        return [_repaired(item, repaired) for item in value]
+    if isinstance(value, dict):
+        return {name: _repaired(item, repaired) for name, item in value.items()}
+    if not isinstance(value, str) or value.isprintable():
+        return value
+    mended = _SIGN.sub(lambda sign: _ESCAPES[sign[0]], value)
+    if _SPACE.search(mended):
+        pieces = [(part, mended[part.start : part.end]) for part in segments(mended)]
+        mended = "".join(
+            _SPACE.sub(lambda sign: _ESCAPES[sign[0]], text) if part.is_formula else text for part, text in pieces
+        )
+    repaired += [mended] if mended != value else []
+    return mended
+
+
+def _values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
     if name.lower().endswith(".jsonl") and (lines := _lines(job, name)) is not None:
         yield from lines
         return
@@ -108,7 +193,9 @@ def values(job: Job, name: str) -> Iterator[tuple[Place, Any]]:
         try:
             value, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError) as error:
-            reason = getattr(error, "msg", "a number or a nesting beyond all measure")
+            reason = "a number or a nesting beyond all measure"
+            if isinstance(error, json.JSONDecodeError):
+                reason, place = f"{error.msg}, column {error.colno}", job.place(name, error.lineno)
             job.leave_unread(place, f"not valid JSON: {reason}")
             after = _NEXT.search(text, getattr(error, "pos", position))
             position = after.end() if after else len(text)

@@ -18,11 +18,12 @@ from typing import Any
 from lxml import etree
 
 from tqnet.files import atomic
-from tqnet.importers.moodle import BLANK, numbered
+from tqnet.importers.moodle_types import numbered
 from tqnet.importers.safe_xml import Element
 from tqnet.questions.question import Fault, KnowledgePath, Question
 from tqnet.text.formulas import segments
-from tqnet.text.lists import named_places
+from tqnet.text.lists import letter, named_places
+from tqnet.text.plain import BLANK
 
 _LETTERS = re.compile(r"[A-Z]{1,2}(?:\s*,\s*[A-Z]{1,2})*")
 _ORDER = re.compile(r"[A-Z](?:-[A-Z])*")
@@ -89,7 +90,7 @@ def _question(question: Question) -> tuple[Element, list[tuple[str, str]]]:
 
 
 #: Extras that Moodle's types or tags hold.
-_KEPT = frozenset({"name", "number", "tags", "matches", "cloze", "accepted", "tolerance", "unit"})
+_KEPT = frozenset({"name", "number", "tags", "matches", "cloze", "accepted", "partial", "tolerance", "unit"})
 
 
 def _kind(question: Question) -> str:
@@ -144,12 +145,12 @@ def _letters(question: Question) -> list[int]:
 
 
 def _multichoice(element: Element, question: Question) -> None:
-    right = _letters(question)
+    right, partial = _letters(question), _partial(question)
     etree.SubElement(element, "single").text = "false" if len(right) > 1 else "true"
     etree.SubElement(element, "shuffleanswers").text = "true"
     etree.SubElement(element, "answernumbering").text = "ABCD"
     for place, option in enumerate(question.options):
-        share = f"{100 / len(right):.5f}".rstrip("0").rstrip(".") if place in right else "0"
+        share = f"{100 / len(right):.5f}".rstrip("0").rstrip(".") if place in right else partial.get(letter(place), "0")
         _add_answer(element, option, share)
 
 
@@ -160,18 +161,27 @@ def _ordering(element: Element, question: Question) -> None:
 
 
 def _truefalse(element: Element, question: Question) -> None:
-    for letter, word in (("A", "true"), ("B", "false")):
-        _add_answer(element, word, "100" if question.answer == letter else "0", markup=False)
+    for name, word in (("A", "true"), ("B", "false")):
+        _add_answer(element, word, "100" if question.answer == name else "0", markup=False)
 
 
-def _shortanswer(element: Element, question: Question) -> None:
-    for text in (question.answer or "", *question.extras.get("accepted", ())):
-        _add_answer(element, str(text), "100", markup=False)
+def _shortanswer(element: Element, question: Question) -> list[Element]:
+    right = (question.answer or "", *question.extras.get("accepted", ()))
+    shares = _partial(question) | {str(text): "100" for text in right}
+    best_first = sorted(shares, key=lambda text: -float(shares[text]))
+    return [_add_answer(element, text, shares[text], markup=False) for text in best_first]
+
+
+def _partial(question: Question) -> dict[str, str]:
+    """Return the percentages of answers that are right in part."""
+    partial = question.extras.get("partial")
+    pairs = partial.items() if isinstance(partial, dict) else ()
+    return {answer: f"{share:g}" for answer, share in pairs if isinstance(share, int | float)}
 
 
 def _numerical(element: Element, question: Question) -> None:
-    answer = _add_answer(element, question.answer or "", "100", markup=False)
-    etree.SubElement(answer, "tolerance").text = str(question.extras.get("tolerance", "0"))
+    for answer in _shortanswer(element, question):
+        etree.SubElement(answer, "tolerance").text = str(question.extras.get("tolerance", "0"))
     if unit := question.extras.get("unit"):
         holder = etree.SubElement(etree.SubElement(element, "units"), "unit")
         etree.SubElement(holder, "multiplier").text = "1"
@@ -198,7 +208,7 @@ def _gapselect(element: Element, question: Question) -> None:
         etree.SubElement(holder, "group").text = "1"
 
 
-_ANSWERS: dict[str, Callable[[Element, Question], None]] = {
+_ANSWERS: dict[str, Callable[[Element, Question], object]] = {
     "multichoice": _multichoice,
     "ordering": _ordering,
     "truefalse": _truefalse,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
-from tqnet.importers.safe_xml import Element
+from tqnet.importers.safe_xml import Element, inner_markup
 from tqnet.text.plain import BLANK, plain, plain_texts
 
 #: What Canvas writes for the folder of a cartridge's files, and where these are.
@@ -29,6 +30,8 @@ class _Response:
     choices: dict[str, str]
     right: list[str]
     is_text: bool
+    is_ordered: bool = False
+    extras: dict[str, Any] = field(default_factory=dict)
 
     def shown(self) -> list[str]:
         return [self.choices.get(value, value) for value in self.right]
@@ -54,8 +57,7 @@ class _Item:
             elements = [
                 part for part in presentation.iter() if part.tag in ("response_lid", "response_str", "response_num")
             ]
-            inside = {part for response in elements for part in response.iter()}
-            stem = self._texts(part for part in presentation.iter("material") if part not in inside)
+            stem = self._stem(presentation, elements)
             responses = [self._response(element) for element in elements]
             for part in presentation.iter("response_xy", "response_grp", "response_extension"):
                 self._fault("presentation", f"the response to <{part.tag}> is not read")
@@ -67,24 +69,62 @@ class _Item:
             "analysis": "\n".join(filter(None, feedback)) or None,
             "extras": {"title": item.get("title")} if item.get("title") else {},
         }
-        fields = self._answered(stem, responses)
+        fields = self._answered(stem, responses) | self._calculated()
         record["extras"] |= fields.pop("extras", {})
         record |= fields
         return Draft(record | {"images": distinct(self._images)}, self._place)
+
+    def _stem(self, presentation: Element, responses: list[Element]) -> str:
+        """Return the texts beside the responses, with blanks for those that a text follows, or of which are several."""
+        inside = {part for response in responses for part in response.iter()}
+        typed = [response for response in responses if _is_text(response)]
+        pieces: list[str] = []
+        for part in presentation.iter("material", "response_str", "response_lid", "response_num"):
+            if part.tag == "material" and part not in inside:
+                pieces += filter(None, [self._texts([part])])
+            elif part in typed and part.find("material") is None:
+                pieces.append(BLANK)
+        if len(typed) < 2 and pieces[-1:] == [BLANK]:
+            pieces.pop()
+        lines: list[str] = []
+        for before, piece in zip(["", *pieces], pieces, strict=False):
+            if lines and BLANK in (before, piece):
+                lines[-1] = f"{lines[-1]} {piece}"
+            else:
+                lines.append(piece)
+        return "\n".join(lines)
+
+    def _calculated(self) -> dict[str, Any]:
+        """Return the formula of Canvas's calculated questions, in the variables ``[x]`` of the stem."""
+        calculated = self._item.find(".//calculated")
+        if calculated is None:
+            return {}
+        formulas = [text for formula in calculated.iter("formula") if (text := (formula.text or "").strip())]
+        if not formulas:
+            self._fault("calculated", "no formula")
+            return {}
+        tolerance = (calculated.findtext("answer_tolerance") or "").strip()
+        extras = {"tolerance": tolerance} if tolerance not in ("", "0") else {}
+        return {"answer": "; ".join(formulas), "extras": extras}
 
     def _answered(self, stem: str, responses: list[_Response]) -> dict[str, Any]:
         if not responses:
             return {}
         if all(response.is_text for response in responses):
             answers = [response.right[0] if response.right else "" for response in responses]
-            more = responses[0].right[1:] if len(responses) == 1 else []
-            fields: dict[str, Any] = {"answer": (answers[0] or None) if len(answers) == 1 else _numbered(answers)}
-            return fields | ({"extras": {"accepted": more}} if more else {})
+            (accepted, extras) = (responses[0].right[1:], responses[0].extras) if len(responses) == 1 else ([], {})
+            extras = extras | ({"accepted": accepted} if accepted else {})
+            return {"answer": (answers[0] or None) if len(answers) == 1 else _numbered(answers), "extras": extras}
         if len(responses) == 1:
             (response,) = responses
             names = list(response.choices)
-            places = sorted(names.index(value) for value in response.right if value in names)
-            return {"options": list(response.choices.values()), "answer": lettered(places) or None}
+            places = [names.index(value) for value in response.right if value in names]
+            if f"[{response.prompt}]" in stem:
+                stem = stem.replace(f"[{response.prompt}]", BLANK)
+            answer = (
+                "-".join(lettered([place]) for place in places) if response.is_ordered else lettered(sorted(places))
+            )
+            return {"stem": stem, "options": list(response.choices.values()), "answer": answer or None}
         return self._several(stem, responses)
 
     def _several(self, stem: str, responses: list[_Response]) -> dict[str, Any]:
@@ -114,24 +154,56 @@ class _Item:
         labels = list(element.iter("response_label"))
         inside = {part for label in labels for part in label.iter()}
         choices = {label.get("ident", ""): self._texts(label.iter("material")) for label in labels}
-        is_text = element.tag != "response_lid" or element.find(".//render_fib") is not None
+        is_text, name = _is_text(element), element.get("ident", "")
         prompt = self._texts(part for part in element.iter("material") if part not in inside)
-        right = self._right(element.get("ident", ""))
-        if not right and not is_text:
-            self._fault(element.get("ident", "response"), "no correct response")
-        return _Response(prompt, {} if is_text else choices, right, is_text)
+        cardinality = element.get("rcardinality", "Single")
+        scored = self._scored(name)
+        best = max(scored.values(), default=0.0)
+        right = [value for value, score in scored.items() if score == best or cardinality != "Single"]
+        extras: dict[str, Any] = {}
+        if is_text:
+            partial = {value: round(100 * score / best, 5) for value, score in scored.items() if value not in right}
+            extras = {"partial": partial} if partial else {}
+            if not right and (span := self._range(name)):
+                right, extras = [span[0]], {"tolerance": span[1]}
+        is_asked = any(
+            part.get("respident") == name for part in self._item.iter("varequal", "vargte", "varlte", "varsubstring")
+        )
+        if not right and (is_asked or not is_text):
+            self._fault(name or "response", "no correct response")
+        return _Response(prompt, {} if is_text else choices, right, is_text, cardinality == "Ordered", extras)
 
-    def _right(self, name: str) -> list[str]:
-        """Return the values that score for a response; those of the condition with the highest score first."""
-        scored: list[tuple[float, str]] = []
+    def _scored(self, name: str) -> dict[str, float]:
+        """Return the values that score for a response, the best first, with the highest score of each."""
+        scores: dict[str, float] = {}
+        for score, variables in self._conditions():
+            wrong = {part for negation in variables.iter("not") for part in negation.iter()}
+            for part in variables.iter("varequal"):
+                value = (part.text or "").strip()
+                if value and part not in wrong and part.get("respident") == name:
+                    scores[value] = max(score, scores.get(value, 0.0))
+        return dict(sorted(scores.items(), key=lambda pair: -pair[1]))
+
+    def _range(self, name: str) -> tuple[str, str] | None:
+        """Return the middle of the range that scores and how far it reaches: 3 and 0.5 for 2.5 to 3.5."""
+        for _, variables in self._conditions():
+            bounds = [
+                [part.text or "" for part in variables.iter(*tags) if part.get("respident") == name]
+                for tags in (("vargte", "vargt"), ("varlte", "varlt"))
+            ]
+            try:
+                low, high = (Decimal(texts[0].strip()) for texts in bounds)
+            except (IndexError, InvalidOperation):
+                continue
+            return f"{((low + high) / 2).normalize():f}", f"{((high - low) / 2).normalize():f}"
+        return None
+
+    def _conditions(self) -> Iterator[tuple[float, Element]]:
+        """Yield the score and the variables of each condition that scores."""
         for condition in self._item.iter("respcondition"):
             score = max((_number(setvar.text) for setvar in condition.iter("setvar")), default=0.0)
-            if score <= 0 or (variables := condition.find("conditionvar")) is None:
-                continue
-            wrong = {part for negation in variables.iter("not") for part in negation.iter()}
-            values = [part for part in variables.iter("varequal") if part not in wrong]
-            scored += [(score, (part.text or "").strip()) for part in values if part.get("respident") == name]
-        return distinct(value for _, value in sorted(scored, key=lambda pair: -pair[0]) if value)
+            if score > 0 and (variables := condition.find("conditionvar")) is not None:
+                yield score, variables
 
     def _texts(self, materials: Any) -> str:
         return "\n".join(filter(None, (self._material(part) for material in materials for part in material)))
@@ -144,8 +216,9 @@ class _Item:
             if isinstance(part.tag, str) and part.tag.startswith("mat") and part.tag != "matbreak":
                 self._fault("material", f"<{part.tag}> is not read")
             return ""
-        content = "".join(part.itertext()).strip()
-        if part.get("texttype", "text/plain") == "text/plain":
+        is_markup = len(part) > 0  # that nobody escaped
+        content = inner_markup(part) if is_markup else (part.text or "").strip()
+        if not is_markup and part.get("texttype", "text/plain") == "text/plain":
             (text,) = plain_texts([content], self._job.settings.language)
         else:
             text = plain(content, self._job.settings.language)
@@ -158,7 +231,7 @@ class _Item:
     def _take_figure(self, source: str) -> None:
         path = source.partition("?")[0] if source.startswith(_FILE_BASE) else source
         names = [folder + path.removeprefix(_FILE_BASE) for folder in _FOLDERS] if path.startswith(_FILE_BASE) else []
-        inside = next((name for name in names if name in self._job.source.names), None)
+        inside = next((name for name in names if name in self._job.source.held), None)
         if inside is not None:
             self._images += self._job.figure(inside, "", self._place, "images")
         else:
@@ -166,6 +239,10 @@ class _Item:
 
     def _fault(self, name: str, message: str) -> None:
         self._job.fault(self._place, name, message)
+
+
+def _is_text(response: Element) -> bool:
+    return response.tag != "response_lid" or response.find(".//render_fib") is not None
 
 
 def _numbered(answers: list[str]) -> str | None:

@@ -39,10 +39,10 @@ OPEN = frozenset({"extendedTextInteraction", "uploadInteraction", "drawingIntera
 
 
 def _choice(element: Element, correct: list[str], alone: bool) -> Interaction:
-    """Letters of the right choices; of an ordering, in the right order."""
+    """Letters of the right choices; of an ordering, in the right order: ``B-A``."""
     choices, kind = element.findall("simpleChoice"), element.tag.removesuffix("Interaction")
     places = _places(choices, correct)
-    answer = lettered(places if kind == "order" else sorted(places))
+    answer = "-".join(lettered([place]) for place in places) if kind == "order" else lettered(sorted(places))
     return _of_choices(kind, _prompt(element), choices, answer, alone)
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -17,11 +17,12 @@ from tqdm import tqdm
 
 from tqnet.files import atomic_folder
 from tqnet.importers.figures import FigureFolder
-from tqnet.importers.formats import detect, reader
-from tqnet.importers.job import Draft, Job, Settings, distinct
+from tqnet.importers.formats import Contents, detect, reader
+from tqnet.importers.job import Draft, Format, Job, Settings, distinct
 from tqnet.importers.source import open_source
 from tqnet.questions.question import BankError, Fault, Question
 from tqnet.questions.reading import read_fields, write_question
+from tqnet.text.lists import named_places
 from tqnet.text.plain import protect
 
 #: Without these fields there is no question.
@@ -54,7 +55,7 @@ def import_bank(
 
     Args:
         source: A file, folder or zip.
-        format: One of `tqnet.importers.formats.FORMATS`, or ``auto`` to detect it.
+        format: One of `tqnet.importers.formats.FORMATS`, whose files alone are read; ``auto`` detects that of each.
         on_error: ``stop`` writes nothing if there is a fault; ``skip`` writes whatever can be read.
         replace: Replace an existing bank.
 
@@ -66,8 +67,10 @@ def import_bank(
     """
     parts = open_source(Path(source))
     settings = settings or Settings()
-    name = detect(parts, is_table=bool(settings.columns)) if format == "auto" else format
-    read = reader(name)
+    is_table = bool(settings.columns)
+    contents = detect(parts, is_table=is_table) if format == "auto" else Contents([(format, parts.names)])
+    readers = {name: reader(name) for name in contents.formats}
+    name = ", ".join(readers)
     _check_target(Path(out), replace)
     with atomic_folder(Path(out).absolute()) as folder:
         job = Job(parts, FigureFolder(folder), settings)
@@ -75,7 +78,8 @@ def import_bank(
             job.fault(job.place(refused), "record", "leads outside of the archive; not read")
         count = 0
         with (folder / "questions.jsonl").open("w", encoding="utf-8") as stream:
-            for question in tqdm(_questions(job, read(job)), desc="import", unit="", disable=None):
+            drafts = _drafts(job, contents, readers)
+            for question in tqdm(_questions(job, drafts), desc="import", unit="", disable=None):
                 stream.write(json.dumps(write_question(question), ensure_ascii=False) + "\n")
                 count += 1
         if not count:
@@ -86,6 +90,25 @@ def import_bank(
     return Imported(
         count, job.left_out, job.unread, tuple(sorted(job.faults, key=lambda f: (order[f.file], f.line))), name
     )
+
+
+def _drafts(job: Job, contents: Contents, readers: Mapping[str, Format]) -> Iterator[Draft]:
+    """Yield the drafts of each document; of several, one that cannot be read costs itself."""
+    whole = job.source
+    for format, names in contents.documents:
+        job.source = whole.only(names)
+        try:
+            yield from readers[format](job)
+        except ValueError as error:
+            if len(contents.documents) == 1:
+                raise
+            place = job.place(names[0])
+            job.leave_unread(place, str(error).removeprefix(f"{place.file}: ").removeprefix(f"{whole.path}: "))
+    job.source = whole
+    for name in contents.unknown:
+        job.leave_unread(job.place(name), "not read: of no known format")
+    for name in contents.enclosed:
+        job.fault(job.place(name), "record", "a file of a package, not read; import it by itself")
 
 
 def _questions(job: Job, drafts: Iterator[Draft]) -> Iterator[Question]:
@@ -126,7 +149,21 @@ def _question(job: Job, draft: Draft) -> Question | None:
         if errors:
             job.left_out += 1
             return None
-    return Question(**values)
+    question = Question(**values)
+    if len(question.options) > 1 and question.answer and not _names_options(question):
+        job.fault(draft.place, "answer", f"names no option: {question.answer!r:.80}")
+    return question
+
+
+#: Letters of options, their order or pairs of them, and items with their letters: "A, C", "B-A", "1-C, 2-A".
+_NAMED = re.compile(r"(?:\d+-)?[A-Z]+(?:-[A-Z]+)*")
+
+
+def _names_options(question: Question) -> bool:
+    answer = question.answer or ""
+    if not all(_NAMED.fullmatch(part.strip()) for part in answer.split(",")):
+        return answer.strip() in question.options
+    return bool(named_places(answer, len(question.options)))
 
 
 def _protected(record: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import posixpath
 import re
 import shutil
@@ -72,6 +73,7 @@ class Source:
         path: The folder or file.
         refused: Names of an archive's parts that lead outside.
         names: The files in it, in order; of a single file, its name.
+        held: The names of all its files, where ``names`` are those to read.
     """
 
     def __init__(self, path: Path, root: Path):
@@ -83,6 +85,13 @@ class Source:
             if path.is_dir()
             else [path.name]
         )
+        self.held = frozenset(self.names)
+
+    def only(self, names: list[str]) -> Source:
+        """Return this source with some of its files to read; the others can be referred to."""
+        part = copy.copy(self)
+        part.names = names
+        return part
 
     def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
         """Return the bytes of a part; raise SourceError if it is missing, lies outside, or has more than ``limit``."""
@@ -132,6 +141,7 @@ class ZipSource(Source):
             if not part.is_dir():
                 self._parts[name] = part
         self.names = [name for name in self._parts if not name.startswith("__MACOSX/")]
+        self.held = frozenset(self.names)
 
     def read(self, name: str, limit: int = MAX_MEMBER) -> bytes:
         return self._unpacked(name, limit, limit)
@@ -193,6 +203,7 @@ class TarSource(Source):
                     except tarfile.FilterError:
                         self.refused.append(part.name)
         self.names = sorted(file.relative_to(self._root).as_posix() for file in self._root.rglob("*") if file.is_file())
+        self.held = frozenset(self.names)
         self.path = path
 
     def shown(self, name: str) -> str:

@@ -13,10 +13,11 @@ from typing import Any, TextIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tqnet.importers.columns import columns_by_name
 from tqnet.importers.encodings import EncodingError, encoding_of
 from tqnet.importers.job import Draft, Job, Place
 from tqnet.importers.source import MAX_MEMBER, check_zip
-from tqnet.importers.tables import ColumnError, Row, columns_by_name, drafts
+from tqnet.importers.tables import ColumnError, Row, drafts
 from tqnet.questions.reading import csv_rows, unrepeated
 from tqnet.questions.table import BATCH
 
@@ -39,7 +40,7 @@ def _read_table(job: Job, name: str) -> Iterator[Draft]:
     encoding = job.settings.encoding or encoding_of(file)
     try:
         with file.open(encoding=encoding, newline="") as stream:
-            yield from _table(job, name, _csv_cells(job, name, csv_rows(stream, _delimiter(stream))), name)
+            yield from _table(job, name, _csv_cells(job, name, stream, _delimiter(stream)), name)
     except (UnicodeDecodeError, UnicodeError) as error:
         raise EncodingError(f"{file}: not in {encoding} ({error}); name its encoding by --encoding") from None
 
@@ -54,12 +55,19 @@ _HEADER_ROWS = 20
 
 
 def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[Draft]:
-    """Yield the drafts of the rows below the header: the row in the settings, or the first that names a stem."""
+    """Yield the drafts of the rows below the header: the row in the settings, or the first that names a stem.
+
+    Row 0 stands for none: columns are called by their numbers, from 1.
+    """
     first = [(place, cells) for place, cells in islice(rows, _HEADER_ROWS) if any(cell is not None for cell in cells)]
     raw = [["" if cell is None else str(cell).strip() for cell in cells] for _, cells in first]
     headers = list(map(unrepeated, raw))
     wanted = {column for columns in job.settings.columns.values() for column in columns}
     at = next((at for at, header in enumerate(headers) if _is_header(header, wanted)), 0)
+    if job.settings.header_row == 0:
+        header = [str(number) for number in range(1, max(map(len, raw), default=0) + 1)]
+        yield from drafts(job, _named(job, chain(first, rows), header), name, header)
+        return
     if number := job.settings.header_row:
         at = next((at for at, (place, _) in enumerate(first) if place.line == number), -1)
         if at < 0:
@@ -71,7 +79,10 @@ def _table(job: Job, name: str, rows: Iterator[Cells], shown: str) -> Iterator[D
     header = headers[at]
     _report_repeated(job, first[at][0], raw[at], header)
     below = chain(first[at + 1 :], rows)
-    yield from drafts(job, _named(job, below, header), name, header)
+    try:
+        yield from drafts(job, _named(job, below, header), name, header)
+    except ColumnError as error:
+        raise ColumnError(f"{error}; --header-row 0 if it has no header") from None
 
 
 def _report_repeated(job: Job, place: Place, raw: Sequence[str], header: Sequence[str]) -> None:
@@ -105,17 +116,90 @@ def _delimiter(stream: TextIO) -> str:
     return max(_DELIMITERS, key=line.count)
 
 
-def _csv_cells(job: Job, name: str, reader: Any) -> Iterator[Cells]:
+class _Lines:
+    """The lines of a text; those of the last row can be given back."""
+
+    def __init__(self, stream: Iterable[str]):
+        self._stream = iter(stream)
+        self._returned: list[str] = []
+        self.row: list[str] = []
+        self.number = 1
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        line = self._returned.pop() if self._returned else next(self._stream)
+        self.row.append(line)
+        return line
+
+    def next_row(self) -> None:
+        """Leave the lines of a row behind."""
+        self.number += len(self.row)
+        self.row = []
+
+    def give_back(self) -> str:
+        """Return the first line of a row, and read the others again."""
+        first, *others = self.row
+        self._returned += reversed(others)
+        self.row = [first]
+        return first
+
+
+def _csv_cells(job: Job, name: str, stream: Iterable[str], delimiter: str) -> Iterator[Cells]:
+    """Yield the rows; a quote without its end costs the quote, not the rows up to the next one.
+
+    Such a row has a strange number of cells, goes on behind a closing quote, or has none; and one of its lines is a row
+    by itself.
+    """
+    lines, width = _Lines(stream), 0
+    reader = csv_rows(lines, delimiter)  # type: ignore[arg-type]
     while True:
-        place = job.place(name, reader.line_num + 1)
+        lines.next_row()
+        place = job.place(name, lines.number)
         try:
             cells = next(reader)
         except StopIteration:
             return
         except csv.Error as error:
-            job.leave_unread(place, f"no row of CSV: {error}")
-            continue
+            if len(lines.row) < 2:
+                job.leave_unread(place, f"no row of CSV: {error}")
+                continue
+            cells = []
+        problem = _quote_problem(lines.row, delimiter)
+        is_open = problem == _NO_END
+        if len(lines.row) > 1 and width > 1 and (problem or len(cells) != width):
+            split = [line.rstrip("\r\n").split(delimiter) for line in lines.row]
+            fits = [len(row) == width for row in split]
+            if any(fits) if problem else all(fits):
+                is_open = True
+                lines.give_back()
+                cells = list(map(_unquoted, split[0]))
+        if is_open:
+            job.fault(place, "record", "a quote without its end; the line is read without it")
+        width = width or (len(cells) if sum(map(bool, cells)) > 1 else 0)
         yield place, [cell or None for cell in cells]
+
+
+#: What Python says of a quote that nothing ends.
+_NO_END = "unexpected end of data"
+
+
+def _quote_problem(lines: Sequence[str], delimiter: str) -> str:
+    """Return what is wrong with the quotes of a row, such as that no delimiter follows their end."""
+    if not any('"' in line for line in lines):
+        return ""
+    try:
+        list(csv.reader(lines, delimiter=delimiter, strict=True))
+    except csv.Error as error:
+        return str(error)
+    return ""
+
+
+def _unquoted(cell: str) -> str:
+    if len(cell) > 1 and cell.startswith('"') and cell.endswith('"'):
+        return cell[1:-1].replace('""', '"')
+    return cell.removeprefix('"') if cell.count('"') % 2 else cell
 
 
 def read_xlsx(job: Job) -> Iterator[Draft]:
@@ -207,7 +291,7 @@ def read_parquet(job: Job) -> Iterator[Draft]:
             with pq.ParquetFile(file) as table:
                 header = unrepeated(table.schema_arrow.names)
                 _report_repeated(job, job.place(name), table.schema_arrow.names, header)
-                yield from drafts(job, _parquet_rows(job, name, table, header), name, header)
+                yield from drafts(job, _parquet_rows(job, name, table, header), name, header, by_program=True)
         except (pa.ArrowException, OSError) as error:
             raise ValueError(f"{file}: not a readable Parquet file: {str(error).splitlines()[0]}") from None
 

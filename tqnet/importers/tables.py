@@ -6,52 +6,30 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
 from tqnet.importers.choices import (
-    answers,
+    Options,
+    is_picture,
     json_value,
-    labelled,
+    listed_options,
     option_places,
-    plain_key,
     shown,
     size,
     split_options,
+    whole_numbers,
     without_letters,
 )
+from tqnet.importers.columns import FROM_ZERO, alternatives, columns_by_name, heading
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
 from tqnet.questions.question import Question
 from tqnet.questions.reading import kind
-from tqnet.text.plain import plain_texts
+from tqnet.text.plain import Plain, plain_texts
 
-#: Field -> usual names of its column, the most telling first. A passage is put before the stem.
-_NAMES = {
-    "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
-    "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
-    "input, content, 题目, 题干, 问题, 试题, 题目内容",
-    "passage": "passage, context, article, background, 材料, 背景",
-    "options": "options, choices, alternatives, answers, option list, answer option list, candidates, 选项",
-    "answer": "answer, correct answer, correct, correct option, right answer, key, answer key, answer value, "
-    "answer index, answer idx, cop, ans, gold, label, target, 答案, 正确答案, 参考答案, 标准答案",
-    "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
-    "answer explanation, 解析, 解答, 分析, 详解, 答案解析",
-    "images": "images, image, figure, figures, picture, pictures, image file, diagram, 图片, 图, 配图",
-    "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
-    "concepts, skill, skills, tags, chapter, subject, category, 知识点, 考点, 章节, 学科",
-    "difficulty": "difficulty, difficulty level, level, 难度, 难度等级",
-    "type": "type, question type, qtype, problem type, kind, 题型, 类型",
-    "language": "language, lang, 语言",
-    "group": "group, 组",
-    "split": "split, 划分",
-    "source": "source, origin, dataset, dataset name, 来源",
-}
-#: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
-_OPTION = re.compile(r"(?:(?:option|choice|answer|alternative|op|选项)[\s_]*)?(?:([a-h])|([1-8]))", re.IGNORECASE)
-_LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category)[\s_]*([1-9])", re.IGNORECASE)
 #: Rows that show what columns hold.
 _PEEK = 1000
 
@@ -76,47 +54,24 @@ class Layout:
 
     Attributes:
         columns: Field -> its columns, in order.
+        others: Field -> columns of which a row has the first filled one, where its own are empty.
         first: The number that names the first option in answers, 0 or 1; None if numbers are the options' texts.
     """
 
     columns: Mapping[str, tuple[str, ...]]
+    others: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     first: int | None = None
 
 
-def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return field -> columns for columns of known names; of several columns for a field, the most telling."""
-    named = {plain_key(column): column for column in reversed(header)}
-    columns: dict[str, tuple[str, ...]] = {}
-    for field, names in _NAMES.items():
-        if column := next((named[name] for name in names.split(", ") if name in named), None):
-            columns[field] = (column,)
-    if len(options := _numbered(header, _OPTION)) > 1:
-        columns["options"] = options
-    if len(levels := _numbered(header, _LEVEL)) > 1:
-        columns["knowledge"] = levels
-    elif {"topic", "subtopic"} <= named.keys():
-        columns["knowledge"] = (named["topic"], named["subtopic"])
-    return columns
-
-
-def _numbered(header: Sequence[str], pattern: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the columns ``A``, ``B``, ``C`` (or 1, 2, 3) in order, from the first on without a gap."""
-    places: dict[int, str] = {}
-    for column in header:
-        if match := pattern.fullmatch(column.strip()):
-            mark = next(filter(None, match.groups())).lower()
-            place = int(mark) if mark.isdigit() else ord(mark) - ord("a") + 1
-            if not (mark.isdigit() and column.strip().isdigit()):
-                places.setdefault(place, column)
-    return tuple(places[place] for place in range(1, len(places) + 1) if place in places)
-
-
-def drafts(job: Job, rows: Iterable[Row], document: str, header: Sequence[str] | None = None) -> Iterator[Draft]:
+def drafts(
+    job: Job, rows: Iterable[Row], document: str, header: Sequence[str] | None = None, by_program: bool = False
+) -> Iterator[Draft]:
     """Yield a draft of each row that is not empty; other columns with a value are extras by their names.
 
     Args:
         document: The part of the source that the paths of figures are relative to.
         header: The names of all columns; by default those of the first thousand rows.
+        by_program: A program wrote the rows, not a person: its whole numbers count options from 0.
 
     Raises:
         ColumnError: The settings name a missing column, or there is none for the stem.
@@ -126,13 +81,19 @@ def drafts(job: Job, rows: Iterable[Row], document: str, header: Sequence[str] |
     used = distinct(name for _, cells in first for name, value in cells.items() if value is not None)
     if not used and header is None:
         return
-    columns = _columns(job, used if header is None else header, used)
-    layout = Layout(columns, _first_number(job, columns, first))
-    taken = {column for names in columns.values() for column in names} | set(FIELDS) | {""}
+    header = used if header is None else header
+    columns = _columns(job, header, used, first)
+    more = alternatives([name for name in header if name in used], columns)
+    layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
+    layout = replace(layout, first=_first_number(job, layout, first, by_program))
+    chosen = {column for names in columns.values() for column in names} | set(FIELDS) | {""}
+    _report_no_answer(job, layout, first, [name for name in used if name not in chosen | {"extras"}])
     for place, cells in chain(first, read):
         if all(value is None for value in cells.values()):
             continue
-        record = _Row(job, place, document, layout, cells).record()
+        row = _Row(job, place, document, layout, cells)
+        record = row.record()
+        taken = chosen | row.taken
         extras = {name: _extra(value) for name, value in cells.items() if name not in taken and value is not None}
         nested = extras.pop("extras", {})
         extras |= record.pop("extras")
@@ -161,7 +122,7 @@ def _nested(job: Job, place: Place, cell: Any, taken: Set[str]) -> dict[str, Any
     return {name: value for name, value in extras.items() if name not in taken and value is not None}
 
 
-def _columns(job: Job, header: Sequence[str], used: Sequence[str]) -> dict[str, tuple[str, ...]]:
+def _columns(job: Job, header: Sequence[str], used: Sequence[str], rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
     mapped = dict(job.settings.columns)
     for name, names in mapped.items():
         if (whole := ",".join(names)) in header:  # a name with a comma in it
@@ -176,25 +137,56 @@ def _columns(job: Job, header: Sequence[str], used: Sequence[str]) -> dict[str, 
     columns = {name: names for name, names in by_name.items() if name not in job.settings.fixed} | mapped
     if "stem" not in columns:
         raise ColumnError(f"{job.source.path}: which column is the stem? --map stem=COLUMN; the columns are {listed}")
+    if "images" not in mapped:
+        taken = {column for names in columns.values() for column in names}
+        held = {name for _, cells in rows for name, cell in cells.items() if any(map(_is_content, _items(cell)))}
+        columns["images"] = (*columns.get("images", ()), *(name for name in header if name in held - taken))
     return columns
 
 
-def _first_number(job: Job, columns: Mapping[str, tuple[str, ...]], rows: Sequence[Row]) -> int | None:
-    """Return the number that answers use for the first option: whatever fits all of the first rows."""
-    numbers, is_text, is_last, typed = set(), True, False, False
+#: Rows whose typed numbers are all texts of options, too, from which on that is no chance.
+_NO_CHANCE = 10
+
+
+def _first_number(job: Job, layout: Layout, rows: Sequence[Row], by_program: bool) -> int | None:
+    """Return the number that answers use for the first option: what fits all of the first rows, or else is usual.
+
+    A number that a program wrote among options that are texts is a place; any other may be the text of an option.
+    """
     silent = Job(job.source, job.figures, job.settings)
+    counted, texts, are_places = 0, True, False
+    from_zero = from_one = True
+    where: tuple[Place, str] | None = None
     for place, cells in rows:
-        row = _Row(silent, place, "", Layout(columns), cells)
-        options, answer = row.options()[0], next(iter(row.cells("answer")), None)
-        found = [int(part) for part in answers(answer) if part.isdecimal()]
-        if len(options) > 1 and found and len(found) == len(answers(answer)):
-            numbers |= set(found)
-            is_text &= all(str(number) in options for number in found)
-            is_last |= max(found) >= len(options)
-            typed |= isinstance(answer, int)
-    if not numbers or is_text:
+        row = _Row(silent, place, "", layout, cells)
+        options, answer = row.options(), next(iter(row.cells("answer")), None)
+        numbers, size = whole_numbers(answer), max(options.counted(), default=0) + 1
+        if size < 2 or not numbers or all(str(number) in options.labels for number in numbers):
+            continue
+        counted += 1
+        texts &= all(str(number) in options.texts for number in numbers)
+        are_places |= by_program and not isinstance(answer, str) and not options.are_numbers
+        if max(numbers) <= size:  # others name no option
+            where = where or (place, heading(row.columns("answer")[0]))
+            from_zero &= max(numbers) < size
+            from_one &= min(numbers) > 0
+    if where is None or (texts and (counted >= _NO_CHANCE or not are_places)):
         return None
-    return 0 if 0 in numbers or (typed and not is_last) else 1
+    if from_zero and from_one:
+        place, name = where
+        from_one = not are_places and name not in FROM_ZERO
+        job.fault(place, "answer", f"numbers of options fit from 0 and from 1; read from {int(from_one)}, as is usual")
+    return int(from_one)
+
+
+def _report_no_answer(job: Job, layout: Layout, rows: Sequence[Row], left: Sequence[str]) -> None:
+    """Say that no column is known to hold the answer, where another column may."""
+    if not left or not rows or "answer" in layout.columns or "answer" in job.settings.fixed:
+        return
+    silent = Job(job.source, job.figures, job.settings)
+    if not any(_Row(silent, place, "", layout, cells).options().right for place, cells in rows):
+        names = ", ".join(map(repr, left))
+        job.fault(rows[0][0], "answer", f"no column is known to hold it (--map answer=COLUMN); columns left: {names}")
 
 
 class _Row:
@@ -205,14 +197,13 @@ class _Row:
         self._layout, self._cells = layout, cells
 
     def record(self) -> dict[str, Any]:
-        options, labels = self.options()
-        texts = {"stem": self._text("stem"), "analysis": self._text("analysis")}
-        texts["answer"] = self._answer(options, labels)
+        options = self.options()
+        texts = {"stem": self._text("stem"), "analysis": self._text("analysis"), "answer": self._answer(options)}
         if passage := self._text("passage"):
             texts["stem"] = f"{passage}\n{texts['stem']}" if texts["stem"] else passage
         present = [name for name, text in texts.items() if text is not None]
         plain = plain_texts(
-            [*(texts[name] or "" for name in present), *options], self._job.settings.fixed.get("language")
+            [*(texts[name] or "" for name in present), *options.texts], self._job.settings.fixed.get("language")
         )
         of_fields, of_options = dict(zip(present, plain, strict=False)), plain[len(present) :]
         difficulty, extras = self._difficulty()
@@ -220,15 +211,28 @@ class _Row:
         record |= {name: self._text(name) for name in ("id", "type", "language", "group", "source")}
         return record | {
             "options": [text.text for text in of_options],
-            "images": self._figures(of_fields, of_options),
+            "images": self._figures(of_fields, of_options, options.figures),
             "knowledge": self._knowledge(),
             "difficulty": difficulty,
             "split": self._split(),
             "extras": extras,
         }
 
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns of a field in this row."""
+        columns = self._layout.columns.get(name, ())
+        if any(self._cells.get(column) is not None for column in columns):
+            return columns
+        others = self._layout.others.get(name, ())
+        return next(((column,) for column in others if self._cells.get(column) is not None), columns)
+
+    @property
+    def taken(self) -> set[str]:
+        """The columns of this row that stand in for another."""
+        return {column for name in self._layout.others for column in self.columns(name)}
+
     def cells(self, name: str) -> list[Any]:
-        values = (self._cells.get(column) for column in self._layout.columns.get(name, ()))
+        values = (self._cells.get(column) for column in self.columns(name))
         return [value for value in values if value is not None]
 
     def _fault(self, name: str, message: str) -> None:
@@ -243,8 +247,6 @@ class _Row:
         """Return the values of cells with several: items of a JSON list, or pieces between separators."""
         pieces: list[str] = []
         for cell in self.cells(name):
-            if _embedded(cell):
-                continue
             listed = cell if isinstance(cell, list) else json_value(cell)
             if isinstance(listed, list):
                 pieces += [shown(item) for item in listed if item is not None]
@@ -254,8 +256,8 @@ class _Row:
                 pieces += re.split(usual, shown(cell))
         return [piece.strip() for piece in pieces if piece.strip()]
 
-    def options(self) -> tuple[list[str], list[str]]:
-        """Return the options and their labels; without labels of their own, none."""
+    def options(self) -> Options:
+        """Return the options: a column each, one column, or the answer among ``distractors``, in alphabetical order."""
         columns = self._layout.columns.get("options", ())
         if len(columns) > 1:
             cells = [self._cells.get(column) for column in columns]
@@ -263,48 +265,65 @@ class _Row:
                 cells.pop()
             if None in cells:
                 self._fault("options", f"an empty cell before the last: {columns[cells.index(None)]!r}")
-            labels = [column for column, cell in zip(columns, cells, strict=False) if cell is not None]
-            return without_letters([shown(cell) for cell in cells if cell is not None]), labels
+            places = [place for place, cell in enumerate(cells) if cell is not None]
+            texts = without_letters([shown(cell) for cell in cells if cell is not None])
+            return Options(
+                texts,
+                [columns[place] for place in places],
+                places,
+                are_numbers=all(not isinstance(cell, str) for cell in cells),
+            )
+        if wrong := self._several("distractors", r"[;\n]"):
+            return Options(sorted({*wrong, *filter(None, [self._text("answer")])}))
         cell = next(iter(self.cells("options")), None)
         value = json_value(cell) if isinstance(cell, str) else cell
         if isinstance(value, list | dict):
-            labels, options = labelled(value)
-            return (options, labels) if labels else (without_letters(options), [])
+            return listed_options(value)
         options = self._several("options", r"\n")
         if len(options) == 1:
             options = split_options(options[0])
         if len(options) == 1:
             self._fault("options", "one option; what separates them? --separate options=SEPARATOR")
-        return without_letters(options), []
+        return Options(without_letters(options))
 
-    def _answer(self, options: Sequence[str], labels: Sequence[str]) -> str | None:
+    def _answer(self, options: Options) -> str | None:
         """Return the letters of right options, or the answer's text."""
         cells = self.cells("answer")
         if not cells:
-            marked = (cell for cell in self.cells("options") if isinstance(cell, list))
-            items = [item for cell in marked for item in cell if isinstance(item, dict)]
-            return (
-                lettered(place for place, item in enumerate(items) if any(flag is True for flag in item.values()))
-                or None
-            )
+            return lettered(options.right) or None
         answer = cells[0] if len(cells) == 1 else self._text("answer")
-        places = option_places(answer, options, labels, self._layout.first)
-        if places:
+        if places := option_places(answer, options.texts, options.labels, self._layout.first, options.places):
             return lettered(places)
         return ", ".join(map(shown, answer)) if isinstance(answer, list) else shown(answer)
 
-    def _figures(self, texts: Mapping[str, Any], options: Sequence[Any]) -> list[str]:
+    def _figures(
+        self, texts: Mapping[str, Plain], options: Sequence[Plain], references: Sequence[Sequence[Any]]
+    ) -> list[str]:
         """Collect the figures of the stem and the options, then those of the columns."""
         job, place, document = self._job, self._place, self._document
         figures = job.figures_of(texts["stem"], document, place, "stem") if "stem" in texts else []
         for number, option in enumerate(options):
             figures += job.figures_of(option, document, place, f"options[{number}]")
+            for item in references[number] if references else ():
+                figures += self._figure(item, f"options[{number}]")
+        separator = re.escape(self._job.settings.separators.get("images", "")) or r"[;\n]"
         for cell in self.cells("images"):
-            for content in _embedded(cell):
-                figures += job.embedded(content, place, "images")
-        for reference in self._several("images", r"[;\n]"):
-            figures += job.figure(reference, document, place, "images")
+            for item in _items(cell):
+                is_path = isinstance(item, str) and not item.startswith("data:")
+                pieces = [piece.strip() for piece in re.split(separator, item)] if is_path else [item]
+                figures += chain.from_iterable(self._figure(piece, "images") for piece in pieces if piece)
         return distinct(figures)
+
+    def _figure(self, item: Any, name: str) -> list[str]:
+        """Take a figure by its bytes, its path, or an object with either."""
+        named = item if isinstance(item, dict) else {"bytes" if isinstance(item, bytes) else "path": item}
+        path = next((named[key] for key in ("path", "src", "url", "file") if isinstance(named.get(key), str)), None)
+        if isinstance(content := named.get("bytes"), bytes):
+            return self._job.embedded(content, self._place, name, f": {path!r:.200}" if path else "")
+        if path is None:
+            self._fault(name, f"no figure: {shown(item)!r:.80}")
+            return []
+        return self._job.figure(path, self._document, self._place, name)
 
     def _knowledge(self) -> list[list[str]]:
         """Read ``Algebra > Equations; Geometry`` in one column, or a column per level."""
@@ -337,10 +356,14 @@ class _Row:
         return None if text is None else _SPLITS.get(text.lower(), text.lower())
 
 
-def _embedded(cell: Any) -> list[bytes]:
-    """Return the figures of Hugging Face's tables: an object, or a list of objects, with ``bytes``."""
-    items = cell if isinstance(cell, list) else [cell]
-    return [item["bytes"] for item in items if isinstance(item, dict) and isinstance(item.get("bytes"), bytes)]
+def _items(cell: Any) -> list[Any]:
+    """Return the items of a list, also in JSON; of another cell, itself; of an empty one, none."""
+    listed = json_value(cell) or cell
+    return [item for item in (listed if isinstance(listed, list) else [listed]) if item is not None]
+
+
+def _is_content(item: Any) -> bool:
+    return isinstance(item, bytes) or (is_picture(item) and isinstance(item.get("bytes"), bytes))
 
 
 def paths(texts: Sequence[str]) -> list[list[str]]:

@@ -1,0 +1,122 @@
+"""Which field of a question a column holds, by its name in English or Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+#: Field -> usual names of its column, the most telling first. A passage is put before the stem.
+_NAMES = {
+    "id": "id, question id, qid, que id, unique id, problem id, item id, uid, no, no., number, #, 编号, 题号, 序号",
+    "stem": "stem, question, question text, questiontext, problem, problem text, text, body, prompt, item, query, "
+    "input, content, 题目, 题干, 问题, 试题, 题目内容",
+    "passage": "passage, context, article, background, instruction, 材料, 背景",
+    "options": "options, choices, alternatives, answers, option list, answer option list, candidates, 选项",
+    "answer": "answer, correct answer, correct answers, correct, correct option, correct choice, right answer, "
+    "final answer, key, answer key, answer value, answer index, answer idx, correct index, correct idx, "
+    "correct option index, cop, ans, gold, label, target, output, 答案, 正确答案, 参考答案, 标准答案",
+    "analysis": "analysis, explanation, solution, rationale, feedback, worked solution, answer analysis, "
+    "answer explanation, support, 解析, 解答, 分析, 详解, 答案解析",
+    "knowledge": "knowledge, knowledge point, knowledge points, knowledge point routes, topic, topics, concept, "
+    "concepts, skill, skills, tags, chapter, subject, category, 知识点, 考点, 章节, 学科",
+    "difficulty": "difficulty, difficulty level, level, 难度, 难度等级",
+    "type": "type, question type, qtype, problem type, kind, 题型, 类型",
+    "language": "language, lang, 语言",
+    "group": "group, 组",
+    "split": "split, 划分",
+    "source": "source, origin, dataset, dataset name, 来源",
+}
+_LISTS = {field: names.split(", ") for field, names in _NAMES.items()}
+#: Fields of which a row has the first filled column, where a table has several.
+_EITHER = ("stem", "answer", "analysis")
+#: Answers in these columns are counted by programs, from 0.
+FROM_ZERO = frozenset(
+    {"label", "gold", "target", "cop", *(name for name in _LISTS["answer"] if name.endswith((" index", " idx")))}
+)
+
+#: Columns of one option: "A", "Option B", "choice_3", "选项C"; not "答案A".
+_OPTION = re.compile(
+    r"(?:(?:option|opt|choice|answer|alternative|op|选项) ?)?[(（]?(?:(?P<letter>[a-h])|(?P<number>[1-8]))[)）]?"
+)
+_FIRST_OPTION = frozenset({"option", "choice", "选项"})
+_LEVEL = re.compile(r"(?:topic|knowledge|level|subtopic|知识点|category) ?(?P<number>[1-9])")
+_FIGURE = re.compile(
+    r"(?:(?:question|stem|problem) )?"
+    r"(?:images?|imgs?|figures?|figs?|pictures?|pics?|photos?|diagrams?|图片?|配图|插图|附图)"
+    r"(?: (?:files?|paths?|links?|urls?|names?))?(?: ?\d+)?"
+)
+_DISTRACTOR = re.compile(r"(?:distractors?|(?:incorrect|wrong) ?(?:answers?|options?|choices?)?|干扰项)(?: ?\d)?")
+#: What forms add to a name: "Question - max 120 characters", "Correct answer(s)", "Question *".
+_NOTE = re.compile(r"\s*(?:\((?:s|[^()]{2,})\)|（[^（）]{2,}）|\s-\s.*|[*:：?])$")
+
+
+def plain_key(column: str) -> str:
+    """``answerKey``, ``Answer_key`` and ``answer key`` are one name."""
+    return re.sub(r"[\s_-]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", column)).strip().lower()
+
+
+def heading(column: str) -> str:
+    """Return the name of a column in the form in which they are known."""
+    name = column.strip()
+    while (shorter := _NOTE.sub("", name)) not in ("", name):
+        name = shorter
+    return plain_key(name)
+
+
+def is_figure(column: str) -> bool:
+    """Return True for the name of a column, or a key of an option, with figures: ``image_2``, ``Diagram``, ``img``."""
+    return _FIGURE.fullmatch(heading(column)) is not None
+
+
+def columns_by_name(header: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Return field -> columns for columns of known names; of several columns for a field, the most telling."""
+    named = {heading(column): column for column in reversed(header)}
+    columns: dict[str, tuple[str, ...]] = {
+        field: (chosen[0],) for field, names in _LISTS.items() if (chosen := _known(names, named))
+    }
+    if figures := tuple(column for column in header if is_figure(column)):
+        columns["images"] = figures
+    if len(options := _numbered(header, _OPTION, _FIRST_OPTION)) > 1:
+        columns["options"] = options
+    distractors = tuple(column for column in header if _DISTRACTOR.fullmatch(heading(column)))
+    if distractors and "options" not in columns and "answer" in columns:
+        columns["distractors"] = distractors
+    if len(levels := _numbered(header, _LEVEL)) > 1:
+        columns["knowledge"] = levels
+    elif {"topic", "subtopic"} <= named.keys():
+        columns["knowledge"] = (named["topic"], named["subtopic"])
+    return columns
+
+
+def alternatives(header: Sequence[str], columns: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """Return field -> further columns of its names, which count where the field's own column is empty."""
+    taken = {column for names in columns.values() for column in names}
+    named = {heading(column): column for column in reversed(header) if column not in taken}
+    return {field: tuple(_known(_LISTS[field], named)) for field in _EITHER if field in columns}
+
+
+def singular(column: str) -> str:
+    """Return ``question`` for ``questions``, where that is a name of a stem, answer or analysis."""
+    name = heading(column).removesuffix("s")
+    return name if any(name in _LISTS[field] for field in _EITHER) else column
+
+
+def _known(names: Sequence[str], named: Mapping[str, str]) -> list[str]:
+    return [named[name] for name in names if name in named]
+
+
+def _numbered(header: Sequence[str], pattern: re.Pattern[str], first: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return the columns ``A``, ``B``, ``C`` (or 1, 2, 3) in order, from the first on without a gap.
+
+    Args:
+        first: Names of the first that lack a number, where the second has one: ``Option``, ``Option_2``.
+    """
+    places: dict[int, str] = {}
+    for column in header:
+        name = heading(column)
+        if (match := pattern.fullmatch(name)) and not name.isdigit():
+            parts = match.groupdict()
+            places.setdefault(int(parts["number"]) if parts["number"] else ord(parts["letter"]) - ord("a") + 1, column)
+    if 1 not in places and 2 in places and (unnumbered := [column for column in header if heading(column) in first]):
+        places[1] = unnumbered[0]
+    return tuple(places[place] for place in range(1, len(places) + 1) if place in places)
