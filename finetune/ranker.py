@@ -42,7 +42,6 @@ from tqnet.libraries import precision
 from tqnet.modeling.encoder import QuestionEncoder
 from tqnet.questions import QuestionBank, Similarity
 from tqnet.questions.pairs import read_pairs
-from tqnet.search.index import Manifest
 from tqnet.search.ranker import CrossEncoder, MultiTaskRanker
 from tqnet.search.ranker_data import (
     TASKS,
@@ -55,6 +54,7 @@ from tqnet.search.ranker_data import (
     made_pairs,
     vectors_of_index,
 )
+from tqnet.search.versions import Versions
 from tqnet.training import session
 from tqnet.training.config import OptimConfig, RecipeConfig, RunConfig
 from tqnet.training.loop import TrainingLoop
@@ -230,7 +230,7 @@ def start_model(config: RankerConfig, bank: QuestionBank) -> QuestionEncoder:
 def searched_by(config: RankerConfig) -> str | None:
     """Return the digest of the model whose vectors retrieval searches; None for a model without files."""
     if config.index:
-        return Manifest.load(Path(config.index)).digest
+        return Versions.load(Path(config.index)).manifest.digest
     return source_digest(config.model.start) if config.model.start else None
 
 

@@ -1,7 +1,8 @@
 """Error messages and exit codes of commands and recipes.
 
 Exit codes: 1 for failures and faults in the data, 2 for a wrong call (an option, a setting, a path, a model of another
-kind), 130 for Ctrl-C, 141 if the reader of the output has gone.
+kind), 3 if another process writes to the index, 4 if the Milvus server does not answer, 130 for Ctrl-C, 141 if the
+reader of the output has gone.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-FAILED, CALLED_WRONGLY, INTERRUPTED, NO_READER = 1, 2, 130, 141
+FAILED, CALLED_WRONGLY, ANOTHER_WRITES, NO_SERVER, INTERRUPTED, NO_READER = 1, 2, 3, 4, 130, 141
+
+#: For ``--help``.
+EXIT_CODES = (
+    "Exit codes: 1 for a failure or faults found, 2 for a wrong call, 3 if another process writes to the index, 4 if "
+    "the Milvus server does not answer, 130 after Ctrl-C."
+)
 
 #: How to see tracebacks.
 DEBUG, DEBUG_VARIABLE = "--debug", "TQNET_DEBUG"
@@ -53,7 +60,13 @@ _RUST_SOURCE = re.compile(r", +\S+\.rs:\d+:\d+[ \t]*$", re.MULTILINE)
 
 
 class FaultyDataError(ValueError):
-    """Data with faults: the call was right, and the exit code is 1."""
+    """Data with faults: the call was right.
+
+    Attributes:
+        exit_code: Any class of errors may have one; by default, it follows from the base class.
+    """
+
+    exit_code = FAILED
 
 
 class Ended(SystemExit):
@@ -107,8 +120,8 @@ def ending(error: BaseException, when_memory_ends: str = "") -> Ending:
         if " worker process" in first_line(error):  # torch wraps errors of data loading processes
             named = str(error).strip().splitlines()[-1]
         return Ending(FAILED, f"unexpected {named}", unexpected=True)
-    wrong_call = isinstance(error, OSError | ValueError | ImportError) and not isinstance(error, FaultyDataError)
-    return Ending(CALLED_WRONGLY if wrong_call else FAILED, _RUST_SOURCE.sub("", str(error)))
+    by_base = CALLED_WRONGLY if isinstance(error, OSError | ValueError | ImportError) else FAILED
+    return Ending(getattr(error, "exit_code", by_base), _RUST_SOURCE.sub("", str(error)))
 
 
 def end(error: BaseException, name: str, when_memory_ends: str = "") -> int:

@@ -84,12 +84,14 @@ def build(like: Index, count: int, folder: Path) -> dict[str, float]:
     """An index of so many records like those of ``like`` at ``folder``, in LanceDB; what it took."""
     shutil.rmtree(folder, ignore_errors=True)  # what a run that was stopped has left
     manifest = replace(like.manifest, **asdict(Place()))
-    source, engine = whole(like), Index.create(folder, manifest).engine
+    source, index = whole(like), Index.create(folder, manifest)
+    engine = index.engine
     started = time.perf_counter()
     for table in tqdm(repeated(source, count), total=-(-count // _CHUNK), desc="build"):
         engine.add(table)
     written = time.perf_counter()
     engine.optimize()
+    index.publish()
     disk = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     return {
         "minutes to write": (written - started) / 60,

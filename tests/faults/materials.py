@@ -59,7 +59,8 @@ def make(folder: Path, tqnet: Callable[[list[str]], object] | None = None) -> No
         else:
             subprocess.run([sys.executable, "-m", "tqnet.cli", "index", *arguments], check=True, capture_output=True)
     shutil.copytree(folder / "index", folder / "index-damaged")
-    (folder / "index-damaged" / "index.json").write_text("{", encoding="utf-8")
+    for file in ("index.json", "manifest.json"):  # of an index, and of an export
+        (folder / "index-damaged" / file).write_text("{", encoding="utf-8")
 
 
 def _banks(folder: Path) -> None:

@@ -18,7 +18,8 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.search import build as module
 from tqnet.search.build import Processes, build, in_process, update
 from tqnet.search.engine import DuplicateIdError, EngineError
-from tqnet.search.index import Index, IndexFolderError, Manifest, restore, writing
+from tqnet.search.index import Index, restore
+from tqnet.search.versions import IndexFolderError, Manifest
 
 MANIFEST = Manifest("runs/model", "0123", WIDTH, "bank")
 
@@ -81,8 +82,8 @@ def test_a_killed_build_is_resumed(folder: Path) -> None:
     build(BANK.select(range(20, 60)), in_process(encode), folder, MANIFEST, replace=True)
     assert Index(folder).engine.count() == 40
     letters = folder.with_name("letters")
-    letters.mkdir()
-    with pytest.raises(IndexFolderError, match="no index here"):
+    (letters / "old").mkdir(parents=True)
+    with pytest.raises(FileExistsError, match="letters: is there already, and is no index"):
         build(BANK, in_process(encode), letters, MANIFEST, replace=True)
 
 
@@ -100,31 +101,6 @@ def test_a_damaged_plan_is_that_of_another_build(folder: Path) -> None:
     (folder.with_name("index.building") / "plan.json").write_text("{")
     build(BANK, in_process(encode), folder, MANIFEST)
     check_whole(folder)
-
-
-@pytest.mark.parametrize("is_renamed", [True, False])
-def test_a_replacement_that_was_killed_at_its_end(folder: Path, is_renamed: bool) -> None:
-    """With or without the new index under its name, the next run ends well."""
-    old = folder.with_name("index.replaced")
-    build(BANK.select(range(8)), in_process(encode), folder.with_name("old"), MANIFEST)
-    if is_renamed:
-        build(BANK.select(range(16)), in_process(encode), folder, MANIFEST)
-    folder.with_name("old").rename(old)
-    if not is_renamed:
-        with pytest.raises(IndexFolderError, match=r"index: no index here, but .*index\.replaced is one"):
-            Index(folder)
-    build(BANK, in_process(encode), folder, MANIFEST, replace=True)
-    check_whole(folder)
-    assert not old.exists()
-
-
-def test_no_two_write_at_a_time(index: Index) -> None:
-    for folder in (index.folder, index.folder.with_name("new")):
-        with writing(folder):
-            with pytest.raises(EngineError, match="another process writes"), writing(folder):
-                pass
-            with pytest.raises(EngineError, match="another process writes"):
-                build(BANK, in_process(encode), folder, MANIFEST, replace=True)
 
 
 def test_two_processes_share_the_shards(folder: Path) -> None:
@@ -187,38 +163,33 @@ def test_what_was_not_exported_is_not_restored(tmp_path: Path) -> None:
     with pytest.raises(EngineError, match=r"records-00000\.parquet: not as tqnet index export writes it"):
         restore(exported, again)
     assert not again.exists()
-    assert not (tmp_path / "again.building").exists()
 
 
 def test_folders_that_are_no_index(tmp_path: Path) -> None:
     with pytest.raises(IndexFolderError, match=r"no index here \(index.json is missing\)"):
         Index(tmp_path)
-    (tmp_path / "index.json").write_text("{}")
-    with pytest.raises(IndexFolderError, match=r"index.json: not as tqnet index writes it"):
+    for text in ("{}", '{"format": 2, "versions": ["../x"]}'):
+        (tmp_path / "index.json").write_text(text)
+        with pytest.raises(IndexFolderError, match=r"index.json: not as tqnet index writes it"):
+            Index(tmp_path)
+    (tmp_path / "index.json").write_text('{"format": 1, "engine": "lance"}')
+    with pytest.raises(IndexFolderError, match=r"format 1, which is not read; build the index anew in another folder"):
         Index(tmp_path)
-    replace(MANIFEST, format=0, version="0.0.1").save(tmp_path)
-    with pytest.raises(IndexFolderError, match=r"made by tqnet 0\.0\.1 in a format that is no longer read"):
+    (tmp_path / "index.json").write_text('{"format": 2, "versions": ["3"]}')
+    with pytest.raises(IndexFolderError, match=r"3: no index here \(manifest.json is missing\)"):
         Index(tmp_path)
-    MANIFEST.save(tmp_path)
+    (tmp_path / "3").mkdir()
+    MANIFEST.save(tmp_path / "3")
     with pytest.raises(EngineError, match="no index that can be read"):
         Index(tmp_path)
-
-
-def test_an_index_that_does_not_say_where_its_records_are(index: Index) -> None:
-    """As it was written before there was more than one engine."""
-    file = index.folder / "index.json"
-    settings = json.loads(file.read_text())
-    for name in ("engine", "uri", "collection", "records", "shards", "replicas"):
-        del settings[name]
-    file.write_text(json.dumps(settings))
-    check_whole(index.folder)
-    file.write_text(json.dumps(settings | {"engine": "vespa"}))
+    file = tmp_path / "3" / "manifest.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"engine": "vespa"}))
     with pytest.raises(IndexFolderError, match="'vespa' is none of lance, milvus"):
-        Index(index.folder)
+        Index(tmp_path)
 
 
 def test_damaged_records(index: Index) -> None:
-    for file in (index.folder / "lance").rglob("data/*.lance"):
+    for file in (index.files / "lance").rglob("data/*.lance"):
         file.write_bytes(b"nonsense")
     with pytest.raises(EngineError, match="lance: "):
         Index(index.folder).engine.by_vector(np.ones(WIDTH), 3)

@@ -21,9 +21,10 @@ from tests.search.conftest import BANK, QUESTIONS, VECTORS, WIDTH, encode
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import build, in_process
 from tqnet.search.engine import EngineError, Place
-from tqnet.search.index import Index, Manifest, restore
+from tqnet.search.index import Index, restore
 from tqnet.search.milvus import MilvusEngine, MilvusServer, _escaped, _unescaped
 from tqnet.search.records import records, schema
+from tqnet.search.versions import Manifest
 
 pytest.importorskip("milvus_lite")
 
@@ -148,7 +149,7 @@ def test_limits_of_milvus(milvus: str, manifest: Manifest) -> None:
 def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     first = build_index(folder, manifest)
-    assert [file.name for file in folder.iterdir()] == ["index.json"]
+    assert [file.name for file in first.files.iterdir()] == ["manifest.json"]
     assert first.engine.count() == 60
     assert server.aliases(first.manifest.records) == [manifest.collection]
     with pytest.raises(FileExistsError, match=f"there is a collection {manifest.collection} already"):
@@ -156,27 +157,11 @@ def test_an_index_and_its_replacement(manifest: Manifest, server: MilvusServer, 
     second = build_index(folder, manifest, BANK.select(range(20)), replace=True)
     assert second.engine.count() == 20
     assert server.aliases(second.manifest.records) == [manifest.collection]
+    assert server.aliases(first.manifest.records) == []
+    in_files = [build_index(folder, Manifest("runs/model", "0123", WIDTH, "bank"), replace=True) for _ in range(2)]
+    assert in_files[1].engine.count() == 60
     assert not server.has(first.manifest.records)
-    in_files = build_index(folder, Manifest("runs/model", "0123", WIDTH, "bank"), replace=True)
-    assert in_files.engine.count() == 60
     assert not server.has(manifest.collection)
-
-
-@pytest.mark.parametrize("has_alias", [True, False])
-def test_what_a_killed_run_has_left_is_removed(
-    manifest: Manifest, server: MilvusServer, tmp_path: Path, has_alias: bool
-) -> None:
-    folder, work = tmp_path / "index", tmp_path / "index.building" / "index"
-    build_index(folder, manifest)
-    left = Index.create(work, manifest).manifest.records
-    if has_alias:
-        server.set_alias(left, manifest.collection)
-    assert Index(folder).engine.count() == 60
-    index = build_index(folder, manifest, BANK.select(range(20)), replace=True)
-    assert index.engine.count() == 20
-    assert server.aliases(index.manifest.records) == [manifest.collection]
-    assert not server.has(left)
-    assert not work.parent.exists()
 
 
 def test_out_of_the_server_and_back(manifest: Manifest, server: MilvusServer, tmp_path: Path) -> None:

@@ -16,11 +16,12 @@ from tests.search.conftest import QUESTIONS, VECTORS, WIDTH, make_questions, mak
 from tqnet.questions import Question
 from tqnet.search import precomputed
 from tqnet.search.engine import SearchEngine
-from tqnet.search.index import Index, Manifest
+from tqnet.search.index import Index
 from tqnet.search.precomputed import precompute, precomputed_candidates
 from tqnet.search.records import read_filter, records, unit
 from tqnet.search.retrieval import Candidate, Retriever, Votes, merge
 from tqnet.search.searcher import Searcher
+from tqnet.search.versions import Manifest
 
 
 def ids(candidates: Sequence[Candidate]) -> list[str]:
@@ -240,7 +241,7 @@ def test_precomputed_candidates_are_what_retrieval_finds(index: Index, monkeypat
     with monkeypatch.context() as patch:
         patch.setattr(precomputed, "TEXT_WEIGHT", 0.5)  # another version's order
         assert precomputed_candidates(index, "q003", 12) is None
-    folder = index.folder / "precomputed"
+    folder = index.files / "precomputed"
     for file in (folder / "candidates.lance" / "data").iterdir():
         file.write_bytes(file.read_bytes()[:9])
     assert precomputed_candidates(index, "q003", 12) is None

@@ -19,8 +19,8 @@ from tqnet.modeling.build import build_model, load_model
 from tqnet.modeling.settings import ModelConfig
 from tqnet.questions import Question, QuestionBank
 from tqnet.search.build import Encode, build, in_process
-from tqnet.search.index import Index, Manifest
 from tqnet.search.searcher import Searcher
+from tqnet.search.versions import Manifest
 from tqnet.serving.app import create_app
 from tqnet.serving.requests import Settings
 
@@ -42,13 +42,23 @@ HOSTILE = Question(
 )
 
 
-@pytest.fixture(scope="session")
-def model_folder(sample_bank: QuestionBank, tmp_path_factory: pytest.TempPathFactory) -> str:
+def save_model(folder: Path, bank: QuestionBank, **options: Any) -> str:
+    """A tiny model; options are those of `ModelConfig`."""
     torch.manual_seed(0)
-    model, _ = build_model(ModelConfig(**TINY), (question.content for question in sample_bank))
-    folder = tmp_path_factory.mktemp("run") / "model"
+    model, _ = build_model(ModelConfig(**(TINY | options)), (question.content for question in bank))
     model.save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(scope="session")
+def model_folder(sample_bank: QuestionBank, tmp_path_factory: pytest.TempPathFactory) -> str:
+    return save_model(tmp_path_factory.mktemp("run") / "model", sample_bank)
+
+
+@pytest.fixture
+def wider_model(sample_bank: QuestionBank, tmp_path: Path) -> str:
+    """A model with longer vectors than `model_folder`, and without figures."""
+    return save_model(tmp_path / "wider", sample_bank, scratch_hidden=72, visual=None, fusion="none")
 
 
 @pytest.fixture(scope="session")
@@ -85,8 +95,8 @@ def client_of(encode: Encode) -> ClientOf:
     """Makes a client of a new server of an index; options are those of `Settings`."""
 
     def make(folder: Path, **options: object) -> TestClient:
-        searcher = Searcher(Index(folder), encode, reads_figures=True)
-        return TestClient(create_app(searcher, Settings(**options)))
+        app = create_app(folder, lambda index: Searcher(index, encode, reads_figures=True), Settings(**options))
+        return TestClient(app)
 
     return make
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +55,7 @@ def test_queries_at_the_same_time_are_answered_as_one_by_one(client_of: ClientOf
 
 def test_a_full_queue_says_when_to_come_again(encode: Encode, index_folder: Path) -> None:
     blocked, body = BlockedEncoder(encode), {"text": "Find $y$"}
-    app = create_app(Searcher(Index(index_folder), blocked, reads_figures=True), Settings(queue=1))
+    app = create_app(index_folder, lambda index: Searcher(index, blocked, reads_figures=True), Settings(queue=1))
     with TestClient(app) as client, ThreadPoolExecutor(1) as pool:
         first = pool.submit(client.post, "/search", json={"text": "Find $x$"})
         blocked.started.wait()
@@ -75,7 +75,7 @@ def test_a_question_that_cannot_be_encoded_fails_alone(encode: Encode, index_fol
             raise RuntimeError("no")
         return encode(questions)
 
-    app = create_app(Searcher(Index(index_folder), choosy), Settings(batch_wait=0.2))
+    app = create_app(index_folder, lambda index: Searcher(index, choosy), Settings(batch_wait=0.2))
     with TestClient(app, raise_server_exceptions=False) as client, ThreadPoolExecutor(3) as pool:
         bodies = [{"text": text} for text in ("Find $x$", "poison", "Find $y$")]
         statuses = pool.map(lambda body: client.post("/search", json=body).status_code, bodies)
@@ -103,39 +103,38 @@ def test_the_cache_never_gives_an_answer_of_before(
     assert client.get("/questions/new").status_code == 404
 
 
-def test_an_index_that_is_replaced_goes_and_is_another_models(
-    client_of: ClientOf, own_index: Path, tiny_bank: QuestionBank, model_folder: str, tmp_path: Path
-) -> None:
-    client = client_of(own_index)
-    search = {"text": "Find $x$", "k": 100}
-    assert len(ids(client.post("/search", json=search))) > 5
-    part = tmp_path / "part.jsonl"
-    tiny_bank.select([0, 1]).save(part)
-    assert main(["index", str(part), "--model", model_folder, "--out", str(own_index), "--replace", *FAST]) == 0
-    assert set(ids(client.post("/search", json=search))) <= set(tiny_bank.ids[:2])
-    manifest = json.loads((own_index / "index.json").read_text())
-    (own_index / "index.json").write_text(json.dumps(manifest | {"digest": "another"}))
-    for _ in range(2):
-        answer = client.post("/search", json=search)
-        assert answer.status_code == 503
-        assert answer.json()["detail"] == "the index cannot be read now; see the server's log"
-    own_index.rename(tmp_path / "elsewhere")
-    assert client.get("/health").status_code == 503
+def test_models_are_encoded_one_after_another(encode: Encode, tiny_bank: QuestionBank) -> None:
+    """Questions for two models, while one takes the other's place."""
+    blocked, sizes = BlockedEncoder(encode), []
+    batcher = MicroBatcher(size=9, wait=0.01, observe=sizes.append)
+    questions = list(tiny_bank.select(range(3)))
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(batcher.batched(blocked), questions[:1])
+        blocked.started.wait()
+        old = pool.submit(batcher.batched(blocked), questions)
+        new = pool.submit(batcher.batched(lambda some: np.full((len(some), 2), 7.0)), questions)
+        blocked.go.set()
+        assert old.result() == pytest.approx(encode(questions), abs=1e-4)
+        assert new.result().tolist() == [[7.0, 7.0]] * 3
+        assert first.result() == pytest.approx(encode(questions[:1]), abs=1e-4)
+    assert sum(sizes) == 7
+    batcher.close()
 
 
 def test_at_the_end_what_waits_is_encoded_and_no_more_is_taken(encode: Encode, tiny_bank: QuestionBank) -> None:
     blocked = BlockedEncoder(encode)
-    batcher = MicroBatcher(blocked, size=2, wait=0)
+    batcher = MicroBatcher(size=2, wait=0)
+    batched = batcher.batched(blocked)
     questions = list(tiny_bank.select(range(5)))
     with ThreadPoolExecutor(2) as pool:
-        waiting = pool.submit(batcher, questions)
+        waiting = pool.submit(batched, questions)
         blocked.started.wait()
         closing = pool.submit(batcher.close)
         blocked.go.set()
         assert waiting.result() == pytest.approx(encode(questions), abs=1e-4)
         closing.result()
     with pytest.raises(RuntimeError, match="shutting down"):
-        batcher(questions)
+        batched(questions)
 
 
 def test_a_late_ranking_is_not_cached(index_folder: Path, bank: QuestionBank) -> None:
@@ -147,7 +146,7 @@ def test_a_late_ranking_is_not_cached(index_folder: Path, bank: QuestionBank) ->
 
     body = {"id": bank[0].id, "k": 5}
     late, in_time = (
-        TestClient(create_app(Searcher(Index(index_folder), rank=rank)))
+        TestClient(create_app(index_folder, partial(Searcher, rank=rank)))
         for rank in (Rank(score, deadline=0), Rank(score, first=8))
     )
     answers = [late.post("/search", json=body).json() for _ in range(2)]

@@ -30,7 +30,7 @@ GROUPS = {
         "Make an index of a bank for tqnet search, and keep it up to date. 'tqnet index BANK --model DIR --out INDEX' "
         "makes one. To encode with several processes: accelerate launch --module tqnet.cli index BANK ... (on CPUs: "
         "ACCELERATE_USE_CPU=true torchrun --nproc_per_node 2 --module tqnet.cli index BANK ...). A run that was killed "
-        "resumes.",
+        f"resumes. {errors.EXIT_CODES}",
         "BANK | VERB",
     ),
 }
@@ -38,7 +38,7 @@ GROUPS = {
 
 def make_parser() -> argparse.ArgumentParser:
     """Return the parser of ``tqnet`` with all commands."""
-    parser = argparse.ArgumentParser(prog="tqnet", description="Vectors for test questions.")
+    parser = argparse.ArgumentParser(prog="tqnet", description="Vectors for test questions.", epilog=errors.EXIT_CODES)
     parser.add_argument("--version", action="version", version=f"tqnet {__version__}")
     parser.add_argument(
         errors.DEBUG, action="store_true", help=f"show the traceback of an error, as {errors.DEBUG_VARIABLE}=1 does"

@@ -8,12 +8,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tqnet.cli.groups import BANK, BackendOptions, ReadingOptions
-from tqnet.cli.options import Command, Options, argument, count, option, switch
+from tqnet.cli.options import Command, Options, argument, count, number, option, switch
 
 if TYPE_CHECKING:
     from tqnet.export.encoder import ExportedEncoder
@@ -22,7 +23,8 @@ if TYPE_CHECKING:
     from tqnet.search.build import Encode, Processes
     from tqnet.search.cluster import Workers
     from tqnet.search.engine import Place
-    from tqnet.search.index import Index, Manifest
+    from tqnet.search.index import Index
+    from tqnet.search.versions import Manifest, Versions
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,21 +122,36 @@ class IndexModelOptions(BackendOptions):
         return self.open_encoder(source, one_at_a_time)
 
 
+@dataclass(frozen=True, kw_only=True)
+class WaitOptions(Options):
+    wait: float = option(
+        "for another process that writes to the index; then, or at once by default, exit code 3",
+        default=0.0,
+        type=number(0),
+        metavar="SECONDS",
+    )
+
+    @contextmanager
+    def locked(self, folder: str) -> Iterator[Versions]:
+        """Lock an index against other processes; AnotherWritesError if one goes on writing to it."""
+        from tqnet.search.versions import Versions, writing
+
+        Versions.load(Path(folder))  # no lock beside what is not an index
+        with writing(Path(folder), self.wait):
+            yield Versions.load(Path(folder))
+
+    @contextmanager
+    def writable(self, folder: str) -> Iterator[Index]:
+        """Lock an index and open its current version."""
+        with self.locked(folder):
+            yield open_index(folder)
+
+
 def open_index(folder: str) -> Index:
-    """Open the index in a folder; raise IndexFolderError if there is none."""
+    """Open the current version of the index in a folder; raise IndexFolderError if there is none."""
     from tqnet.search.index import Index
 
     return Index(Path(folder))
-
-
-@contextmanager
-def _writable(folder: str) -> Iterator[Index]:
-    """Open an index, locked against other processes; EngineError if another one writes to it."""
-    from tqnet.search.index import Manifest, writing
-
-    Manifest.load(Path(folder))  # no lock beside what is not an index
-    with writing(Path(folder)):
-        yield open_index(folder)
 
 
 def _absolute(source: str) -> str:
@@ -158,13 +175,14 @@ def _processes() -> Processes:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOptions, name="index build"):
+class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOptions, WaitOptions, name="index build"):
     """Make an index of a bank; the verb may be left out."""
 
     bank: str = argument(BANK, metavar="BANK")
     model: str = option("a trained TQ-Net, or encoder:minilm", required=True, metavar="DIR")
-    out: str = option("folder that appears when the index is complete", required=True, metavar="INDEX")
-    replace: bool = switch("remove the existing index once the new one is complete")
+    out: str = option("folder of the index; a part of it is no index yet", required=True, metavar="INDEX")
+    replace: bool = switch("make another version of an existing index; it is searched when it is complete")
+    keep: int = count("earlier versions to keep for tqnet index use", default=1, metavar="N")
 
     def run(self) -> None:
         from tqnet.evaluation.sources import source_digest
@@ -172,7 +190,7 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
 
         with self.connected():
             from tqnet.search.build import build, in_process
-            from tqnet.search.index import Manifest
+            from tqnet.search.versions import Manifest
 
             processes = _processes()
             bank = self.load(self.bank)
@@ -186,14 +204,23 @@ class Build(Command, PlaceOptions, BackendOptions, ReadingOptions, ClusterOption
                     batch_size=self.batch_size, device=self.device, precision=self.precision, backend=backend
                 )
                 encode_shards = self.workers(manifest, options)
-            precision = str(model) if isinstance(model, ExportedEncoder) else self.chosen_precision
-            build(bank, encode_shards, Path(self.out), manifest, processes, replace=self.replace, precision=precision)
+            build(
+                bank,
+                encode_shards,
+                Path(self.out),
+                manifest,
+                processes,
+                replace=self.replace,
+                keep=self.keep,
+                precision=str(model) if isinstance(model, ExportedEncoder) else self.chosen_precision,
+                wait=self.wait,
+            )
         if processes.rank == 0:
             print(f"{self.out}: {len(bank):,} questions; tqnet search {self.out} --text '...'")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Change(Command, IndexModelOptions, ReadingOptions):
+class _Change(Command, IndexModelOptions, ReadingOptions, WaitOptions):
     index: str = argument("the index to change", metavar="INDEX")
     bank: str = argument(BANK, metavar="BANK")
 
@@ -205,7 +232,7 @@ class _Change(Command, IndexModelOptions, ReadingOptions):
     def run(self) -> None:
         from tqnet.search.build import update
 
-        with _writable(self.index) as index:
+        with self.writable(self.index) as index:
             bank = self.load(self.bank)
             self.check(index, bank)
             encode = partial(self.open_model(index).encode, **self.settings)
@@ -243,14 +270,14 @@ class Sync(_Change, name="index sync"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Delete(Command, name="index delete"):
+class Delete(Command, WaitOptions, name="index delete"):
     """Remove questions."""
 
     index: str = argument("the index to change", metavar="INDEX")
     ids: Sequence[str] = argument("of the questions", nargs="+", metavar="ID")
 
     def run(self) -> int:
-        with _writable(self.index) as index:
+        with self.writable(self.index) as index:
             known = set(index.engine.get(list(self.ids), ["id"])["id"].to_pylist())
             unknown = [id for id in dict.fromkeys(self.ids) if id not in known]
             deleted = index.engine.delete(known)
@@ -262,7 +289,7 @@ class Delete(Command, name="index delete"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precompute(Command, name="index precompute"):
+class Precompute(Command, WaitOptions, name="index precompute"):
     """Find the candidates of every question beforehand.
 
     tqnet search --id and tqnet serve use them if they ask for as many (100 by default), until the index changes.
@@ -274,13 +301,13 @@ class Precompute(Command, name="index precompute"):
     def run(self) -> None:
         from tqnet.search.precomputed import precompute
 
-        with _writable(self.index) as index:
+        with self.writable(self.index) as index:
             questions = precompute(index, self.n)
         print(f"{self.index}: {self.n} candidates of {questions:,} questions each")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Export(Command, name="index export"):
+class Export(Command, WaitOptions, name="index export"):
     """Write an index as a folder of Parquet files, which any engine restores."""
 
     index: str = argument("the index to export", metavar="INDEX")
@@ -291,7 +318,7 @@ class Export(Command, name="index export"):
         if folder.exists():
             raise FileExistsError(f"{folder}: already exists")
         work = folder.with_name(f"{folder.name}.exporting")
-        with _writable(self.index) as index:
+        with self.writable(self.index) as index:
             shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
             count = index.engine.export(work)
             index.manifest.save(work)
@@ -300,14 +327,59 @@ class Export(Command, name="index export"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Restore(Command, PlaceOptions, name="index restore"):
+class Restore(Command, PlaceOptions, WaitOptions, name="index restore"):
     """Make an index of an exported folder."""
 
     folder: str = argument("written by tqnet index export", metavar="FOLDER")
-    out: str = option("must be new", required=True, metavar="INDEX")
+    out: str = option("must hold no index", required=True, metavar="INDEX")
 
     def run(self) -> None:
         from tqnet.search.index import restore
 
-        index = restore(Path(self.folder), Path(self.out), self.place)
+        index = restore(Path(self.folder), Path(self.out), self.place, wait=self.wait)
         print(f"{self.out}: {index.engine.count():,} questions")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListVersions(Command, name="index versions"):
+    """List the versions of an index.
+
+    tqnet index --replace makes another one; tqnet index use switches to one of them.
+    """
+
+    index: str = argument("the index", metavar="INDEX")
+
+    def run(self) -> None:
+        from tqnet.evaluation.table import Table
+        from tqnet.search.index import Index
+        from tqnet.search.versions import MANIFEST, Versions
+
+        versions, rows = Versions.load(Path(self.index)), []
+        for name in sorted(versions.names, key=int):
+            index = Index(Path(self.index), name)
+            made = datetime.fromtimestamp((index.files / MANIFEST).stat().st_mtime)
+            size = sum(file.stat().st_size for file in index.files.rglob("*") if file.is_file())
+            where = f" and {index.manifest.uri}" if index.manifest.uri else ""
+            about = (index.manifest.bank, index.facts["model"], f"{index.engine.count():,}")
+            current = "current" if name == versions.current else ""
+            rows.append((name, current, *about, f"{made:%Y-%m-%d %H:%M}", f"{size / 2**20:,.1f} MiB{where}"))
+        print(Table("", ("version", "", "bank", "model", "questions", "made", "size"), tuple(rows)).text())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use(Command, WaitOptions, name="index use"):
+    """Make a version the current one, at once: to go back to an earlier one, or forward again.
+
+    Searches take it from now on, and running servers follow within seconds, with its model if that is another one.
+    """
+
+    index: str = argument("the index", metavar="INDEX")
+    version: str = argument("as in tqnet index versions; previous: the one that was current before", metavar="VERSION")
+
+    def run(self) -> None:
+        from tqnet.search.index import Index
+
+        with self.locked(self.index) as versions:  # the current one may be damaged
+            index = Index(Path(self.index), versions.find(self.version))
+            index.publish()
+        print(f"{self.index}: version {index.version} is current: {index.facts['index']}, {index.facts['model']}")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tqnet.cli.groups import INDEX
-from tqnet.cli.index import open_index
 from tqnet.cli.options import Command, argument, count, option, switch
 from tqnet.cli.search import PairsModelOptions, RankOptions, SearcherOptions
+
+if TYPE_CHECKING:
+    from tqnet.search.index import Index
+    from tqnet.search.searcher import OpenSearcher, Searcher
 
 #: Environment variable of the key if no file is named.
 _KEY = "TQNET_API_KEY"
@@ -23,7 +27,9 @@ _GRACE = 10
 class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serve"):
     """Serve an index over HTTP, with a search page.
 
-    The page is at /, the API is described at /docs. Listens on this machine only, unless --host says otherwise.
+    The page is at /, the API is described at /docs. Listens on this machine only, unless --host says otherwise. When
+    another version of the index becomes the current one (tqnet index BANK --replace, tqnet index use), the server
+    follows within seconds and without a pause; its model is loaded beside the old one.
     """
 
     index: str = argument(INDEX, metavar="INDEX")
@@ -61,13 +67,23 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             curriculum=self.load_curriculum(),
         )
         with _listen(self.host, self.port) as listening:
-            index = open_index(self.index)
-            searcher = self.searcher(index, self.rank(index))
+            app = create_app(Path(self.index), self.open_searcher(), settings)
             shown = f"[{self.host}]" if ":" in self.host else self.host
             print(f"{self.index}: http://{shown}:{listening.getsockname()[1]}/  (Ctrl-C ends)", flush=True)
-            app = create_app(searcher, settings)
             config = uvicorn.Config(app, log_level="warning", server_header=False, timeout_graceful_shutdown=_GRACE)
             uvicorn.Server(config).run(sockets=[listening])
+
+    def open_searcher(self) -> OpenSearcher:
+        """Return what makes the searcher of an index and its model; ``--model`` is that of the version at the start."""
+        from tqnet.search.versions import Versions
+
+        started = Versions.load(Path(self.index)).current
+
+        def open_searcher(index: Index) -> Searcher:
+            options = self if index.version == started else replace(self, model=None)
+            return options.searcher(index, options.rank(index))
+
+        return open_searcher
 
 
 def _key(file: str | None) -> str | None:

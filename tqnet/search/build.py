@@ -1,7 +1,7 @@
 """Build an index of a bank, in shards and resumable, and update one.
 
-Each shard of vectors is a file beside the future index, so that a killed run can be continued. The index gets its name
-when it is complete.
+Each shard of vectors is a file beside the index, so that a killed run can be continued. A version of the index is made
+of them, which becomes the current one when it is complete.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from tqdm import tqdm
 from tqnet.files import atomic
 from tqnet.parallel import batched
 from tqnet.questions import Question, QuestionBank
-from tqnet.search.index import Index, Manifest, check_alias, clear, publish, writing
+from tqnet.search.index import Index
 from tqnet.search.records import content_key, state_key, table_vectors
+from tqnet.search.versions import Manifest, Versions, writing
 
 #: Questions of a shard: what a killed run loses, per process or worker.
 SHARD = 2048
@@ -59,33 +60,36 @@ def build(
     processes: Processes | None = None,
     *,
     replace: bool = False,
+    keep: int = 1,
     precision: str = "fp32",
+    wait: float = 0,
 ) -> None:
-    """Build the index of ``bank`` at the new ``folder``; to be called by every process.
+    """Build the index of ``bank`` at ``folder``; to be called by every process.
 
     Args:
         encode_shards: `in_process`, or a cluster's workers (`tqnet.search.cluster`).
-        replace: ``folder`` may hold an index, which is removed once the new one is complete.
+        replace: ``folder`` may hold an index, which gets another version.
+        keep: Earlier versions to keep (`Versions.switch`).
         precision: Of the encoder; a killed run in another precision is not continued.
+        wait: Seconds to wait for another process that writes to the index.
 
     Raises:
-        FileExistsError: ``folder`` exists, or the server has a collection of this name.
-        IndexFolderError: ``folder`` is to be replaced and holds no index.
+        FileExistsError: ``folder`` holds an index, or the server has a collection of this name.
+        IndexFolderError: ``folder`` holds something else.
         EngineError: The server does not answer, or another process writes to this index.
     """
     processes = processes or Processes()
     is_main, work = processes.rank == 0, folder.with_name(f"{folder.name}.building")
     shards = [range(start, min(start + SHARD, len(bank))) for start in range(0, len(bank), SHARD)]
     files = [work / f"vectors-{number:06d}.npy" for number in range(len(shards))]
-    with writing(folder) if is_main else nullcontext():
-        if is_main:
-            clear(work / "index", folder)
+    with writing(folder, wait) if is_main else nullcontext():
         processes.wait()
-        if folder.exists() and not replace:
+        versions = Versions.load_or_begin(folder)
+        if versions.names and not replace:
             raise FileExistsError(
                 f"{folder}: is there already; --replace it, or bring it up to date by tqnet index sync"
             )
-        check_alias(manifest, Manifest.load(folder) if folder.exists() else None)
+        versions.check_alias(manifest)
         if is_main:
             model = manifest.digest or manifest.model
             _prepare(work, {"bank": bank.fingerprint, "model": model, "precision": precision, "shard": SHARD})
@@ -100,12 +104,12 @@ def build(
                 bar.update(len(shards[number]))
         processes.wait()
         if is_main:
-            index = Index.create(work / "index", manifest)
+            index = Index.create(folder, manifest)
             for shard, file in zip(tqdm(shards, unit=" shards", desc="index", disable=None), files, strict=True):
                 index.add(list(bank.select(shard)), np.load(file), known_new=True)
             index.engine.optimize()
             index.engine.close()
-            publish(work / "index", folder)
+            index.publish(keep)
             shutil.rmtree(work)
 
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from tqnet.errors import first_line
+from tqnet.errors import NO_SERVER, first_line
 from tqnet.search.records import OPTIONAL, Filter, schema
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ class Hit(NamedTuple):
 
 class EngineError(OSError):
     """The engine's data is missing or damaged, or its server does not answer."""
+
+
+class NoServerError(EngineError):
+    """The server does not answer."""
+
+    exit_code = NO_SERVER
 
 
 class DuplicateIdError(ValueError):
@@ -233,9 +239,9 @@ def write_conditions(where: Sequence[Filter], contains_any: str, brackets: str, 
 class Place:
     """Where an index keeps its records.
 
-    A Milvus collection has a unique name, which the index remembers, and an alias for other users of the server. An
-    index that replaces another one gets a collection of its own, so renaming a folder moves its records along, and the
-    leftovers of a killed run are identified by their folder.
+    A Milvus collection has a unique name, which the version of the index remembers, and an alias for other users of the
+    server, which the current version has. So renaming a folder moves its records along, and the leftovers of a killed
+    run are identified by their folder.
 
     Attributes:
         engine: ``lance`` or ``milvus``.
@@ -268,7 +274,7 @@ class Place:
             raise ValueError(f"collection: {self.collection!r} must be letters, digits and _, 200 at most")
 
     def open(self, folder: Path, new_schema: pa.Schema | None = None) -> SearchEngine:
-        """Open the engine of the index in ``folder``, or make an empty one with the columns of ``new_schema``.
+        """Open the engine of the version in ``folder``, or make an empty one with the columns of ``new_schema``.
 
         Raises:
             EngineError: The records cannot be read, or the server does not answer.

@@ -13,12 +13,14 @@ import grpc
 import numpy as np
 import pyarrow as pa
 from pymilvus import DataType, Function, FunctionType, MilvusClient, MilvusException
+from pymilvus.client.types import Status
 
 from tqnet.errors import first_line
 from tqnet.search.engine import (
     BOOSTS,
     EngineError,
     Hit,
+    NoServerError,
     Search,
     SearchEngine,
     id_filters,
@@ -37,6 +39,9 @@ _CONNECT, _ANSWER = 10.0, 600.0
 
 #: Milvus's limits: hits of a search, bytes of a string, entries of an array.
 MOST_HITS, _LONGEST, _ENTRIES = 16_384, 65_535, 4096
+
+#: Codes of errors where no server answers: pymilvus's of a connection, and gRPC's of a call.
+_NO_ANSWER = (Status.CONNECT_FAILED, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
 
 #: Bytes of one insert; older servers take a message of 64 MiB.
 _MESSAGE = 32 * 2**20
@@ -58,7 +63,7 @@ class MilvusServer:
         collection: Named in errors of the connection.
 
     Raises:
-        EngineError: From every method: the server does not answer, or refuses.
+        EngineError: From every method: the server refuses, or does not answer (NoServerError).
     """
 
     def __init__(self, uri: str, collection: str | None = None):
@@ -83,7 +88,8 @@ class MilvusServer:
             if token := os.environ.get(TOKEN):
                 reason = reason.replace(token, "***")
             subject = f"{self.uri}, collection {collection}" if collection else self.uri
-            raise EngineError(f"{subject}: {reason}") from error
+            code = error.code if isinstance(error, MilvusException) else error.code()
+            raise (NoServerError if code in _NO_ANSWER else EngineError)(f"{subject}: {reason}") from error
 
     def aliases(self, collection: str) -> list[str]:
         """Return the aliases of a collection; none if it does not exist."""
@@ -212,7 +218,7 @@ class MilvusEngine(SearchEngine):
     def _read_schema(self) -> pa.Schema:
         if not self.server.has(self.collection):
             raise EngineError(
-                f"{self.server.uri}: there is no collection {self.collection}; tqnet index --replace rebuilds it"
+                f"{self.server.uri}: there is no collection {self.collection}; tqnet index --replace builds it anew"
             )
         fields = {field["name"]: field for field in self._call("describe_collection")["fields"]}
         columns = schema(int(fields.get("vector", {}).get("params", {}).get("dim", 0)))

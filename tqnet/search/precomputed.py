@@ -40,7 +40,7 @@ def precomputed_candidates(index: Index, id: str, n: int) -> list[Candidate] | N
 
     Fewer are not cut from them, since ``n`` determines how far both sources are searched.
     """
-    folder = index.folder / _FOLDER
+    folder = index.files / _FOLDER
     version = index.engine.version()
     try:
         if _read_stamp(folder) != _stamp(version, n, whole=True):
@@ -70,7 +70,7 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
     version = index.engine.version()
     if version is None:
         raise EngineError(f"{index.folder}: its engine does not tell when it has changed, so nothing can be kept")
-    folder = index.folder / _FOLDER
+    folder = index.files / _FOLDER
     begun, whole = (_stamp(version, n, whole=whole) for whole in (False, True))
     if _read_stamp(folder) not in (begun, whole):
         (folder / _STAMP).unlink(missing_ok=True)  # first: without it the rest is not read

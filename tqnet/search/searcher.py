@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import math
 import threading
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tqnet.errors import first_line
 from tqnet.questions import Question
 from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
@@ -18,6 +24,9 @@ from tqnet.search.ranking import Rank
 from tqnet.search.records import Filter, record_question, unit
 from tqnet.search.rerank import Rerank
 from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retriever
+from tqnet.search.versions import Versions
+
+log = logging.getLogger(__name__)
 
 #: Id of a typed query.
 TYPED = "(query)"
@@ -65,53 +74,32 @@ class Answer:
     late: bool = False
 
 
+@dataclass(frozen=True, eq=False)
 class Searcher:
-    """Answers queries from the current state of an index, even if it is replaced meanwhile.
+    """Answers queries from a version of an index; `Follower` changes to the next one.
 
-    Args:
+    Attributes:
         encode: Encodes queries that are not in the index; without it these are searched by text.
         reads_figures: ``encode`` reads figures too.
         rank: The ranking stage.
         merging: See :class:`Retriever`.
     """
 
-    def __init__(
-        self,
-        index: Index,
-        encode: Encode | None = None,
-        *,
-        reads_figures: bool = False,
-        rank: Rank | None = None,
-        merging: str = "score",
-    ):
-        self._merging = merging
-        self._index, self._retrieve = index, Retriever(index.engine, merging)
-        self.encode, self.reads_figures, self.rank = encode, reads_figures, rank
-        self._reopening = threading.Lock()
+    index: Index
+    encode: Encode | None = None
+    _: KW_ONLY
+    reads_figures: bool = False
+    rank: Rank | None = None
+    merging: str = "score"
 
-    @property
-    def index(self) -> Index:
-        """The index that is in the folder now.
-
-        Raises:
-            IndexFolderError: There is none, or one of another model.
-            EngineError: Its records cannot be read.
-        """
-        return self._current()[0]
-
-    def _current(self) -> tuple[Index, Retriever]:
-        with self._reopening:
-            if self._index.replaced():
-                new = Index(self._index.folder)
-                new.check_model(self._index.manifest.model, self._index.manifest.digest)
-                self._index, self._retrieve = new, Retriever(new.engine, self._merging)
-            return self._index, self._retrieve
+    @cached_property
+    def _retrieve(self) -> Retriever:
+        return Retriever(self.index.engine, self.merging)
 
     def state(self) -> Hashable | None:
         """Return a value that changes whenever the index may give other answers; None if that cannot be told."""
-        index = self.index
-        version = index.engine.version()
-        return None if version is None else (index.written, version)
+        version = self.index.engine.version()
+        return None if version is None else (self.index.written, version)
 
     def by_id(self, id: str) -> Query:
         """Return the query for questions similar to a question of the index.
@@ -168,12 +156,70 @@ class Searcher:
         return Answer(query, results[:k], notes, tuple(dropped), late=ranked is None)
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
-        index, retrieve = self._current()
-        if query.known and not where and set(by) == set(SOURCES) and self._merging == "score":
-            candidates = precomputed_candidates(index, query.question.id, n)
+        if query.known and not where and set(by) == set(SOURCES) and self.merging == "score":
+            candidates = precomputed_candidates(self.index, query.question.id, n)
             if candidates is not None:
                 return candidates
-        return retrieve(query.question, query.vector, n, where, by=by)
+        return self._retrieve(query.question, query.vector, n, where, by=by)
+
+
+#: Makes the searcher of an index, with its model.
+OpenSearcher = Callable[[Index], Searcher]
+
+#: Seconds after which a version that could not be opened is tried again.
+RETRY = 60.0
+
+
+class Follower:
+    """Keeps a searcher of the current version of an index.
+
+    When another version becomes current, it is opened in the background, with its model if that is another one, while
+    the old version is still searched. If it cannot be opened, the old one remains, and the reason is logged.
+
+    Args:
+        open_searcher: Called in a thread of its own but for the first version.
+
+    Attributes:
+        note: For users: why an older version is searched; None if none is, or the current one is being opened.
+
+    Raises:
+        IndexFolderError, EngineError: There is no index, or its records cannot be read. What ``open_searcher`` raises
+            is passed on too.
+    """
+
+    def __init__(self, folder: Path, open_searcher: OpenSearcher):
+        self._folder, self._open = folder, open_searcher
+        self._searcher = open_searcher(Index(folder))
+        self.note: str | None = None
+        self._reason = ""
+        #: State of the list of versions that could not be followed, and when to try again.
+        self._failed: tuple[object, float] = (self._searcher.index.written, math.inf)
+        self._opening = threading.Lock()
+
+    def current(self) -> Searcher:
+        """Return the searcher, for all steps of a request: the next call may return that of another version."""
+        written = Versions.written(self._folder)
+        failed, again = self._failed
+        is_due = written != self._searcher.index.written and (written != failed or time.monotonic() > again)
+        if is_due and self._opening.acquire(blocking=False):
+            threading.Thread(target=self._follow, args=(written,), name="open index", daemon=True).start()
+        return self._searcher
+
+    def _follow(self, written: object) -> None:
+        old = self._searcher
+        try:
+            index = Index(self._folder)
+            same_model = index.is_of_model(old.index.manifest.model, old.index.manifest.digest)
+            self._searcher = replace(old, index=index) if same_model else self._open(index)
+            self.note, self._reason = None, ""
+        except Exception as error:
+            self._failed = (written, time.monotonic() + RETRY)
+            self.note = f"version {old.index.version} of the index is still searched: the current one cannot be opened"
+            if (reason := f"{type(error).__name__}: {first_line(error)}") != self._reason:  # once
+                log.error("%s: %s: %s", self._folder, self.note, reason)
+            self._reason = reason
+        finally:
+            self._opening.release()
 
 
 def typed_question(text: str, images: Sequence[str] = ()) -> Question:

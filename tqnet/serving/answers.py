@@ -100,6 +100,7 @@ class Health(BaseModel):
     """The server answers, and its index can be read."""
 
     status: Literal["ok"] = "ok"
+    note: str | None = Field(default=None, description="Why an older version of the index is searched; mostly missing")
 
 
 #: Common words worth showing: not "x", not "\\frac".

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.resources import files
+from pathlib import Path as FilePath
 from typing import Annotated, Any
 
 import anyio
@@ -22,9 +23,9 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from tqnet.questions.question import FieldError
 from tqnet.search.engine import EngineError
-from tqnet.search.index import IndexFolderError
 from tqnet.search.records import FilterError
-from tqnet.search.searcher import QueryError, Searcher, UnknownIdError
+from tqnet.search.searcher import OpenSearcher, QueryError, UnknownIdError
+from tqnet.search.versions import IndexFolderError
 from tqnet.serving.answers import Health, Problem, QuestionBody, SearchAnswer, Suggestions
 from tqnet.serving.requests import SearchBody, Settings, UploadError, read_search
 from tqnet.serving.service import BusyError, Metrics, SearchService
@@ -41,6 +42,9 @@ Id = Annotated[str, Path(description="Id of a question; it may contain slashes")
 
 #: Seconds after which a refused search may be repeated.
 _RETRY = 2
+
+#: Seconds between two looks for another version of the index.
+_NOTICE = 1.0
 
 _PROBLEMS: dict[int, str] = {
     400: "Malformed JSON, or a query that cannot be answered",
@@ -70,15 +74,23 @@ _HEADERS = {
 }
 
 
-def create_app(searcher: Searcher, settings: Settings | None = None) -> FastAPI:
-    """Make the application that answers from the index of ``searcher``."""
+def create_app(index: FilePath, open_searcher: OpenSearcher, settings: Settings | None = None) -> FastAPI:
+    """Make the application that answers from the current version of an index.
+
+    Args:
+        index: Its folder.
+        open_searcher: See `Follower`, also for the errors raised.
+    """
     settings = settings or Settings()
     metrics = Metrics()
-    service = SearchService(searcher, settings, metrics)
+    service = SearchService(index, open_searcher, settings, metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        yield
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_notice_versions, service)
+            yield
+            tasks.cancel_scope.cancel()
         await anyio.to_thread.run_sync(service.close)
 
     app = FastAPI(
@@ -97,6 +109,13 @@ def create_app(searcher: Searcher, settings: Settings | None = None) -> FastAPI:
     _add_api(app, service, settings, metrics)
     _add_page(app)
     return app
+
+
+async def _notice_versions(service: SearchService) -> None:
+    """Follow the index also while nobody searches."""
+    while True:
+        await anyio.sleep(_NOTICE)
+        await anyio.to_thread.run_sync(service.notice_version)
 
 
 async def _guard(metrics: Metrics, request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -163,15 +182,20 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         """The values in the index."""
         return service.suggestions()
 
-    @app.get("/health", summary="Whether the server can answer", responses=_problems(503))
+    @app.get(
+        "/health",
+        summary="Whether the server can answer",
+        response_model_exclude_none=True,
+        responses=_problems(503),
+    )
     def health() -> Health:
         """Needs no key."""
         service.check()
-        return Health()
+        return Health(note=service.note)
 
     @app.get("/metrics", summary="Numbers for Prometheus", dependencies=needs_key, response_class=Response)
     async def numbers() -> Response:
-        """Requests, latencies, waiting searches, batch sizes, the cache."""
+        """Requests, latencies, waiting searches, batch sizes, the cache, whether the index is behind."""
         return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
+from typing import NamedTuple
 
 import numpy as np
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -21,40 +22,48 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from tqnet.questions import Question, QuestionBank
 from tqnet.questions.markup import figure_png
 from tqnet.search.build import Encode
-from tqnet.search.searcher import Query, Searcher, UnknownIdError, typed_question
+from tqnet.search.index import Index
+from tqnet.search.searcher import Follower, OpenSearcher, Query, Searcher, UnknownIdError, typed_question
 from tqnet.serving.answers import QuestionBody, SearchAnswer, Suggestions, answer_view, question_view, suggestions
 from tqnet.serving.requests import Search, Settings
 
-#: A question, and its vector when it is encoded.
-_Waiting = tuple[Question, "Future[np.ndarray]"]
+
+class _Waiting(NamedTuple):
+    """A question, by what it is to be encoded, and its vector when it is."""
+
+    encode: Encode
+    question: Question
+    vector: Future[np.ndarray]
 
 
 class MicroBatcher:
-    """Encode concurrent queries together, in a single thread; is an `Encode` itself.
+    """Encodes concurrent queries together, in a single thread: for any number of models, one after another.
 
     Args:
-        encode: Called from that thread alone.
         size: Most questions of a batch.
         wait: Seconds that the first of a batch waits for others.
         observe: Called with the size of each batch.
     """
 
-    def __init__(self, encode: Encode, size: int, wait: float, observe: Callable[[int], object] = lambda size: None):
-        self._encode, self._size, self._wait, self._observe = encode, size, wait, observe
+    def __init__(self, size: int, wait: float, observe: Callable[[int], object] = lambda size: None):
+        self._size, self._wait, self._observe = size, wait, observe
         self._queue: SimpleQueue[_Waiting | None] = SimpleQueue()
         self._closing, self._closed = Lock(), False
         self._thread = Thread(target=self._work, name="encode", daemon=True)
         self._thread.start()
 
-    def __call__(self, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
-        """Return vectors ``[questions, width]``; RuntimeError after :meth:`close`."""
-        waiting: list[_Waiting] = [(question, Future()) for question in questions]
+    def batched(self, encode: Encode) -> Encode:
+        """Return ``encode``, but called from the single thread alone; it raises a RuntimeError after :meth:`close`."""
+        return partial(self._wait_for, encode)
+
+    def _wait_for(self, encode: Encode, questions: Sequence[Question] | QuestionBank) -> np.ndarray:
+        waiting = [_Waiting(encode, question, Future()) for question in questions]
         with self._closing:
             if self._closed:
                 raise RuntimeError("the server is shutting down")
             for item in waiting:
                 self._queue.put(item)
-        return np.stack([vector.result() for _, vector in waiting])
+        return np.stack([item.vector.result() for item in waiting])
 
     def close(self) -> None:
         """Encode what is in the queue, and end."""
@@ -66,15 +75,19 @@ class MicroBatcher:
 
     def _work(self) -> None:
         while batch := self._next():
-            self._observe(len(batch))
-            try:
-                self._answer(batch)
-            except Exception:
-                for item in batch:  # so that one question does not fail the others of its batch
-                    try:
-                        self._answer([item])
-                    except Exception as error:
-                        item[1].set_exception(error)
+            for encode in dict.fromkeys(item.encode for item in batch):  # two while the model changes
+                self._answer(encode, [item for item in batch if item.encode is encode])
+
+    def _answer(self, encode: Encode, batch: Sequence[_Waiting]) -> None:
+        self._observe(len(batch))
+        try:
+            self._encode(encode, batch)
+        except Exception:
+            for item in batch:  # so that one question does not fail the others of its batch
+                try:
+                    self._encode(encode, [item])
+                except Exception as error:
+                    item.vector.set_exception(error)
 
     def _next(self) -> list[_Waiting]:
         """Return the next batch; an empty one at the end."""
@@ -93,10 +106,10 @@ class MicroBatcher:
             self._queue.put(None)
         return batch
 
-    def _answer(self, batch: Sequence[_Waiting]) -> None:
-        vectors = self._encode([question for question, _ in batch])
-        for (_, future), vector in zip(batch, vectors, strict=True):
-            future.set_result(vector)
+    @staticmethod
+    def _encode(encode: Encode, batch: Sequence[_Waiting]) -> None:
+        for item, vector in zip(batch, encode([item.question for item in batch]), strict=True):
+            item.vector.set_result(vector)
 
 
 #: Buckets of the histograms: seconds, and queries.
@@ -119,6 +132,9 @@ class Metrics:
         self.batches = Histogram("tqnet_batch_size", "Queries encoded at once", buckets=_SIZES, registry=self._registry)
         self.hits = Counter("tqnet_cache_hits", "Searches answered from the cache", registry=self._registry)
         self.misses = Counter("tqnet_cache_misses", "Searches that were carried out", registry=self._registry)
+        self.behind = Gauge(
+            "tqnet_index_behind", "1 if the current version of the index cannot be opened", registry=self._registry
+        )
 
     def text(self) -> bytes:
         """Return them in Prometheus' text format."""
@@ -138,29 +154,42 @@ class BusyError(RuntimeError):
 
 
 class SearchService:
-    """Answers searches from the cache, or else by ``searcher``, with queries encoded in batches by a single thread."""
+    """Answers searches from the cache, or else from the current version of the index in ``folder``.
 
-    def __init__(self, searcher: Searcher, settings: Settings, metrics: Metrics):
+    Queries are encoded in batches by a single thread.
+    """
+
+    def __init__(self, folder: Path, open_searcher: OpenSearcher, settings: Settings, metrics: Metrics):
         self._settings, self._metrics = settings, metrics
-        self._batcher = searcher.encode and MicroBatcher(
-            searcher.encode, settings.batch_size, settings.batch_wait, metrics.batches.observe
-        )
-        self._searcher = Searcher(
-            searcher.index, self._batcher, reads_figures=searcher.reads_figures, rank=searcher.rank
-        )
+        self._batcher = MicroBatcher(settings.batch_size, settings.batch_wait, metrics.batches.observe)
+
+        def open_batched(index: Index) -> Searcher:
+            searcher = open_searcher(index)
+            return replace(searcher, encode=searcher.encode and self._batcher.batched(searcher.encode))
+
+        self._follower = Follower(folder, open_batched)
         self._answers: OrderedDict[Hashable, SearchAnswer] = OrderedDict()
         self._caching = Lock()
         self._picture = lru_cache(200)(self._read_picture)
-        self._suggestions: tuple[float, Suggestions] | None = None
+        self._suggestions: tuple[Index, float, Suggestions] | None = None
         self._suggesting = Lock()
         self._decoding = Lock()  # one large figure at a time fits into memory
         self._inside = 0
         metrics.queue.set_function(lambda: self._inside)
+        metrics.behind.set_function(lambda: self.note is not None)
 
     def close(self) -> None:
         """Encode what is in the queue, and end."""
-        if self._batcher:
-            self._batcher.close()
+        self._batcher.close()
+
+    def notice_version(self) -> None:
+        """Begin to open another version of the index if it has become the current one."""
+        self._follower.current()
+
+    @property
+    def note(self) -> str | None:
+        """Why an older version of the index is searched (`Follower`)."""
+        return self._follower.note
 
     @contextmanager
     def room(self) -> Iterator[None]:
@@ -181,8 +210,9 @@ class SearchService:
             QueryError: Figures alone, which the model cannot read.
             EngineError, IndexFolderError: The index cannot be read.
         """
+        searcher = self._follower.current()
         # The state before the search: after a write meanwhile, the cached answer is never used.
-        state = self._searcher.state()
+        state = searcher.state()
         key = (state, search.key)
         with self._caching:
             if key in self._answers:
@@ -190,8 +220,8 @@ class SearchService:
                 self._metrics.hits.inc()
                 return self._answers[key]
         self._metrics.misses.inc()
-        with self._query(search) as query:
-            answer = self._searcher.answer(query, search.body.k, search.where, by=search.by, rerank=search.rerank)
+        with self._query(searcher, search) as query:
+            answer = searcher.answer(query, search.body.k, search.where, by=search.by, rerank=search.rerank)
         view = answer_view(answer)
         if state is not None and not answer.late:
             with self._caching:
@@ -201,9 +231,9 @@ class SearchService:
         return view
 
     @contextmanager
-    def _query(self, search: Search) -> Iterator[Query]:
+    def _query(self, searcher: Searcher, search: Search) -> Iterator[Query]:
         if search.body.id is not None:
-            yield self._searcher.by_id(search.body.id)
+            yield searcher.by_id(search.body.id)
             return
         # The model reads figures from files.
         with tempfile.TemporaryDirectory(prefix="tqnet-") as folder:
@@ -213,11 +243,11 @@ class SearchService:
                     figure.save(path, self._settings.max_pixels)
             typed = typed_question(search.body.text or "", [str(path) for path in paths])
             question = replace(typed, difficulty=search.body.difficulty)
-            yield next(self._searcher.queries([question], search.by))
+            yield next(searcher.queries([question], search.by))
 
     def question(self, id: str) -> QuestionBody:
         """Return a question with its solution; UnknownIdError if the index does not have it."""
-        return question_view(self._searcher.by_id(id).question, solution=True)
+        return question_view(self._follower.current().by_id(id).question, solution=True)
 
     def figure(self, id: str, number: int) -> bytes:
         """Return a question's figure, counted from 1, as PNG.
@@ -225,7 +255,7 @@ class SearchService:
         Raises:
             UnknownIdError: There is no such question or figure, or its file cannot be read.
         """
-        images = self._searcher.by_id(id).question.images
+        images = self._follower.current().by_id(id).question.images
         if not 1 <= number <= len(images):
             raise UnknownIdError(f"question {id!r} has {len(images)} figures, and no figure {number}")
         path = images[number - 1]
@@ -240,11 +270,13 @@ class SearchService:
 
     def check(self) -> None:
         """Check that the index can be read; EngineError or IndexFolderError if not."""
-        self._searcher.index.engine.count()
+        self._follower.current().index.engine.count()
 
     def suggestions(self) -> Suggestions:
         """Return the values to filter by, a minute old at most."""
+        index, now = self._follower.current().index, time.monotonic()
         with self._suggesting:  # slow on a large index: once for all requests
-            if self._suggestions is None or time.monotonic() - self._suggestions[0] > _FRESH:
-                self._suggestions = (time.monotonic(), suggestions(self._searcher.index))
-            return self._suggestions[1]
+            kept = self._suggestions
+            if kept is None or kept[0] is not index or now - kept[1] > _FRESH:
+                kept = self._suggestions = (index, now, suggestions(index))
+            return kept[2]
