@@ -74,6 +74,12 @@ def test_pairs_are_evaluated(pairs_model: str, tqnet: Tqnet) -> None:
     assert sum(sum(numbers[relation]["taken_for"].values()) for relation in RELATIONS) == 120
 
 
+def test_the_rule_for_near_texts_is_evaluated(tqnet: Tqnet) -> None:
+    numbers = tqnet.json("evaluate", "pairs", "--pairs", CHECKED)
+    assert numbers["duplicate"]["precision"] == 1
+    assert numbers["duplicate"]["taken_for"]["similar"] == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -42,6 +42,10 @@ def test_near_text_says_the_same() -> None:
     assert clusters(LONG, LONG.replace("at noon", "at noon in May 2020"), threshold=0.8) == [((0, 1), "near text")]
     assert not clusters(LONG, LONG.replace("240", "250"), threshold=0.8)
     assert not clusters(LONG, LONG.replace("after half", "before half"), threshold=0.8)
+    assert not clusters(LONG, LONG.replace("the second train reach the first", "the first train reach the second"))
+    assert not clusters(
+        *(f"{LONG} Let S be the event that it is late, and E that it is early. Find P({x})." for x in "SE")
+    )
     assert not clusters(LONG, LONG.replace("any ", ""), threshold=1.0)
     with pytest.raises(ValueError, match=r"threshold: 1\.5 is not in"):
         clusters(LONG, threshold=1.5)

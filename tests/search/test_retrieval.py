@@ -81,7 +81,8 @@ FORMULA = r"Find the number $x$ for which $\dfrac12 x + 3 = 9$ holds, and check 
             False,
         ),
         (FORMULA, FORMULA.replace(r"\dfrac12", r"\frac{1}{2}"), True),
-        (WORDS, f"{WORDS} more", True),
+        (f"{WORDS}. How many?", f"{WORDS} again. How many?", True),
+        (WORDS, f"{WORDS} more", False),  # more may be asked
         (WORDS, WORDS[:350], False),
     ],
 )

@@ -16,8 +16,10 @@ from tqnet.cli.options import Command, argument, count, number, option, switch
 if TYPE_CHECKING:
     import numpy as np
 
+    from tqnet.evaluation.pairs import PairScores
     from tqnet.modeling.encoder import QuestionEncoder
     from tqnet.questions import QuestionBank
+    from tqnet.questions.pairs import LabelledPair
     from tqnet.search.duplicates import Cluster, Judge
     from tqnet.search.duplicates import Duplicates as Report
 
@@ -31,8 +33,8 @@ _SHOWN = 160
 class Duplicates(Command, LineOptions, ReadingOptions, EncodingOptions, name="duplicates"):
     """Report clusters of duplicates in a bank.
 
-    Duplicates are questions of equal text, formulas in one form, and equal figures; of near text with the same numbers,
-    formulas and demand; or, with --pairs-model, those of near text or near vectors that the model calls duplicates.
+    Duplicates are questions of equal figures and equal text, formulas in one form, or of near text where no word or
+    number differs that tells; or, with --pairs-model, those near by text or vector that the model calls duplicates.
     """
 
     bank: str = argument(BANK, metavar="BANK")
@@ -123,23 +125,22 @@ def _excerpt(cluster: Cluster, bank: QuestionBank) -> str:
 class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
     """Measure precision and recall of a pair classifier for duplicate, similar, variant and unrelated."""
 
-    model: str = option(PAIRS_MODEL, required=True, metavar="DIR")
+    model: str | None = option(
+        f"{PAIRS_MODEL}; by default the rule for near texts of `tqnet duplicates`", metavar="DIR"
+    )
     pairs: str = option("a, b (questions, or ids of --bank) and label; .jsonl or .csv", required=True, metavar="FILE")
     bank: str | None = option("whose questions the pairs name by id")
     errors: bool = switch("list the pairs that are classified wrongly")
     json: bool = switch("print JSON")
 
     def run(self) -> None:
-        from tqnet.evaluation.pairs import pairs_table
-        from tqnet.modeling.pairs import PairClassifier
+        from tqnet.evaluation.pairs import PairScores, pairs_table
         from tqnet.questions import load_bank
         from tqnet.questions.pairs import RELATIONS, read_labelled_pairs
-        from tqnet.training.pairs import pair_vectors, score_pairs
 
         bank = load_bank(self.bank, self.on_error) if self.bank else None
         pairs = read_labelled_pairs(self.pairs, bank, self.on_error)
-        classifier = PairClassifier.from_pretrained(self.model)
-        scores = score_pairs(classifier, pairs, pair_vectors(classifier, pairs, **self.settings))
+        scores = self._score(self.model, pairs) if self.model else PairScores.of_rule(pairs)
         errors = [
             {"a": pair.a.content, "b": pair.b.content, "label": pair.relation, "predicted": RELATIONS[predicted]}
             for pair, predicted in zip(pairs, scores.predicted.tolist(), strict=True)
@@ -152,3 +153,10 @@ class Pairs(Command, FaultOptions, EncodingOptions, name="evaluate pairs"):
         print(pairs_table(scores).text())
         if self.errors:
             print("\n".join(f"\n{e['label']}, predicted {e['predicted']}:\n  {e['a']}\n  {e['b']}" for e in errors))
+
+    def _score(self, folder: str, pairs: list[LabelledPair]) -> PairScores:
+        from tqnet.modeling.pairs import PairClassifier
+        from tqnet.training.pairs import pair_vectors, score_pairs
+
+        classifier = PairClassifier.from_pretrained(folder)
+        return score_pairs(classifier, pairs, pair_vectors(classifier, pairs, **self.settings))

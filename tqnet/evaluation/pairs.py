@@ -13,7 +13,9 @@ from scipy.sparse.csgraph import connected_components
 
 from tqnet.evaluation.metrics import BoolArray, FloatArray, IntArray, Interval, macro_f1, percentiles, resampled_ratio
 from tqnet.evaluation.table import Table
+from tqnet.questions.differences import says_the_same
 from tqnet.questions.pairs import RELATIONS, LabelledPair
+from tqnet.questions.traits import same_figures
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,13 @@ class PairScores:
     def from_pairs(cls, pairs: Sequence[LabelledPair], probabilities: FloatArray) -> PairScores:
         truth = np.array([RELATIONS.index(pair.relation) for pair in pairs], dtype=np.int64)
         return cls(truth, probabilities, _groups(pairs))
+
+    @classmethod
+    def of_rule(cls, pairs: Sequence[LabelledPair]) -> PairScores:
+        """Score the rule of `tqnet duplicates` for near texts, which tells duplicates from all else: "variant"."""
+        same = [says_the_same(pair.a, pair.b) and same_figures(pair.a.images, pair.b.images) for pair in pairs]
+        places = [RELATIONS.index("duplicate" if duplicate else "variant") for duplicate in same]
+        return cls.from_pairs(pairs, np.eye(len(RELATIONS))[places])
 
     @cached_property
     def predicted(self) -> IntArray:

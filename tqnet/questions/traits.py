@@ -21,12 +21,14 @@ from tqnet.text.sentences import search_words
 
 _MONTH = "|".join(f"{month}|{month[:3]}\\.?" for month in MONTHS)
 _YEAR = r"(?:19|20)\d\d(?!\d)"
-#: Numbers that are no quantities: dates and years, the question's number and its points.
-_ASIDE = re.compile(
+#: Numbers that are no quantities: dates and years, the question's number, source and points, how many follow.
+ASIDE = re.compile(
     rf"(?:\b\d{{1,2}}\s+)?\b(?:{_MONTH})\s+(?:\d{{1,2}},?\s+)?(?<!\d){_YEAR}|\b(?:in|since|of|from|by)\s+{_YEAR}"
     rf"|(?<!\d){_YEAR}\s*年(?:\s*\d{{1,2}}\s*月)?(?:\s*\d{{1,2}}\s*日)?|\d{{1,2}}\s*月\s*\d{{1,2}}\s*日"
     r"|\b(?:question|exercise|problem)\s+\d+|第\s*\d+\s*题"
-    r"|[(（]\s*(?:本题|共|满分)?\s*\d+\s*(?:points?|marks?|分)\s*[)）]",
+    r"|\bthe\s+(?:next|following)\s+\w+\s+(?:question|exercise|problem)s?"
+    r"|[(（]\s*(?:本题|共|满分)?\s*\d+\s*(?:points?|marks?|分)\s*[)）]"
+    rf"|【\s*{_YEAR}[^【】]*】|[(（]\s*{_YEAR}\s*年[^()（）\d]*[)）]",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)|\d+(?:\.\d+)?")
@@ -145,11 +147,6 @@ def compare(first: Traits, second: Traits) -> np.ndarray:
     return np.array(values, dtype=np.float32)
 
 
-def says_the_same(first: Traits, second: Traits) -> bool:
-    """Return True if two questions of nearly one text have the same numbers, formulas and targets."""
-    return (first.numbers, first.formulas, first.targets) == (second.numbers, second.formulas, second.targets)
-
-
 def same_figures(first: Sequence[str], second: Sequence[str]) -> bool:
     """Return True if figures, by their paths, are the same drawings one by one; no figures are the same."""
     return len(first) == len(second) and all(same_drawing(a, b) for a, b in zip(first, second, strict=True))
@@ -169,7 +166,7 @@ def _numbers(text: str) -> Counter[str]:
     numbers: Counter[str] = Counter()
     for part in segments(text):
         if not part.is_formula:
-            prose = _ASIDE.sub(" ", part.body)
+            prose = ASIDE.sub(" ", part.body)
             numbers.update(match[0].replace(",", "") for match in _NUMBER.finditer(prose))
             continue
         for formula in parse_formulas(f"${normal_formula(part.body)}$"):

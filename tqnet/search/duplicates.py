@@ -21,11 +21,12 @@ from scipy.sparse.csgraph import connected_components
 from tqdm import tqdm
 
 from tqnet.questions import Question, QuestionBank
+from tqnet.questions.differences import says_the_same
 from tqnet.questions.figures import BankFigures, hash_figure_file, near_figures, same_drawing
 from tqnet.questions.near_duplicates import ShingleSets, alike_within, band_keys, same_key, shingle_sets
 from tqnet.questions.pairs import RELATIONS
 from tqnet.questions.table import hash64
-from tqnet.questions.traits import one_form, says_the_same, traits
+from tqnet.questions.traits import one_form
 from tqnet.search.records import unit
 from tqnet.search.retrieval import NEAR
 
@@ -163,8 +164,8 @@ def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | 
     """Return the clusters of duplicates in ``bank``.
 
     Duplicates have the same figures, and equal texts in one form, digits kept (`tqnet.questions.traits.one_form`); or
-    texts that share ``threshold`` of their three-word runs and have the same numbers (but for dates), formulas and
-    target phrases. A judge replaces the latter rule, on more candidates.
+    texts that share ``threshold`` of their three-word runs and differ in nothing that tells
+    (`tqnet.questions.differences`). A judge replaces the latter rule, on more candidates.
 
     Raises:
         ValueError: ``threshold`` is not in (0, 1].
@@ -187,7 +188,7 @@ def find_duplicates(bank: QuestionBank, threshold: float = NEAR, judge: Judge | 
             for a, b, score in zip(*pairs.tolist(), similarity.tolist(), strict=True):
                 forest.add(a)
                 forest.add(b)
-                if not forest.connected(a, b) and says_the_same(traits(bank[a]), traits(bank[b])):
+                if not forest.connected(a, b) and says_the_same(bank[a], bank[b]):
                     forest.merge(a, b)
                     links.append(Link(a, b, "near text", score))
     else:

@@ -13,8 +13,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tqnet.questions import Question
+from tqnet.questions.differences import says_the_same
 from tqnet.questions.near_duplicates import shingle_sets
-from tqnet.questions.traits import one_form, same_figures, says_the_same, traits
+from tqnet.questions.traits import one_form, same_figures
 from tqnet.search.engine import Hit, SearchEngine
 from tqnet.search.records import Filter, content_key, query_words, record_question, table_vectors, unit
 
@@ -273,7 +274,7 @@ def _best_scores(
 
 
 def _near_duplicates(ids: Sequence[str], records: dict[str, _Record], query: Question) -> set[str]:
-    """Return the near duplicates of the query: the same numbers, formulas and figures, and all but the same words."""
+    """Return the near duplicates of the query: the same figures, and all but the same words, none of which tells."""
     words = set(query_words(query)["stem"])
     suspects = [id for id in ids if jaccard(words, set(records[id].row["stem"].split())) >= NEAR]
     questions = [query, *(records[id].question for id in suspects)]
@@ -281,9 +282,7 @@ def _near_duplicates(ids: Sequence[str], records: dict[str, _Record], query: Que
     return {
         id
         for place, (id, question) in enumerate(zip(suspects, questions[1:], strict=True), 1)
-        if sets.jaccard(0, place) >= NEAR
-        and says_the_same(traits(query), traits(question))
-        and _same_figures(query, question)
+        if sets.jaccard(0, place) >= NEAR and says_the_same(query, question) and _same_figures(query, question)
     }
 
 

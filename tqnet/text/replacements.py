@@ -74,6 +74,8 @@ class Phrases:
 WORDINGS = Phrases(_TABLES["wordings"])
 #: Phrases whose exchange makes another question.
 OTHERS = Phrases(_TABLES["others"])
+#: Words that may differ between two texts that are nearly one, words that may not be added to one, and words that ask.
+SILENT, TELLING, ASKING = (frozenset(_TABLES[name].split()) for name in ("silent", "telling", "asking"))
 
 
 def as_written(new: str, old: str) -> str:
