@@ -37,7 +37,7 @@ from tqnet.search.engine import Place
 from tqnet.search.index import Index
 from tqnet.search.lance import LanceEngine
 from tqnet.search.ranking import Rank
-from tqnet.search.records import Filter, record_question, schema, unit
+from tqnet.search.records import KEYS, Filter, record_question, schema, unit
 from tqnet.search.retrieval import Candidate, Retriever
 from tqnet.search.searcher import Searcher
 
@@ -64,7 +64,7 @@ def repeated(source: pa.Table, count: int, seed: int = 0) -> Iterator[pa.Table]:
             "id": pa.array([f"{row:09d}" for row in rows]),
             "vector": pa.FixedSizeListArray.from_arrays(pa.array(noisy.ravel()), vectors.shape[1]),
             "stem": pa.array(stems),
-            "content": pa.array([f"{row:x}" for row in rows]),
+            **{name: pa.array([f"{row:x}" for row in rows]) for name in ("content", *KEYS)},
             "difficulty": pa.array(rng.random(len(rows)) * 100),
         }
         yield pa.table(columns, schema=schema(vectors.shape[1]))

@@ -66,6 +66,15 @@ def test_an_answer_for_people(index: str, tqnet: Tqnet) -> None:
     assert "$" not in lines[1]
 
 
+def test_what_the_bank_has_already(index: str, bank_folder: str, tqnet: Tqnet) -> None:
+    question = next(q for q in QuestionBank.load(bank_folder) if not q.options and not q.images)
+    query = ["search", index, "--text", question.stem.replace(" ", "  "), *FAST]
+    assert tqnet(*query, "--duplicates", "only").splitlines()[0] == f"  =  {question.id}  identical"
+    assert tqnet.json(*query)["duplicates"][0]["id"] == question.id
+    assert "duplicates" in tqnet.json(*query, "--duplicates", "hide")
+    assert not tqnet.json(*query, "--duplicates", "hide")["duplicates"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

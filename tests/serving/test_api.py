@@ -50,6 +50,20 @@ def test_results_say_what_they_share_with_the_query(client: TestClient) -> None:
     assert "<math" in answer["query"]["stem"]
 
 
+def test_questions_that_the_bank_has_already(client: TestClient, bank: QuestionBank) -> None:
+    stem, options = bank[1].stem, list(bank[1].options)
+    body = {"text": stem.replace(" ", "  "), "options": options, "k": 3}
+    shown = client.post("/search", json=body).json()
+    assert shown["duplicates"][0]["question"]["id"] == bank[1].id
+    assert bank[1].id not in [result["question"]["id"] for result in shown["results"]]
+    assert client.post("/search", json=body | {"duplicates": "hide"}).json()["duplicates"] == []
+    only = client.post("/search", json=body | {"duplicates": "only", "filters": ["id=nobody"]}).json()
+    assert (only["results"], bool(only["duplicates"])) == ([], True)
+    checked = client.post("/check", json=body).json()
+    assert checked["relation"] == shown["duplicates"][0]["relation"]
+    assert client.post("/check", json={"text": "Nobody asks this."}).json()["relation"] is None
+
+
 def test_filters(client: TestClient, bank: QuestionBank) -> None:
     by_id = {question.id: question for question in bank}
     search = {"text": "Find $x$", "k": 50}

@@ -195,6 +195,11 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         metavar="CONDITION",
     )
     by: str = option("what finds candidates", default="both", choices=("text", "vector", "both"))
+    duplicates: str = option(
+        "questions of the whole index that repeat the query: listed first, left out, or nothing else",
+        default="show",
+        choices=("show", "hide", "only"),
+    )
     json: bool = switch("print one JSON object per line and query")
 
     def run(self) -> None:
@@ -209,7 +214,15 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         searcher, queries = self._open(by)
         printed: set[str] = set()
         for query in queries:
-            answer = searcher.answer(query, self.k, where, by=by, candidates=self.candidates, rerank=rerank)
+            answer = searcher.answer(
+                query,
+                self.k,
+                where,
+                by=by,
+                candidates=self.candidates,
+                rerank=rerank,
+                duplicates=self.duplicates,
+            )
             for note in answer.notes:
                 if note not in printed:
                     print(f"tqnet: {note}", file=sys.stderr)
@@ -234,11 +247,12 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
 
 
 def _json(answer: Answer) -> str:
-    from tqnet.search.searcher import TYPED, shown
+    from tqnet.search.searcher import TYPED, known_view, shown
 
     query = answer.query.question
     record = {
         "query": query.stem if query.id == TYPED else query.id,
+        "duplicates": [known_view(known) for known in answer.known],
         "results": [shown(candidate) for candidate in answer.candidates],
         "notes": list(answer.notes),
         "dropped": [{"id": dropped.question.id, "why": dropped.why} for dropped in answer.dropped],
@@ -249,10 +263,14 @@ def _json(answer: Answer) -> str:
 def _text(answer: Answer, named: bool) -> str:
     query = answer.query.question
     lines = [f"{query.id}: {_excerpt(query)}"] if named else []
+    for known in answer.known:
+        differs = "; ".join(f"{ours or 'nothing'} -> {theirs or 'nothing'}" for ours, theirs in known.differs)
+        lines += [f"  =  {known.question.id}  {known.relation}{f': {differs}' * bool(differs)}"]
+        lines += [f"     {_excerpt(known.question)}"]
     for place, candidate in enumerate(answer.candidates, 1):
         lines += [f"{place:>3}  {candidate.question.id}  {candidate.why}", f"     {_excerpt(candidate.question)}"]
     reasons = Counter(dropped.notes[-1].partition(" (")[0] for dropped in answer.dropped)
-    lines += [] if answer.candidates else ["nothing found"]
+    lines += [] if answer.candidates or answer.known else ["nothing found"]
     lines += [f"{count} {reason}" for reason, count in reasons.most_common()]
     return "\n".join([*lines, ""] if named else lines)
 

@@ -93,7 +93,7 @@ class SearchEngine(ABC):
     def get(self, ids: Sequence[str], columns: Sequence[str] | None = None) -> pa.Table:
         """Return ``columns``, by default all, of the records of ``ids``, in their order and without unknown ones."""
         columns = list(dict.fromkeys(("id", *(columns or self.schema.names))))
-        pieces = [self._select(chunk, columns) for chunk in id_filters(list(dict.fromkeys(ids)))]
+        pieces = [self.select(chunk, columns, len(chunk.values)) for chunk in id_filters(list(dict.fromkeys(ids)))]
         table = pa.concat_tables([self.schema.empty_table().select(columns), *pieces])
         rows = {id: row for row, id in enumerate(table["id"].to_pylist())}
         return table.take(pa.array([rows[id] for id in ids if id in rows], pa.int64()))
@@ -106,7 +106,8 @@ class SearchEngine(ABC):
         """Remove the records of each filter."""
 
     @abstractmethod
-    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table: ...
+    def select(self, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
+        """Return ``columns`` of at most ``limit`` records that meet ``where``, in no particular order."""
 
     @abstractmethod
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:

@@ -26,7 +26,7 @@ from tqnet.search.engine import (
     top_hits,
     write_conditions,
 )
-from tqnet.search.records import TEXT_FIELDS, Filter, unit
+from tqnet.search.records import KEYS, TEXT_FIELDS, Filter, unit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -53,7 +53,7 @@ _DEEPER = 8
 _DEEPEST = 8192
 
 _SCALAR_INDEXES: dict[str, BTree | Bitmap | LabelList] = {
-    **{"id": BTree(), "difficulty": BTree()},
+    **{field: BTree() for field in ("id", *KEYS, "difficulty")},
     **{field: Bitmap() for field in ("figures", "type", "language", "source")},
     "concept": LabelList(),
 }
@@ -146,8 +146,8 @@ class LanceEngine(SearchEngine):
             self._table.delete(lance_condition([condition]))
 
     @_clear_errors
-    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table:
-        return self._filtered(self._table.search(), [where], len(where.values)).select(columns).to_arrow()
+    def select(self, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
+        return self._filtered(self._table.search(), [where], limit).select(list(columns)).to_arrow()
 
     @_clear_errors
     def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:

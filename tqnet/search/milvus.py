@@ -29,7 +29,7 @@ from tqnet.search.engine import (
     top_hits,
     write_conditions,
 )
-from tqnet.search.records import FIELDS, TEXT_FIELDS, Filter, schema, unit
+from tqnet.search.records import FIELDS, KEYS, TEXT_FIELDS, Filter, schema, unit
 
 #: Environment variable with the server's credentials, ``USER:PASSWORD`` or an API key.
 TOKEN = "MILVUS_TOKEN"
@@ -202,7 +202,7 @@ class MilvusEngine(SearchEngine):
         self._add_index("vector", "HNSW", metric_type="IP", params=_GRAPH)
         for name in TEXT_FIELDS:
             self._add_index(_sparse(name), "SPARSE_INVERTED_INDEX", metric_type="BM25", params=_BM25)
-        for name in FIELDS.keys() - {"concept"}:
+        for name in {*FIELDS, *KEYS} - {"concept"}:
             self._add_index(name, "INVERTED")
         try:
             self._add_index("concept", "INVERTED")
@@ -241,8 +241,9 @@ class MilvusEngine(SearchEngine):
         if where:
             self._call("flush")
 
-    def _select(self, where: Filter, columns: Sequence[str]) -> pa.Table:
-        return self._table(self._call("query", filter=_conditions([where]), output_fields=columns), columns)
+    def select(self, where: Filter, columns: Sequence[str], limit: int) -> pa.Table:
+        rows = self._call("query", filter=_conditions([where]), output_fields=list(columns), limit=limit)
+        return self._table(rows, columns)
 
     def _search(self, field: str, query: object, limit: int, where: Sequence[Filter]) -> dict[str, float]:
         """Return id -> score of the nearest, best first."""

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tqnet.questions import Question
 from tqnet.questions.reading import read_question, write_question
+from tqnet.questions.traits import one_form
 from tqnet.text.sentences import search_words
 
 #: Columns that are searched by words.
@@ -33,6 +34,7 @@ def schema(width: int) -> pa.Schema:
     - ``stem``, ``concepts``: search terms of stem and options, and of the concepts' names, separated by spaces.
     - ``concept``: every concept of the question and its ancestors, each as a path with ``/`` and by its name alone.
     - ``content``: hash of text and figures, independent of ids and file names.
+    - ``form``, ``template``: hashes of the text in one form, options in any order, and of the same without its numbers.
     - ``state``: hash of the whole record.
     - ``question``: the record as JSON, without the paths of figures, which are in ``images`` and shown to nobody.
     """
@@ -48,6 +50,8 @@ def schema(width: int) -> pa.Schema:
         "source": pa.string(),
         "figures": pa.int64(),
         "content": pa.string(),
+        "form": pa.string(),
+        "template": pa.string(),
         "state": pa.string(),
         "question": pa.string(),
         "images": pa.list_(pa.string()),
@@ -83,6 +87,8 @@ def _row(question: Question) -> dict[str, object]:
         **{field: getattr(question, field) for field in OPTIONAL},
         "figures": len(question.images),
         "content": content_key(question),
+        "form": form_key(question),
+        "template": form_key(question, numbers=False),
         "state": state_key(question),
         "question": json.dumps(write_question(question) | {"images": []}, ensure_ascii=False),
         "images": list(question.images),
@@ -119,6 +125,12 @@ def content_key(question: Question) -> str:
     return _digest([text, *map(_figure_digest, question.images)])
 
 
+def form_key(question: Question, *, numbers: bool = True) -> str:
+    """Hash a question's text in one form (`tqnet.questions.traits.one_form`), with its options in any order."""
+    texts = [one_form(question.stem), *sorted(map(one_form, question.options))]
+    return _digest(texts if numbers else (_NUMBER.sub("0", text) for text in texts))
+
+
 def state_key(question: Question) -> str:
     """Hash a whole question to 16 hex digits."""
     return _digest([json.dumps(write_question(question), sort_keys=True), *map(_figure_digest, question.images)])
@@ -138,6 +150,11 @@ def _figure_digest(path: str) -> str:
     except OSError:
         return path
 
+
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+
+#: Columns that find a question's duplicates.
+KEYS = ("form", "template")
 
 #: Fields to filter by, and the types of their values.
 FIELDS: dict[str, type] = {
@@ -161,7 +178,7 @@ class Filter:
     """A condition on a field: ``difficulty<=3``, ``type=choice|blank``, ``concept=Algebra/Equations``.
 
     Attributes:
-        field: A key of :data:`FIELDS`. ``concept`` is a set: it equals every value that it contains.
+        field: Of :data:`FIELDS` or :data:`KEYS`. ``concept`` is a set: it equals every value that it contains.
         sign: ``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``.
         values: ``=`` matches any of them, ``!=`` none; the other signs take a single number. A missing field matches
             ``!=`` alone.
@@ -172,9 +189,9 @@ class Filter:
     values: tuple[str | float | int, ...]
 
     def __post_init__(self) -> None:
-        if self.field not in FIELDS:
+        if self.field not in (*FIELDS, *KEYS):
             raise FilterError(f"filter: unknown field {self.field!r}; expected one of {', '.join(FIELDS)}")
-        if self.sign not in ("=", "!=") and (FIELDS[self.field] is str or len(self.values) > 1):
+        if self.sign not in ("=", "!=") and (FIELDS.get(self.field, str) is str or len(self.values) > 1):
             raise FilterError(f"filter: {self.field}{self.sign}: needs a numeric field and a single number")
 
 
@@ -185,6 +202,8 @@ def read_filter(text: str) -> Filter:
         FilterError: It is malformed, its field is unknown, or a value has the wrong type.
     """
     match = _CONDITION.fullmatch(text)
+    if match and match["field"] in KEYS:
+        raise FilterError(f"filter: unknown field {match['field']!r}; expected one of {', '.join(FIELDS)}")
     if not match or not match["value"]:
         raise FilterError(
             f"filter: {text!r} is not of the form FIELD=VALUE, such as difficulty<=3 or type=choice|blank"

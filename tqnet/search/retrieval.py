@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -114,6 +114,13 @@ class Candidate:
         return ", ".join([*parts, *self.notes])
 
 
+class Retrieved(NamedTuple):
+    """Candidates, best first, and the ids of near duplicates of the query that were left out."""
+
+    candidates: list[Candidate]
+    near_duplicates: list[str]
+
+
 @dataclass(frozen=True)
 class _Record:
     """A retrieved record, whose question is parsed when it is needed."""
@@ -148,7 +155,11 @@ class Retriever:
         self.engine, self.merging, self.text_weight, self.guess = engine, merging, text_weight, guess
         self._threads = ThreadPoolExecutor(2, "retrieval")
 
-    def __call__(
+    def __call__(self, query: Question, *how: Any, **options: Any) -> list[Candidate]:
+        """Return the candidates of :meth:`retrieve`."""
+        return self.retrieve(query, *how, **options).candidates
+
+    def retrieve(
         self,
         query: Question,
         vector: np.ndarray | None = None,
@@ -157,7 +168,7 @@ class Retriever:
         *,
         by: Collection[str] = SOURCES,
         duplicates: bool = False,
-    ) -> list[Candidate]:
+    ) -> Retrieved:
         """Return at most ``n`` candidates that meet ``where``, best first.
 
         The query, its duplicates (same text with the same numbers) and repeated candidates are left out.
@@ -183,9 +194,9 @@ class Retriever:
                 more = self.engine.by_vector(vector, limit, [*where, about])
                 records |= self._records({hit.id for hit in more} - records.keys())
                 near = sorted({hit.id: hit for hit in [*near, *more]}.values(), key=lambda hit: (-hit.score, hit.id))
-            candidates = self._merged(query, vector, exact, near, records, votes, n, duplicates)
-            if len(candidates) == n or limit >= _MOST or max(len(exact), len(near)) < limit:
-                return candidates
+            retrieved = self._merged(query, vector, exact, near, records, votes, n, duplicates)
+            if len(retrieved.candidates) == n or limit >= _MOST or max(len(exact), len(near)) < limit:
+                return retrieved
             limit = min(4 * limit, _MOST)
 
     def _merged(
@@ -198,7 +209,7 @@ class Retriever:
         votes: Votes[str] | None,
         n: int,
         duplicates: bool,
-    ) -> list[Candidate]:
+    ) -> Retrieved:
         bm25, cosine = _best_scores(exact, near, records, query, duplicates)
         halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as in the paper, without the spare hits
         if vector is not None:
@@ -211,17 +222,17 @@ class Retriever:
         ids = halves if self.merging == "halves" else bm25.keys() | cosine.keys()
         scores = {id: cosine.get(id, 0.0) + weight * bm25.get(id, 0.0) / best for id in ids}
         ordered = sorted(scores, key=lambda id: (-scores[id], id))
-        if not duplicates:
-            near_duplicates = _near_duplicates(ordered, records, query)
-            ordered = [id for id in ordered if id not in near_duplicates]
+        near_duplicates = [] if duplicates else _near_duplicates(ordered, records, query)
+        ordered = [id for id in ordered if id not in near_duplicates]
         if votes is not None:
             chances = {id: scores[id] + CONCEPT_WEIGHT * votes.share(id) for id in ordered}
             chosen = set(sorted(ordered, key=lambda id: -chances[id])[:n])
             ordered = [id for id in ordered if id in chosen]
-        return [
+        candidates = [
             Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id), records[id].row["stem"])
             for id in ordered[:n]
         ]
+        return Retrieved(candidates, near_duplicates)
 
     def _records(self, ids: Collection[str]) -> dict[str, _Record]:
         if not ids:
@@ -273,17 +284,17 @@ def _best_scores(
     return scores
 
 
-def _near_duplicates(ids: Sequence[str], records: dict[str, _Record], query: Question) -> set[str]:
+def _near_duplicates(ids: Sequence[str], records: dict[str, _Record], query: Question) -> list[str]:
     """Return the near duplicates of the query: the same figures, and all but the same words, none of which tells."""
     words = set(query_words(query)["stem"])
     suspects = [id for id in ids if jaccard(words, set(records[id].row["stem"].split())) >= NEAR]
     questions = [query, *(records[id].question for id in suspects)]
     sets = shingle_sets([one_form(question.content) for question in questions], fold_numbers=False)
-    return {
+    return [
         id
         for place, (id, question) in enumerate(zip(suspects, questions[1:], strict=True), 1)
         if sets.jaccard(0, place) >= NEAR and says_the_same(query, question) and _same_figures(query, question)
-    }
+    ]
 
 
 def _same_figures(first: Question, second: Question) -> bool:

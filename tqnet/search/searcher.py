@@ -19,14 +19,19 @@ from tqnet.questions import Question
 from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
+from tqnet.search.known import Known, known_questions
 from tqnet.search.precomputed import precomputed_candidates
 from tqnet.search.ranking import Rank
 from tqnet.search.records import Filter, record_question, unit
 from tqnet.search.rerank import Rerank
-from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retriever
+from tqnet.search.retrieval import CANDIDATES, SOURCES, Candidate, Retrieved, Retriever
 from tqnet.search.versions import Versions
+from tqnet.text.typed import with_formulas
 
 log = logging.getLogger(__name__)
+
+#: What to do with questions that repeat the query.
+DUPLICATES = ("show", "hide", "only")
 
 #: Id of a typed query.
 TYPED = "(query)"
@@ -63,6 +68,7 @@ class Answer:
     Attributes:
         candidates: Best first.
         notes: On the query, and on deviations from the request.
+        known: Questions that repeat the query, the nearest first; they are no candidates.
         dropped: Candidates that re-ranking left out, each with the reason in its notes.
         late: There was no time to rank; a repeated query may be ranked.
     """
@@ -70,6 +76,7 @@ class Answer:
     query: Query
     candidates: list[Candidate]
     notes: tuple[str, ...] = ()
+    known: tuple[Known, ...] = ()
     dropped: tuple[Candidate, ...] = ()
     late: bool = False
 
@@ -140,27 +147,34 @@ class Searcher:
         by: Sequence[str] = SOURCES,
         candidates: int = CANDIDATES,
         rerank: Rerank | None = None,
+        duplicates: str = "show",
     ) -> Answer:
         """Return the ``k`` best candidates: retrieved, ranked and re-ranked.
 
         Args:
+            duplicates: One of :data:`DUPLICATES`: show the questions of the whole index that repeat the query beside
+                the candidates, hide them, or show them only, with those that differ in their numbers.
             by: The sources to search, of :data:`SOURCES`.
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
         """
-        retrieved, notes = self._retrieved(query, max(candidates, k), where, by), query.notes
+        (retrieved, near), notes = self._retrieved(query, max(candidates, k), where, by), query.notes
+        known = [] if duplicates == "hide" else known_questions(self.index.engine, query.question, near)
+        if duplicates == "only":
+            return Answer(query, [], notes, tuple(known))
         ranked = self.rank(query.question, retrieved) if self.rank else retrieved
         if ranked is None:
             notes += ("there was no time to rank: this is the order of retrieval",)
         results, dropped = (rerank or Rerank())(query.question, retrieved if ranked is None else ranked)
-        return Answer(query, results[:k], notes, tuple(dropped), late=ranked is None)
+        repeats = tuple(question for question in known if question.relation != "variant")
+        return Answer(query, results[:k], notes, repeats, tuple(dropped), late=ranked is None)
 
-    def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> list[Candidate]:
+    def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> Retrieved:
         if query.known and not where and set(by) == set(SOURCES) and self.merging == "score":
             candidates = precomputed_candidates(self.index, query.question.id, n)
             if candidates is not None:
-                return candidates
-        return self._retrieve(query.question, query.vector, n, where, by=by)
+                return Retrieved(candidates, [])
+        return self._retrieve.retrieve(query.question, query.vector, n, where, by=by)
 
 
 #: Makes the searcher of an index, with its model.
@@ -223,7 +237,7 @@ class Follower:
 
 
 def typed_question(text: str, images: Sequence[str] = ()) -> Question:
-    """Return a typed query as a question; files that an ``<img>`` in the text names are not opened.
+    """Return a typed query as a question, formulas without LaTeX read as such; files of an ``<img>`` are not opened.
 
     Raises:
         QueryError: It is empty.
@@ -232,7 +246,13 @@ def typed_question(text: str, images: Sequence[str] = ()) -> Question:
         raise QueryError("text: is empty")
     # A bank's question has a stem, a query may be a figure alone.
     question = read_question({"id": TYPED, "stem": text.strip() or "-"})
-    return replace(question, stem=question.stem if text.strip() else "", images=tuple(images))
+    return replace(question, stem=with_formulas(question.stem) if text.strip() else "", images=tuple(images))
+
+
+def known_view(known: Known) -> dict[str, Any]:
+    """Return a question that repeats the query as JSON."""
+    differs = [{"query": ours, "question": theirs} for ours, theirs in known.differs]
+    return {"id": known.question.id, "relation": known.relation, "differs": differs, "stem": known.question.stem}
 
 
 def shown(candidate: Candidate) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from tqnet.questions import Question
 from tqnet.questions.markup import text_html
 from tqnet.search.index import Index
+from tqnet.search.known import Known, Relation
 from tqnet.search.retrieval import Candidate
 from tqnet.search.searcher import Answer
 from tqnet.text.formulas import segments
@@ -62,6 +63,24 @@ class Result(BaseModel):
     question: QuestionBody
 
 
+class Difference(BaseModel):
+    """A difference between the query and a question that repeats it."""
+
+    query: str
+    question: str
+
+
+class Repeat(BaseModel):
+    """A question of the index that repeats the query."""
+
+    relation: Relation = Field(
+        description="The same but for spaces; but for spelling, typing, the order of options or idle words; with other "
+        "numbers or figures"
+    )
+    differs: list[Difference]
+    question: QuestionBody
+
+
 class Dropped(BaseModel):
     """A result that re-ranking dropped."""
 
@@ -73,9 +92,18 @@ class SearchAnswer(BaseModel):
     """The answer to a search, best first."""
 
     query: QuestionHtml
+    duplicates: list[Repeat] = Field(description="Questions that repeat the query, the nearest first")
     results: list[Result]
     notes: list[str] = Field(description="Deviations from the request")
     dropped: list[Dropped] = Field(description="Results that re-ranking dropped")
+
+
+class CheckAnswer(BaseModel):
+    """Whether the index has a question already."""
+
+    relation: Relation | None = Field(description="Of the nearest question; null if there is none like it")
+    duplicates: list[Repeat] = Field(description="Questions that repeat the query, the nearest first")
+    notes: list[str]
 
 
 class Suggestions(BaseModel):
@@ -119,10 +147,16 @@ def answer_view(answer: Answer) -> SearchAnswer:
     parts = _parts(query)
     return SearchAnswer(
         query=_html(query),
+        duplicates=list(map(_repeat, answer.known)),
         results=[_result(candidate, parts) for candidate in answer.candidates],
         notes=list(answer.notes),
         dropped=[Dropped(id=dropped.question.id, why=dropped.notes[-1]) for dropped in answer.dropped],
     )
+
+
+def _repeat(known: Known) -> Repeat:
+    differs = [Difference(query=ours, question=theirs) for ours, theirs in known.differs]
+    return Repeat(relation=known.relation, differs=differs, question=question_view(known.question))
 
 
 def question_view(question: Question, *, solution: bool = False) -> QuestionBody:

@@ -7,6 +7,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path as FilePath
@@ -26,7 +27,7 @@ from tqnet.search.engine import EngineError
 from tqnet.search.records import FilterError
 from tqnet.search.searcher import OpenSearcher, QueryError, UnknownIdError
 from tqnet.search.versions import IndexFolderError
-from tqnet.serving.answers import Health, Problem, QuestionBody, SearchAnswer, Suggestions
+from tqnet.serving.answers import CheckAnswer, Health, Problem, QuestionBody, SearchAnswer, Suggestions
 from tqnet.serving.requests import SearchBody, Settings, UploadError, read_search
 from tqnet.serving.service import BusyError, Metrics, SearchService
 from tqnet.version import __version__
@@ -155,6 +156,22 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         with service.room():  # before reading the figures, which take memory
             query = await read_search(request, settings)
             return await anyio.to_thread.run_sync(service.answer, query, limiter=limiter)
+
+    @app.post(
+        "/check",
+        summary="Whether a question is there already",
+        dependencies=needs_key,
+        responses=_problems(400, 401, 404, 413, 415, 422, 429, 503),
+        openapi_extra=_search_body(),
+    )
+    async def check(request: Request) -> CheckAnswer:
+        """To be asked before a question is saved. The body is that of a search; filters and the like have no effect."""
+        with service.room():
+            query = await read_search(request, settings)
+            only = replace(query, body=query.body.model_copy(update={"duplicates": "only"}), where=(), rerank=None)
+            answer = await anyio.to_thread.run_sync(service.answer, only, limiter=limiter)
+        nearest = answer.duplicates[0].relation if answer.duplicates else None
+        return CheckAnswer(relation=nearest, duplicates=answer.duplicates, notes=answer.notes)
 
     @app.get(
         "/questions/{id:path}/figures/{number}",

@@ -41,6 +41,7 @@ class SearchBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     text: str | None = Field(None, description="Stem of the query, with LaTeX formulas: $..$, $$..$$, \\(..\\)")
+    options: list[Annotated[str, Field(max_length=2000)]] = Field([], max_length=26, description="Of a typed query")
     id: str | None = Field(None, max_length=2000, description="Find questions similar to this one of the index")
     k: int = Field(5, ge=1, le=100, description="Number of results")
     filters: list[Annotated[str, Field(max_length=2000)]] = Field(
@@ -50,6 +51,9 @@ class SearchBody(BaseModel):
         "Fields: id, concept, difficulty, type, language, source, figures",
     )
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
+    duplicates: Literal["show", "hide", "only"] = Field(
+        "show", description="Questions of the whole index that repeat the query: beside the results, left out, or alone"
+    )
     difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
     student: Literal["strong", "weak"] | None = Field(
         None, description="Nothing easier than the query for a strong one, nothing harder for a weak one"
@@ -217,8 +221,8 @@ async def _json(request: Request) -> Any:
 def _fields(form: FormData) -> dict[str, Any]:
     """Return the texts by name; empty fields of a form do not count."""
     texts = [(name, value) for name, value in form.multi_items() if value != "" and name != "figures"]
-    filters = [value for name, value in texts if name == "filters"]
-    return dict(texts) | ({"filters": filters} if filters else {})
+    lists = {name: [value for other, value in texts if other == name] for name in ("filters", "options")}
+    return dict(texts) | {name: values for name, values in lists.items() if values}
 
 
 async def _upload(part: UploadFile | str) -> Upload:

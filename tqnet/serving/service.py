@@ -221,7 +221,14 @@ class SearchService:
                 return self._answers[key]
         self._metrics.misses.inc()
         with self._query(searcher, search) as query:
-            answer = searcher.answer(query, search.body.k, search.where, by=search.by, rerank=search.rerank)
+            answer = searcher.answer(
+                query,
+                search.body.k,
+                search.where,
+                by=search.by,
+                rerank=search.rerank,
+                duplicates=search.body.duplicates,
+            )
         view = answer_view(answer)
         if state is not None and not answer.late:
             with self._caching:
@@ -242,7 +249,7 @@ class SearchService:
                 for path, figure in zip(paths, search.figures, strict=True):
                     figure.save(path, self._settings.max_pixels)
             typed = typed_question(search.body.text or "", [str(path) for path in paths])
-            question = replace(typed, difficulty=search.body.difficulty)
+            question = replace(typed, difficulty=search.body.difficulty, options=tuple(search.body.options))
             yield next(searcher.queries([question], search.by))
 
     def question(self, id: str) -> QuestionBody:

@@ -28,7 +28,7 @@ _SYMBOLS = r"""
     ½=\frac{1}{2} ⅓=\frac{1}{3} ¼=\frac{1}{4} ¾=\frac{3}{4} ⅔=\frac{2}{3}
 """
 #: Unicode signs -> LaTeX commands.
-_COMMAND_OF = {ord(sign): f"{command} " for sign, _, command in (pair.partition("=") for pair in _SYMBOLS.split())}
+SIGNS = {ord(sign): f"{command} " for sign, _, command in (pair.partition("=") for pair in _SYMBOLS.split())}
 
 _MEANING_THE_SAME = r"""
     \leqslant=\leq \geqslant=\geq \longrightarrow=\rightarrow \implies=\Rightarrow \iff=\Leftrightarrow
@@ -67,7 +67,7 @@ def _read_tokens(formula: str) -> list[str]:
     """Return tokens by their one name, without typography; words as they are spelt."""
     raised = re.sub("[⁰¹²³⁴-⁹⁻ⁿ]+", lambda run: f"^{{{unicodedata.normalize('NFKC', run[0])}}}", formula)
     lowered = re.sub("[₀-₉]+", lambda run: f"_{{{unicodedata.normalize('NFKC', run[0])}}}", raised)
-    plain = unicodedata.normalize("NFKC", lowered.translate(_COMMAND_OF)).translate(_COMMAND_OF)
+    plain = unicodedata.normalize("NFKC", lowered.translate(SIGNS)).translate(SIGNS)
     tokens: list[str] = []
     for token in formula_tokens(plain):
         if words := _WORDS.fullmatch(token):

@@ -1,0 +1,70 @@
+"""Questions that an index has already, in every engine."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.search.conftest import WIDTH
+from tqnet.questions import Question
+from tqnet.search.engine import SearchEngine
+from tqnet.search.known import Known, known_questions
+from tqnet.search.records import records
+
+TRAIN = Question(id="train", stem=r"A train goes $\frac{1}{2}$ of 60 km. How far?", options=("30 km", "60 km", "15 km"))
+
+
+def relations(known: list[Known]) -> dict[str, str]:
+    return {question.question.id: question.relation for question in known}
+
+
+def test_the_nearest_come_first_with_what_differs(engine: SearchEngine) -> None:
+    indexed = [
+        replace(TRAIN, id="variant", stem=TRAIN.stem.replace("60", "90")),
+        replace(TRAIN, id="spelt", stem=r"a train  goes $\dfrac12$ of 60 km. How far", options=TRAIN.options[::-1]),
+        replace(TRAIN, id="spaced", stem=TRAIN.stem.replace(" ", "  ")),
+        replace(TRAIN, id="other", stem="A train goes nowhere."),
+        TRAIN,
+    ]
+    engine.add(records(indexed, np.ones((5, WIDTH))))
+    known = known_questions(engine, replace(TRAIN, id="query"), near=["other"])
+    assert list(relations(known).items()) == [
+        ("spaced", "identical"),
+        ("train", "identical"),
+        ("other", "near"),
+        ("spelt", "near"),
+        ("variant", "variant"),
+    ]
+    differs = {question.question.id: question.differs for question in known}
+    assert differs["spaced"] == differs["train"] == ()
+    assert differs["variant"] == (("60", "90"),)
+    assert differs["spelt"][-1] == ("(30 km) (60 km) (15 km)", "(15 km) (60 km) (30 km)")
+    assert "train" not in relations(known_questions(engine, TRAIN))
+
+
+def test_figures_tell_questions_apart(engine: SearchEngine, draw_figure) -> None:
+    one, copy, other = draw_figure(1), draw_figure(1), draw_figure(2)
+    indexed = [
+        Question(id=name, stem="Find x.", images=(path,)) for name, path in zip("ab", (copy, other), strict=True)
+    ]
+    engine.add(records(indexed, np.ones((2, WIDTH))))
+    assert relations(known_questions(engine, Question(id="q", stem="Find x.", images=(one,)))) == {
+        "a": "identical",
+        "b": "variant",
+    }
+    typed = known_questions(engine, Question(id="q", stem="find x"))
+    assert relations(typed) == {"a": "near", "b": "near"}
+    assert typed[0].differs[-1] == ("0 figures", "1 figure")
+
+
+def test_nothing_is_known_of_a_new_question(engine: SearchEngine) -> None:
+    engine.add(records([TRAIN], np.ones((1, WIDTH))))
+    assert known_questions(engine, Question(id="q", stem="A ship sails.")) == []
+
+
+@pytest.mark.parametrize("count", [30])
+def test_a_template_of_hundreds_is_cut(engine: SearchEngine, count: int) -> None:
+    engine.add(records([Question(id=f"{i:03d}", stem=f"{i} + 1?") for i in range(count)], np.ones((count, WIDTH))))
+    assert len(known_questions(engine, Question(id="q", stem="99 + 1?"))) == 20

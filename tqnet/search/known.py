@@ -1,0 +1,99 @@
+"""Questions that an index has already: identical to a query, nearly so, or from the same template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Literal, get_args
+
+from tqnet.questions import Question
+from tqnet.questions.traits import same_figures
+from tqnet.search.engine import SearchEngine
+from tqnet.search.records import Filter, content_key, form_key, record_question
+
+#: How a question of the index is related to the query, the nearest first:
+#:
+#: - ``identical``: the same text and figures, but for spaces.
+#: - ``near``: the same but for the order of options, spelling and typing, or words that mean the same.
+#: - ``variant``: the same with other numbers, or with other figures.
+Relation = Literal["identical", "near", "variant"]
+RELATIONS: tuple[Relation, ...] = get_args(Relation)
+
+#: Questions of one relation.
+_MOST = 20
+#: Differences of one question.
+_SHOWN = 8
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\d+(?:[.,]\d+)*|[A-Za-z]+|\S")
+_COLUMNS = ("id", "question", "images", "content", "form")
+
+
+@dataclass(frozen=True)
+class Known:
+    """A question of the index, its relation to a query, and what differs: (in the query, in the question)."""
+
+    question: Question
+    relation: Relation
+    differs: tuple[tuple[str, str], ...]
+
+
+def known_questions(engine: SearchEngine, query: Question, near: Iterable[str] = ()) -> list[Known]:
+    """Return the questions of an index that repeat ``query``, the nearest first; not the query itself.
+
+    Args:
+        near: Ids of near duplicates that a search has found.
+    """
+    keys = {"form": form_key(query), "template": form_key(query, numbers=False)}
+    tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _MOST) for name, key in keys.items()]
+    rows = {row["id"]: row for table in (*tables, engine.get(list(near), _COLUMNS)) for row in table.to_pylist()}
+    rows.pop(query.id, None)
+    content, near_ids = content_key(query), set(near)
+    by_relation: dict[Relation, list[Known]] = {relation: [] for relation in RELATIONS}
+    for id, row in sorted(rows.items()):
+        question = record_question(row)
+        relation: Relation = "variant"
+        if row["content"] == content:
+            relation = "identical"
+        elif id in near_ids or (row["form"] == keys["form"] and _may_show_the_same(query, question)):
+            relation = "near"
+        by_relation[relation].append(Known(question, relation, tuple(differences(query, question))))
+    return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
+
+
+def _may_show_the_same(query: Question, question: Question) -> bool:
+    """Return True for the same figures, and for a query that was typed without them."""
+    try:
+        return not query.images or same_figures(query.images, question.images)
+    except (OSError, ValueError):  # a figure is missing or unreadable
+        return False
+
+
+def differences(query: Question, question: Question) -> list[tuple[str, str]]:
+    """Return what differs, as (in the query, in the question); nothing where it is only spaces."""
+    pairs = list(_of_texts(query.stem, question.stem))
+    if sorted(query.options) == sorted(question.options) and query.options != question.options:
+        pairs.append((_lettered(query.options), _lettered(question.options)))
+    else:
+        pairs += _of_texts("\n".join(query.options), "\n".join(question.options))
+    if len(query.images) != len(question.images):
+        pairs.append((_counted(query.images), _counted(question.images)))
+    elif query.images and not _may_show_the_same(query, question):
+        pairs.append(("figures", "other figures"))
+    return pairs[:_SHOWN]
+
+
+def _of_texts(first: str, second: str) -> Iterable[tuple[str, str]]:
+    one, other = _TOKEN.findall(first), _TOKEN.findall(second)
+    for kind, i, j, k, m in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+        if kind != "equal":
+            yield " ".join(one[i:j]), " ".join(other[k:m])
+
+
+def _lettered(options: Sequence[str]) -> str:
+    return " ".join(f"({option})" for option in options)
+
+
+def _counted(images: Sequence[str]) -> str:
+    return f"{len(images)} figure{'s' * (len(images) != 1)}"
