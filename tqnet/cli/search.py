@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 #: In place of a ranker's folder: the order that rankers start from, and that of retrieval.
 BY_FEATURES, BY_RETRIEVAL = "features", "none"
 
+#: Ids of questions like a result that are listed.
+_LISTED = 10
+
 #: Characters of a question that are shown.
 _SHOWN = 240
 
@@ -200,6 +203,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
         default="show",
         choices=("show", "hide", "only"),
     )
+    unfolded: bool = switch("list questions one by one that differ in numbers or figures alone, or share their story")
     json: bool = switch("print one JSON object per line and query")
 
     def run(self) -> None:
@@ -222,6 +226,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
                 candidates=self.candidates,
                 rerank=rerank,
                 duplicates=self.duplicates,
+                fold=not self.unfolded,
             )
             for note in answer.notes:
                 if note not in printed:
@@ -269,6 +274,9 @@ def _text(answer: Answer, named: bool) -> str:
         lines += [f"     {_excerpt(known.question)}"]
     for place, candidate in enumerate(answer.candidates, 1):
         lines += [f"{place:>3}  {candidate.question.id}  {candidate.why}", f"     {_excerpt(candidate.question)}"]
+        if others := [other.question.id for other in candidate.folded]:
+            ids = ", ".join(others[:_LISTED]) + ", .." * (len(others) > _LISTED)
+            lines.append(f"     {len(others)} more like this: {ids}")
     reasons = Counter(dropped.notes[-1].partition(" (")[0] for dropped in answer.dropped)
     lines += [] if answer.candidates or answer.known else ["nothing found"]
     lines += [f"{count} {reason}" for reason, count in reasons.most_common()]

@@ -53,9 +53,10 @@ def precomputed_candidates(index: Index, id: str, n: int) -> list[Candidate] | N
         return None
     scores = {id: values for id, *values in zip(*(rows[0][name] for name in _LISTS), strict=True)}
     candidates = []
-    for record in index.engine.get(list(scores), ["question", "images", "stem"]).to_pylist():
+    for record in index.engine.get(list(scores), ["question", "images", "stem", "template"]).to_pylist():
         score, cosine, words = scores[record["id"]]
-        candidates.append(Candidate(record_question(record), score, cosine, words, record["stem"]))
+        question = record_question(record)
+        candidates.append(Candidate(question, score, cosine, words, record["stem"], record["template"]))
     return candidates
 
 

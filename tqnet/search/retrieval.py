@@ -89,10 +89,12 @@ class Candidate:
         score: Of retrieval: the cosine, plus BM25 relative to the best one's, times the weight of the text.
         cosine: With the query; None if vectors were not searched.
         bm25: Of the shared terms; None if the text was not searched or did not find it.
-        terms: Its search terms; empty if they were not read.
+        terms, template: Its search terms and the hash of its text without numbers (`tqnet.search.records`); empty if
+            they were not read.
         likeness: Weighted mean of its features (`tqnet.search.ranking`); None before ranking.
         probability: The ranker's, that it is similar; None without a ranker.
         notes: Remarks of re-ranking.
+        folded: Candidates of lower rank that are like it (`tqnet.search.folding`).
     """
 
     question: Question
@@ -100,9 +102,11 @@ class Candidate:
     cosine: float | None = None
     bm25: float | None = None
     terms: str = ""
+    template: str = ""
     likeness: float | None = None
     probability: float | None = None
     notes: tuple[str, ...] = ()
+    folded: tuple[Candidate, ...] = ()
 
     @property
     def why(self) -> str:
@@ -229,15 +233,15 @@ class Retriever:
             chosen = set(sorted(ordered, key=lambda id: -chances[id])[:n])
             ordered = [id for id in ordered if id in chosen]
         candidates = [
-            Candidate(records[id].question, scores[id], cosine.get(id), bm25.get(id), records[id].row["stem"])
-            for id in ordered[:n]
+            Candidate(question, scores[id], cosine.get(id), bm25.get(id), row["stem"], row["template"])
+            for id, row, question in ((id, records[id].row, records[id].question) for id in ordered[:n])
         ]
         return Retrieved(candidates, near_duplicates)
 
     def _records(self, ids: Collection[str]) -> dict[str, _Record]:
         if not ids:
             return {}
-        table = self.engine.get(sorted(ids), ["stem", "content", "question", "images", "vector"])
+        table = self.engine.get(sorted(ids), ["stem", "content", "template", "question", "images", "vector"])
         rows = table.drop_columns("vector").to_pylist()
         return {row["id"]: _Record(row, vector) for row, vector in zip(rows, table_vectors(table), strict=True)}
 

@@ -18,6 +18,7 @@ from tqnet.errors import first_line
 from tqnet.questions import Question
 from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
+from tqnet.search.folding import folded
 from tqnet.search.index import Index
 from tqnet.search.known import Known, known_questions
 from tqnet.search.precomputed import precomputed_candidates
@@ -148,12 +149,14 @@ class Searcher:
         candidates: int = CANDIDATES,
         rerank: Rerank | None = None,
         duplicates: str = "show",
+        fold: bool = True,
     ) -> Answer:
         """Return the ``k`` best candidates: retrieved, ranked and re-ranked.
 
         Args:
             duplicates: One of :data:`DUPLICATES`: show the questions of the whole index that repeat the query beside
                 the candidates, hide them, or show them only, with those that differ in their numbers.
+            fold: Count candidates that are like a better one as one with it (`tqnet.search.folding`).
             by: The sources to search, of :data:`SOURCES`.
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
@@ -167,7 +170,8 @@ class Searcher:
             notes += ("there was no time to rank: this is the order of retrieval",)
         results, dropped = (rerank or Rerank())(query.question, retrieved if ranked is None else ranked)
         repeats = tuple(question for question in known if question.relation != "variant")
-        return Answer(query, results[:k], notes, repeats, tuple(dropped), late=ranked is None)
+        results = folded(results, k) if fold else results[:k]
+        return Answer(query, results, notes, repeats, tuple(dropped), late=ranked is None)
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> Retrieved:
         if query.known and not where and set(by) == set(SOURCES) and self.merging == "score":
@@ -268,4 +272,5 @@ def shown(candidate: Candidate) -> dict[str, Any]:
         "why": candidate.why,
         **{name: getattr(question, name) for name in ("stem", "options", "difficulty", "type", "knowledge")},
         "figures": len(question.images),
+        "more": [other.question.id for other in candidate.folded],
     }

@@ -61,6 +61,7 @@ class Result(BaseModel):
     remarks: list[str] = Field(description="Remarks of re-ranking")
     shared: list[str] = Field(description="Words and formulas in common with the query")
     question: QuestionBody
+    more: list[QuestionBody] = Field(description="Questions of lower rank that are like it (fold); 20 at most")
 
 
 class Difference(BaseModel):
@@ -137,6 +138,9 @@ _TELLING = re.compile(r"[^\W\d_]{2,}")
 #: Least length of common formulas worth showing.
 _FORMULA = 3
 
+#: Questions like a result in its view.
+_FOLDED = 20
+
 #: Most common words and formulas to show.
 _SHARED = 8
 
@@ -178,6 +182,7 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
         remarks=list(candidate.notes),
         shared=[text for part, text in query_parts.items() if part in parts][:_SHARED],
         question=question_view(candidate.question),
+        more=[question_view(other.question) for other in candidate.folded[:_FOLDED]],
     )
 
 

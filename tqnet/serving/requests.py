@@ -50,6 +50,9 @@ class SearchBody(BaseModel):
         description="Conditions, all of which must hold: difficulty<=3, type=choice|blank, concept=Algebra/Equations. "
         "Fields: id, concept, difficulty, type, language, source, figures",
     )
+    fold: bool = Field(
+        True, description="Results that differ in numbers or figures alone, or share their story, are one result"
+    )
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
         "show", description="Questions of the whole index that repeat the query: beside the results, left out, or alone"

@@ -228,6 +228,7 @@ class SearchService:
                 by=search.by,
                 rerank=search.rerank,
                 duplicates=search.body.duplicates,
+                fold=search.body.fold,
             )
         view = answer_view(answer)
         if state is not None and not answer.late:

@@ -1,0 +1,45 @@
+"""Fold results that a teacher would see as one: a template with other numbers or figures, parts of one exercise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from tqnet.questions import Question
+from tqnet.questions.traits import one_form
+from tqnet.search.retrieval import Candidate
+
+#: Characters of a lead-in that makes two questions parts of one exercise: a story, not an instruction.
+_LEAD_IN = 120
+
+
+def folded(candidates: Sequence[Candidate], k: int) -> list[Candidate]:
+    """Return the first ``k`` candidates that differ from one another, each with those of lower rank that do not.
+
+    Alike are texts that differ in numbers alone, or in their figures, and texts that begin with one story.
+    """
+    places: dict[str, int] = {}
+    groups: list[list[Candidate]] = []
+    for candidate in candidates:
+        keys = list(_keys(candidate))
+        place = next((places[key] for key in keys if key in places), len(groups))
+        if place == len(groups):
+            groups.append([])
+        groups[place].append(candidate)
+        for key in keys:
+            places.setdefault(key, place)
+    return [replace(first, folded=tuple(others)) for first, *others in groups[:k]]
+
+
+def _keys(candidate: Candidate) -> Iterator[str]:
+    if candidate.template:
+        yield candidate.template
+    lead_in = _lead_in(candidate.question)
+    if lead_in:
+        yield lead_in
+
+
+def _lead_in(question: Question) -> str:
+    """Return the beginning of a long stem in one form; "" for a short one."""
+    form = one_form(question.stem)
+    return form[:_LEAD_IN] if len(form) > _LEAD_IN else ""
