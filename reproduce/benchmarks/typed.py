@@ -17,6 +17,7 @@ from pathlib import Path
 from reproduce.benchmarks.harness import make_parser
 from tqnet.cli.index import IndexModelOptions, open_index
 from tqnet.questions import Question
+from tqnet.search.index import Index
 from tqnet.search.ranking import Rank
 from tqnet.search.searcher import Searcher, typed_question
 
@@ -29,12 +30,12 @@ def main() -> None:
     parser.add_argument("index", nargs="+", help="folders of tqnet index")
     args = parser.parse_args()
     pairs = [json.loads(line) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
-    print(json.dumps({index: overlaps(index, pairs) for index in args.index}, indent=1))
+    indexes = map(open_index, args.index)
+    print(json.dumps({index.manifest.bank: overlaps(index, pairs) for index in indexes}, indent=1))
 
 
-def overlaps(folder: str, pairs: list[dict[str, str]]) -> dict[str, float]:
+def overlaps(index: Index, pairs: list[dict[str, str]]) -> dict[str, float]:
     """Return the mean share of common results, read and not read as formulas, and the former by form."""
-    index = open_index(folder)
     options = IndexModelOptions()
     encode = partial(options.open_model(index).encode, **options.settings)
     searcher = Searcher(index, encode, rank=Rank())
