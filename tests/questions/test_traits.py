@@ -104,4 +104,5 @@ def test_one_form_of_a_text() -> None:
     assert one_form("Find $2x$.") != one_form("Find $3x$.")
     assert one_form("from 1 to 23") != one_form("from 12 to 3")
     assert one_form("1 23") != one_form("12 3")
+    assert one_form(r"$40$ of \(48\)") == one_form("40 of 48") != one_form("$40x$ of 48")
     assert one_form(" ") == ""

@@ -38,6 +38,8 @@ _NAME = re.compile(
 )
 #: White space but between two words or numbers.
 _NEEDLESS_SPACE = re.compile(r"(?<![A-Za-z0-9]) | (?![A-Za-z0-9])")
+#: A number in delimiters of formulas.
+_NUMBER_ALONE = re.compile(r"(?:\${1,2}|\\[(\[])\s*(\d+(?:[.,]\d+)*)\s*(?:\${1,2}|\\[)\]])")
 _HALF_WIDTH = str.maketrans("，；：？！（）．。", ",;:?!()..")
 #: Signs that add nothing to the numbers and names around them; the sign of a number is part of it.
 _MUTE = frozenset("{}()[].,;:'\"^_+-") | {r"\{", r"\}", r"\\", r"\cdot", r"\times"}
@@ -154,7 +156,7 @@ def same_figures(first: Sequence[str], second: Sequence[str]) -> bool:
 
 def one_form(text: str) -> str:
     """Return ``text`` without differences of spelling and typing; digits stay."""
-    lowered = _with_normal_formulas(text, str.lower)
+    lowered = _with_normal_formulas(_NUMBER_ALONE.sub(r"\1", text), str.lower)
     return _NEEDLESS_SPACE.sub("", " ".join(lowered.translate(_HALF_WIDTH).split())).rstrip(".?!-_")
 
 
