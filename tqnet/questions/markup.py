@@ -93,7 +93,7 @@ def _with_tables(formula: str) -> str:
         if match["which"] == "end":
             return r"\end{array}" + (f"{{{match['columns']}}}" if match["columns"] else "")
         own, given = _TABLES[match["name"]], match["columns"]
-        columns = re.sub(r"[^lcr|]", "c", _NO_COLUMN.sub("", given or "")) if not own else own
+        columns = own or re.sub(r"[^lcr|]", "c", _NO_COLUMN.sub("", given or ""))
         takes_argument = not own or match["name"].endswith("at")
         rest = f"{{{given}}}" if given is not None and not takes_argument else ""
         before = [len(columns[:at].replace("|", "")) for at, sign in enumerate(columns) if sign == "|"]
