@@ -238,7 +238,9 @@ def suggestions(index: Index) -> Suggestions:
         difficulty=[min(ends), max(ends)] if ends else [],
         figures=figures > 0,
         more=[f"{field}s" for field, counter in values.items() if len(counter) > _SUGGESTED],
-        **{f"{field}s": _facets(counter) for field, counter in values.items()},
+        types=_facets(values["type"]),
+        languages=_facets(values["language"]),
+        concepts=_facets(values["concept"]),
     )
 
 
