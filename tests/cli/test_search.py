@@ -58,7 +58,7 @@ def test_a_text_a_figure_and_a_question(index: str, bank_folder: str, tmp_path: 
 
 
 def test_an_answer_for_people(index: str, tqnet: Tqnet) -> None:
-    said = tqnet("search", index, "--text", r"Find the value of $\frac{1}{2}x \leq 3$", "-k", "2", *FAST)
+    said = tqnet("search", index, "--text", r"Find the value of $\frac{1}{2}x \leq 3$", "-k", "2", "--unfolded", *FAST)
     lines = said.splitlines()
     assert len(lines) == 4
     assert lines[0].startswith("  1  ")
@@ -269,7 +269,7 @@ def test_a_ranker_orders_what_is_recalled(
     index: str, bank_folder: str, tiny_model: TQNetModel, tmp_path: Path, tqnet: Tqnet
 ) -> None:
     def results(*arguments: object) -> list[dict[str, Any]]:
-        return tqnet.json("search", index, "--id", query, "-k", "8", *arguments, *FAST)["results"]
+        return tqnet.json("search", index, "--id", query, "-k", "8", "--unfolded", *arguments, *FAST)["results"]
 
     def ids(results: list[dict[str, Any]]) -> list[str]:
         return [result["id"] for result in results]

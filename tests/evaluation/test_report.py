@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -143,6 +144,24 @@ def test_report_escapes_questions_and_needs_no_extras(tmp_path: Path) -> None:
 )
 def test_formulas(formula: str, expected: str) -> None:
     assert expected in formula_html(formula)
+
+
+@pytest.mark.parametrize(
+    ("formula", "classes"),
+    [
+        (r"\begin{array}{c|c} a & b \\ \hline c & d \end{array}", ["", "before", "above", "above before"]),
+        (r"\begin{array}{|c|}\hline a \\ b \\ \hline\end{array}", ["above before after", "below before after"]),
+        (r"\begin{array}[t]{@{}p{3cm}|*{2}{r}} a & b \end{array}", ["", "before"]),
+        (r"\begin{array}{r} 12 \\ +34 \\ \hline 46 \end{array}", ["", "", "above"]),
+        (r"\begin{aligned} a &= b \\ &= c \end{aligned}", ["close"] * 4),
+        (r"\begin{gathered} a \\ b \end{gathered}", ["", ""]),
+        (r"\begin{array}{c} \begin{array}{c|c} a & b \end{array} \\ \hline c \end{array}", ["", "", "before", "above"]),
+    ],
+)
+def test_the_rules_of_arrays(formula: str, classes: list[str]) -> None:
+    root = ElementTree.fromstring(formula_html(formula))
+    assert [cell.get("class", "") for cell in root.iter("{http://www.w3.org/1998/Math/MathML}mtd")] == classes
+    assert "&amp;" not in formula_html(formula)
 
 
 def test_formula_attributes_that_load_or_run_are_dropped() -> None:

@@ -32,12 +32,12 @@ def test_numbers_figures_and_stories() -> None:
         "Find x.",
         "Why?",
     ]
-    assert ids(folded(candidates(*stems), 3)) == [("0", "3"), ("1", "5"), ("2", "4")]
-    assert ids(folded(candidates(*stems), 9))[-1] == ("6",)
+    assert ids(folded(candidates(*stems)))[:3] == [("0", "3"), ("1", "5"), ("2", "4")]
+    assert ids(folded(candidates(*stems)))[-1] == ("6",)
 
 
 def test_an_instruction_is_no_story() -> None:
     stems = [
         f"For the following exercises, find the slope of {line}." for line in ("the line", "the curve", "the road")
     ]
-    assert len(folded(candidates(*stems), 5)) == 3
+    assert len(folded(candidates(*stems))) == 3

@@ -73,9 +73,54 @@ def test_filters(client: TestClient, bank: QuestionBank) -> None:
     assert ids(client.post("/search", json=search | {"filters": ["figures=0", "id=nobody"]})) == []
     suggested = client.get("/filters").json()
     assert suggested["questions"] == len(bank)
-    assert {"en", "zh"} < set(suggested["languages"])
+    assert {"en", "zh"} < {facet["value"] for facet in suggested["languages"]}
+    for facet in suggested["types"] + suggested["concepts"]:
+        if "<" in facet["value"]:  # a hostile name, which holds a slash
+            continue
+        path = tuple(facet["value"].split("/"))
+        having = [
+            question
+            for question in bank
+            if facet["value"] == question.type or any(known[: len(path)] == path for known in question.knowledge)
+        ]
+        assert facet["questions"] == len(having) > 0
+    assert (suggested["more"], suggested["judgements"]) == ([], False)
     difficulties = [question.difficulty for question in bank if question.difficulty]
     assert suggested["difficulty"] == [min(difficulties), max(difficulties)]
+
+
+def test_a_concept_that_is_not_there(client: TestClient, bank: QuestionBank) -> None:
+    there = bank[0].knowledge[0][0]
+    for concept, note in (
+        (there, []),
+        (there[:-1].lower(), [f"no concept {there[:-1].lower()!r}; did you mean {there!r}?"]),
+    ):
+        answer = client.post("/search", json={"text": "Find $x$", "filters": [f"concept={concept}"]}).json()
+        assert (bool(answer["results"]), answer["notes"]) == (not note, note)
+    nothing_like_it = client.post("/search", json={"text": "Find $x$", "filters": ["concept=%%%%"]}).json()
+    assert nothing_like_it["notes"] == ["no concept '%%%%'"]
+
+
+def test_page_by_page(client: TestClient, bank: QuestionBank) -> None:
+    body = {"text": "Find $x$", "k": 7}
+    whole = client.post("/search", json=body | {"k": 100}).json()
+    every = [result["question"]["id"] for result in whole["results"]]
+    found: list[str] = []
+    for offset in range(0, len(every), 7):
+        page = client.post("/search", json=body | {"offset": offset})
+        found += ids(page)
+        assert page.json()["more"] == (offset + 7 < len(every))
+    assert found == every
+    assert client.post("/search", json=body | {"offset": 901}).status_code == 422
+
+
+def test_a_typed_question_as_html(client: TestClient) -> None:
+    answer = client.post("/render", json={"text": "Find x if (x^2-9)/(x+3) = 1/2", "options": ["x<5"]})
+    assert answer.json()["stem"].count("<mfrac>") == 2
+    assert "&lt;" in answer.json()["options"][0]
+    assert client.post("/render", json={"text": " "}).status_code == 400
+    assert client.post("/render", json={"text": "x" * 8001}).status_code == 413
+    assert client.post("/render", json={"id": "x"}).status_code == 400
 
 
 def raw(content: bytes, kind: str = "application/json") -> dict[str, Any]:

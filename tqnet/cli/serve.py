@@ -36,6 +36,8 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
     host: str = option("address to listen on", default="127.0.0.1")
     port: int = count("0: any that is free", default=8000, least=0)
     api_key_file: str | None = option(f"whose one line is the key; by default ${_KEY}, if set", metavar="FILE")
+    write_key_file: str | None = option("whose one line is the key to write, good for reading too", metavar="FILE")
+    pairs: str | None = option("keep what users say of pairs of query and result in FILE.jsonl", metavar="FILE")
     without_key: bool = switch("let everyone search who can reach --host")
     queue: int = count("searches that wait or run at a time", default=64)
     max_upload_mb: int = count("size limit of a request", default=10)
@@ -48,7 +50,8 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
         from tqnet.serving.app import create_app
         from tqnet.serving.requests import Settings
 
-        key = _key(self.api_key_file)
+        key = _key_of(self.api_key_file, "--api-key-file") if self.api_key_file else _key_of_environment()
+        write_key = _key_of(self.write_key_file, "--write-key-file") if self.write_key_file else None
         local = self.host in ("localhost", "127.0.0.1", "::1")
         if not local and key is None and not self.without_key:
             raise ValueError(
@@ -57,6 +60,8 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
             )
         settings = Settings(
             api_key=key,
+            write_key=write_key,
+            pairs=Path(self.pairs) if self.pairs else None,
             # With a key, a page elsewhere gains nothing by a name that points here, and a proxy may send its own.
             hosts=("localhost", "127.0.0.1", "[::1]", self.host) if local and key is None else ("*",),
             batch_size=self.batch_size,
@@ -86,14 +91,19 @@ class Serve(Command, SearcherOptions, RankOptions, PairsModelOptions, name="serv
         return open_searcher
 
 
-def _key(file: str | None) -> str | None:
-    if file is None:
-        key, place = os.environ.get(_KEY) or None, f"${_KEY}"
-    else:
-        key, place = Path(file).read_text(encoding="utf-8").strip(), f"--api-key-file {file}"
-        if not key:
-            raise ValueError(f"{place}: is empty")
-    if key is not None and not key.isascii():  # a header has no other letters in every browser
+def _key_of_environment() -> str | None:
+    key = os.environ.get(_KEY)
+    return _checked(key, f"${_KEY}") if key else None
+
+
+def _key_of(file: str, option: str) -> str:
+    if key := Path(file).read_text(encoding="utf-8").strip():
+        return _checked(key, f"{option} {file}")
+    raise ValueError(f"{option} {file}: is empty")
+
+
+def _checked(key: str, place: str) -> str:
+    if not key.isascii():  # a header has no other letters in every browser
         raise ValueError(f"{place}: a key has only ASCII letters, digits and signs")
     return key
 

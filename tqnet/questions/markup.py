@@ -5,18 +5,38 @@ from __future__ import annotations
 import base64
 import html
 import io
+import re
 from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 
 from tqnet.text.formulas import segments
 
 #: Presentation only: \href, \style, \class and \id could run or load things.
 _MATH_ATTRIBUTE_NAMES = """
-    accent accentunder align bevelled columnalign columnlines columnspacing depth display displaystyle fence form frame
+    accent accentunder align bevelled columnalign columnspacing depth display displaystyle fence form frame
     height largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize minsize
-    movablelimits notation rowalign rowlines rowspacing rspace scriptlevel separator stretchy symmetric voffset width
+    movablelimits notation rowalign rowspacing rspace scriptlevel separator stretchy symmetric voffset width
     xmlns
 """
 _MATH_ATTRIBUTES = frozenset(_MATH_ATTRIBUTE_NAMES.split())
+
+#: Environments of rows, of which the converter knows the array alone, without its rules -> columns, if not their own.
+_TABLES = {"array": "", "tabular": ""}
+_TABLES |= dict.fromkeys(("aligned", "alignedat", "align", "alignat", "flalign", "eqnarray", "split"), "rl" * 6)
+_TABLES |= dict.fromkeys(("gathered", "gather", "multline"), "c")
+_TABLE = re.compile(
+    rf"\\(?P<which>begin|end)\s*\{{(?P<name>{'|'.join(_TABLES)})(?P<star>\*?)\}}"
+    r"(?:\s*\[[tbc]\])?(?:\s*\{(?P<columns>(?:[^{}]|\{[^{}]*\})*)\})?"
+)
+_RULE = re.compile(r"\\(?:hdash|h)line\b(?:\s*\[[^\]]*\])?")
+#: Parts of a column specification that are no columns, or hold letters that are none.
+_NO_COLUMN = re.compile(r"[@!<>]\s*\{(?:[^{}]|\{[^{}]*\})*\}|(?<=[pmb])\{[^{}]*\}|\s")
+
+#: Signs of private use that say in a cell: a rule above this row; columns that stand close together; and, added to the
+#: number of a column, a rule before this one.
+_ABOVE, _CLOSE, _BEFORE = 0xE000, 0xE001, 0xE100
+_MOST_COLUMNS = 100
+_SIGN = re.compile(f"[{chr(_ABOVE)}{chr(_CLOSE)}{chr(_BEFORE)}-{chr(_BEFORE + _MOST_COLUMNS)}]")
 
 #: A longer formula has probably lost a delimiter, and is slow to convert.
 _LONGEST_FORMULA = 1500
@@ -50,16 +70,74 @@ def formula_html(formula: str, source: str | None = None, *, block: bool = False
     if len(formula) > _LONGEST_FORMULA:
         return fallback
     try:
-        root = convert_to_element(formula.strip(), display="block" if block else "inline")
+        root = convert_to_element(_with_tables(formula.strip()), display="block" if block else "inline")
         for element in root.iter():
             element.text = html.unescape(element.text) if element.text else element.text
             element.tail = html.unescape(element.tail) if element.tail else element.tail
             kept = {k: html.unescape(v) for k, v in element.attrib.items() if k in _MATH_ATTRIBUTES}
             element.attrib.clear()
             element.attrib.update(kept)
+        for table in root.iter("mtable"):
+            _draw_rules(table)
+        for element in root.iter():
+            element.text = _SIGN.sub("", element.text) if element.text else element.text
         return ElementTree.tostring(root, encoding="unicode")
     except Exception:  # the converter raises many kinds, IndexError and RecursionError among them
         return fallback
+
+
+def _with_tables(formula: str) -> str:
+    """Write all environments of rows as arrays of plain columns, with signs in place of their rules."""
+
+    def write(match: re.Match[str]) -> str:
+        if match["which"] == "end":
+            return r"\end{array}" + (f"{{{match['columns']}}}" if match["columns"] else "")
+        own, given = _TABLES[match["name"]], match["columns"]
+        columns = own or re.sub(r"[^lcr|]", "c", _NO_COLUMN.sub("", given or ""))
+        takes_argument = not own or match["name"].endswith("at")
+        rest = f"{{{given}}}" if given is not None and not takes_argument else ""
+        before = [len(columns[:at].replace("|", "")) for at, sign in enumerate(columns) if sign == "|"]
+        signs = [chr(_BEFORE + column) for column in dict.fromkeys(before) if column <= _MOST_COLUMNS]
+        close = chr(_CLOSE) if own.startswith("rl") else ""
+        return rf"\begin{{array}}{{{columns.replace('|', '') or 'c'}}}{close}{''.join(signs)} {rest}"
+
+    return _RULE.sub(chr(_ABOVE), _TABLE.sub(write, formula))
+
+
+def _draw_rules(table: Element) -> None:
+    """Turn the signs in an array's cells into classes: browsers draw no ``rowlines`` and ``columnlines``."""
+    rows = list(table)
+    signs = [_take_signs(row) for row in rows]
+    last_rule = len(rows) > 1 and chr(_ABOVE) in signs[-1] and not any(len(cell) for cell in rows[-1])
+    if last_rule:  # what follows the last line break is a rule alone
+        table.remove(rows.pop())
+    is_close = any(chr(_CLOSE) in sign for sign in signs[:1])
+    rules = {ord(sign) - _BEFORE for sign in "".join(signs[:1]) if ord(sign) >= _BEFORE}
+    for row, sign in zip(rows, signs, strict=False):
+        for column, cell in enumerate(row):
+            sides = {
+                "above": chr(_ABOVE) in sign,
+                "below": last_rule and row is rows[-1],
+                "before": column in rules,
+                "after": cell is row[-1] and column + 1 in rules,
+                "close": is_close,
+            }
+            if drawn := " ".join(side for side, is_drawn in sides.items() if is_drawn):
+                cell.set("class", drawn)
+            if is_close and column % 2:  # so that = stands as after something
+                cell.insert(0, Element("mi"))
+
+
+def _take_signs(row: Element) -> str:
+    """Remove the signs from the first cell of a row, and return them."""
+    cell = row[0] if len(row) else row
+    taken = ""
+    for element in list(cell):
+        if not element.text or _SIGN.sub("", element.text):
+            break
+        taken += element.text
+        cell.remove(element)
+    return taken
 
 
 def data_uri(content: bytes, kind: str) -> str:

@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tqnet.questions import Question
-from tqnet.questions.traits import one_form
 from tqnet.search.retrieval import Candidate
 
 #: Characters of a lead-in that makes two questions parts of one exercise: a story, not an instruction.
 _LEAD_IN = 120
 
 
-def folded(candidates: Sequence[Candidate], k: int) -> list[Candidate]:
-    """Return the first ``k`` candidates that differ from one another, each with those of lower rank that do not.
+def folded(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates that differ from all of higher rank, each with those of lower rank that do not.
 
     Alike are texts that differ in numbers alone, or in their figures, and texts that begin with one story.
     """
@@ -28,7 +27,7 @@ def folded(candidates: Sequence[Candidate], k: int) -> list[Candidate]:
         groups[place].append(candidate)
         for key in keys:
             places.setdefault(key, place)
-    return [replace(first, folded=tuple(others)) for first, *others in groups[:k]]
+    return [replace(first, folded=tuple(others)) for first, *others in groups]
 
 
 def _keys(candidate: Candidate) -> Iterator[str]:
@@ -40,6 +39,6 @@ def _keys(candidate: Candidate) -> Iterator[str]:
 
 
 def _lead_in(question: Question) -> str:
-    """Return the beginning of a long stem in one form; "" for a short one."""
-    form = one_form(question.stem)
-    return form[:_LEAD_IN] if len(form) > _LEAD_IN else ""
+    """Return the beginning of a long stem, "" of a short one."""
+    text = " ".join(question.stem[: 3 * _LEAD_IN].lower().split())
+    return text[:_LEAD_IN] if len(text) > _LEAD_IN else ""

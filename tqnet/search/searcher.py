@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 #: What to do with questions that repeat the query.
 DUPLICATES = ("show", "hide", "only")
 
+#: Results of a query that can be asked for, page by page.
+MOST_RESULTS = 1000
+
 #: Id of a typed query.
 TYPED = "(query)"
 
@@ -71,6 +74,7 @@ class Answer:
         notes: On the query, and on deviations from the request.
         known: Questions that repeat the query, the nearest first; they are no candidates.
         dropped: Candidates that re-ranking left out, each with the reason in its notes.
+        more: Further candidates may follow.
         late: There was no time to rank; a repeated query may be ranked.
     """
 
@@ -79,6 +83,7 @@ class Answer:
     notes: tuple[str, ...] = ()
     known: tuple[Known, ...] = ()
     dropped: tuple[Candidate, ...] = ()
+    more: bool = False
     late: bool = False
 
 
@@ -145,15 +150,17 @@ class Searcher:
         k: int = 5,
         where: Sequence[Filter] = (),
         *,
+        offset: int = 0,
         by: Sequence[str] = SOURCES,
         candidates: int = CANDIDATES,
         rerank: Rerank | None = None,
         duplicates: str = "show",
         fold: bool = True,
     ) -> Answer:
-        """Return the ``k`` best candidates: retrieved, ranked and re-ranked.
+        """Return the ``k`` best candidates after the first ``offset``: retrieved, ranked and re-ranked.
 
         Args:
+            offset: Beyond ``candidates``, more are retrieved, up to :data:`MOST_RESULTS`; they follow by likeness.
             duplicates: One of :data:`DUPLICATES`: show the questions of the whole index that repeat the query beside
                 the candidates, hide them, or show them only, with those that differ in their numbers.
             fold: Count candidates that are like a better one as one with it (`tqnet.search.folding`).
@@ -161,17 +168,34 @@ class Searcher:
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
         """
-        (retrieved, near), notes = self._retrieved(query, max(candidates, k), where, by), query.notes
+        wanted, end = max(candidates, k), offset + k
+        (retrieved, near), notes = self._retrieved(query, wanted, where, by), query.notes
         known = [] if duplicates == "hide" else known_questions(self.index.engine, query.question, near)
         if duplicates == "only":
             return Answer(query, [], notes, tuple(known))
         ranked = self.rank(query.question, retrieved) if self.rank else retrieved
         if ranked is None:
             notes += ("there was no time to rank: this is the order of retrieval",)
-        results, dropped = (rerank or Rerank())(query.question, retrieved if ranked is None else ranked)
+        rerank = rerank or Rerank()
+        results, dropped = rerank(query.question, retrieved if ranked is None else ranked)
+        groups = folded(results) if fold else results
+        is_cut = len(retrieved) >= wanted
+        if is_cut and offset and end >= len(groups):
+            more, more_dropped = rerank(query.question, self._beyond(query, retrieved, where, by))
+            results, dropped, is_cut = [*results, *more], [*dropped, *more_dropped], False
+            groups = folded(results) if fold else results
         repeats = tuple(question for question in known if question.relation != "variant")
-        results = folded(results, k) if fold else results[:k]
-        return Answer(query, results, notes, repeats, tuple(dropped), late=ranked is None)
+        shown, more_follow = groups[offset:end], is_cut or len(groups) > end
+        return Answer(query, shown, notes, repeats, tuple(dropped), more_follow, late=ranked is None)
+
+    def _beyond(
+        self, query: Query, first: Sequence[Candidate], where: Sequence[Filter], by: Sequence[str]
+    ) -> list[Candidate]:
+        """Return the candidates after the ``first``, by likeness: no model reads so many."""
+        known = {candidate.question.id for candidate in first}
+        retrieved = self._retrieved(query, MOST_RESULTS, where, by).candidates
+        rest = [candidate for candidate in retrieved if candidate.question.id not in known]
+        return (self.rank and replace(self.rank, score=None)(query.question, rest)) or rest
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> Retrieved:
         if query.known and not where and set(by) == set(SOURCES) and self.merging == "score":

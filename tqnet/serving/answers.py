@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Literal
 
 import pyarrow as pa
@@ -15,6 +17,7 @@ from tqnet.questions import Question
 from tqnet.questions.markup import text_html
 from tqnet.search.index import Index
 from tqnet.search.known import Known, Relation
+from tqnet.search.records import Filter
 from tqnet.search.retrieval import Candidate
 from tqnet.search.searcher import Answer
 from tqnet.text.formulas import segments
@@ -95,6 +98,7 @@ class SearchAnswer(BaseModel):
     query: QuestionHtml
     duplicates: list[Repeat] = Field(description="Questions that repeat the query, the nearest first")
     results: list[Result]
+    more: bool = Field(description="Whether more may follow, at the offset behind these")
     notes: list[str] = Field(description="Deviations from the request")
     dropped: list[Dropped] = Field(description="Results that re-ranking dropped")
 
@@ -107,16 +111,25 @@ class CheckAnswer(BaseModel):
     notes: list[str]
 
 
+class Facet(BaseModel):
+    """A value to filter by, and how many questions have it."""
+
+    value: str
+    questions: int
+
+
 class Suggestions(BaseModel):
     """Values to filter by; at most a minute old."""
 
     bank: str
     questions: int
-    types: list[str]
-    languages: list[str]
-    concepts: list[str]
+    types: list[Facet]
+    languages: list[Facet]
+    concepts: list[Facet] = Field(description="Paths from coarse to fine, with /; the most frequent ones")
+    more: list[str] = Field(description="Which of the lists are cut")
     difficulty: list[float] = Field(description="Minimum and maximum; empty if no question has one")
     figures: bool = Field(description="True if any question has one")
+    judgements: bool = Field(default=False, description="Whether POST /pairs is there")
 
 
 class Problem(BaseModel):
@@ -150,8 +163,9 @@ def answer_view(answer: Answer) -> SearchAnswer:
     query = answer.query.question
     parts = _parts(query)
     return SearchAnswer(
-        query=_html(query),
+        query=html_view(query),
         duplicates=list(map(_repeat, answer.known)),
+        more=answer.more,
         results=[_result(candidate, parts) for candidate in answer.candidates],
         notes=list(answer.notes),
         dropped=[Dropped(id=dropped.question.id, why=dropped.notes[-1]) for dropped in answer.dropped],
@@ -168,7 +182,7 @@ def question_view(question: Question, *, solution: bool = False) -> QuestionBody
     if not solution:
         question = replace(question, answer=None, analysis=None)
     fields = {name: getattr(question, name) for name in QuestionBody.model_fields if hasattr(question, name)}
-    return QuestionBody(**fields, figures=len(question.images), html=_html(question))
+    return QuestionBody(**fields, figures=len(question.images), html=html_view(question))
 
 
 def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
@@ -186,7 +200,8 @@ def _result(candidate: Candidate, query_parts: dict[str, str]) -> Result:
     )
 
 
-def _html(question: Question) -> QuestionHtml:
+def html_view(question: Question) -> QuestionHtml:
+    """Return the texts of a question as HTML."""
     return QuestionHtml(
         stem=text_html(question.stem.strip()),
         options=list(map(text_html, question.options)),
@@ -221,10 +236,39 @@ def suggestions(index: Index) -> Suggestions:
             counts = pc.value_counts(flat.drop_null()).to_pylist()
             counter.update({entry["values"]: entry["counts"] for entry in counts})
         ends += [end for end in pc.min_max(table["difficulty"]).as_py().values() if end is not None]
-    named = {
-        f"{field}s": sorted(value for value, _ in counter.most_common(_SUGGESTED)) for field, counter in values.items()
-    }
-    difficulty = [min(ends), max(ends)] if ends else []
+    values["concept"] = _paths(values["concept"])
     return Suggestions(
-        bank=index.manifest.bank, questions=questions, difficulty=difficulty, figures=figures > 0, **named
+        bank=index.manifest.bank,
+        questions=questions,
+        difficulty=[min(ends), max(ends)] if ends else [],
+        figures=figures > 0,
+        more=[f"{field}s" for field, counter in values.items() if len(counter) > _SUGGESTED],
+        types=_facets(values["type"]),
+        languages=_facets(values["language"]),
+        concepts=_facets(values["concept"]),
     )
+
+
+def _facets(counter: Counter[str]) -> list[Facet]:
+    return [Facet(value=value, questions=count) for value, count in sorted(counter.most_common(_SUGGESTED))]
+
+
+def _paths(concepts: Counter[str]) -> Counter[str]:
+    """Leave out the names that stand for paths: an index has ``Equations`` beside ``Algebra/Equations``."""
+    first = {path.partition("/")[0] for path in concepts if "/" in path}
+    last = {path.rpartition("/")[2] for path in concepts if "/" in path}
+    return Counter({path: count for path, count in concepts.items() if path in first or path not in last})
+
+
+def unknown_concepts(index: Index, where: Sequence[Filter], suggested: Callable[[], Suggestions]) -> list[str]:
+    """Return a note on each concept of a filter that no question has, with the most similar one that is there."""
+    named = (value for filter in where if filter.field == "concept" for value in map(str, filter.values))
+    notes = []
+    for concept in dict.fromkeys(named):
+        if index.engine.count([Filter("concept", "=", (concept,))]):
+            continue
+        paths = [facet.value for facet in suggested().concepts]
+        by_name = {name.casefold(): path for path in reversed(paths) for name in (path.rpartition("/")[2], path)}
+        meant = get_close_matches(concept.casefold(), by_name, 1)
+        notes.append(f"no concept {concept!r}" + (f"; did you mean {by_name[meant[0]]!r}?" if meant else ""))
+    return notes

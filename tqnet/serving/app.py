@@ -27,9 +27,17 @@ from tqnet.search.engine import EngineError
 from tqnet.search.records import FilterError
 from tqnet.search.searcher import OpenSearcher, QueryError, UnknownIdError
 from tqnet.search.versions import IndexFolderError
-from tqnet.serving.answers import CheckAnswer, Health, Problem, QuestionBody, SearchAnswer, Suggestions
-from tqnet.serving.requests import SearchBody, Settings, UploadError, read_search
-from tqnet.serving.service import BusyError, Metrics, SearchService
+from tqnet.serving.answers import (
+    CheckAnswer,
+    Health,
+    Problem,
+    QuestionBody,
+    QuestionHtml,
+    SearchAnswer,
+    Suggestions,
+)
+from tqnet.serving.requests import PairBody, SearchBody, Settings, UploadError, read_search
+from tqnet.serving.service import BusyError, Metrics, SearchService, render_typed
 from tqnet.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -50,6 +58,7 @@ _NOTICE = 1.0
 _PROBLEMS: dict[int, str] = {
     400: "Malformed JSON, or a query that cannot be answered",
     401: "A missing or wrong key",
+    403: "Not the key to write",
     404: "No such question or figure",
     413: "Too many bytes (as plain text), characters or pixels",
     415: "An unsupported type",
@@ -135,11 +144,17 @@ async def _guard(metrics: Metrics, request: Request, answer: Callable[[Request],
 
 
 def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: Metrics) -> None:
-    expected = None if settings.api_key is None else settings.api_key.encode()
+    def is_one(key: str | None, *expected: str | None) -> bool:
+        given = (key or "").encode("latin-1")
+        return any(hmac.compare_digest(given, one.encode()) for one in expected if one is not None)
 
     async def check_key(key: Annotated[str | None, Depends(_KEY)]) -> None:
-        if expected is not None and not hmac.compare_digest((key or "").encode("latin-1"), expected):
+        if settings.api_key is not None and not is_one(key, settings.api_key, settings.write_key):
             raise HTTPException(401, f"send the key in the header {_KEY.model.name}")
+
+    async def check_write_key(key: Annotated[str | None, Depends(_KEY)]) -> None:
+        if settings.write_key is not None and not is_one(key, settings.write_key):
+            raise HTTPException(403, f"send the key to write in the header {_KEY.model.name}")
 
     needs_key = [Depends(check_key)]
     limiter = anyio.CapacityLimiter(settings.queue)
@@ -172,6 +187,32 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
             answer = await anyio.to_thread.run_sync(service.answer, only, limiter=limiter)
         nearest = answer.duplicates[0].relation if answer.duplicates else None
         return CheckAnswer(relation=nearest, duplicates=answer.duplicates, notes=answer.notes)
+
+    @app.post(
+        "/render",
+        summary="A typed question as HTML",
+        dependencies=needs_key,
+        responses=_problems(400, 401, 413, 415, 422, 429),
+        openapi_extra=_search_body(),
+    )
+    async def render(request: Request) -> QuestionHtml:
+        """As a search would read its formulas. The body is that of a search; text and options alone have an effect."""
+        with service.room():
+            query = await read_search(request, settings)
+            return await anyio.to_thread.run_sync(render_typed, query.body, limiter=limiter)
+
+    @app.post(
+        "/pairs",
+        summary="Keep a judgement of a pair",
+        dependencies=[*needs_key, Depends(check_write_key)],
+        status_code=204,
+        responses=_problems(400, 401, 403, 404, 413, 422, 503),
+    )
+    def judge(pair: PairBody) -> None:
+        """In the file of `tqnet serve --pairs`, for training and evaluation; 404 without such a file."""
+        if len(pair.text or "") > settings.max_text:
+            raise HTTPException(413, f"text: more than {settings.max_text:,} characters")
+        service.judge(pair)
 
     @app.get(
         "/questions/{id:path}/figures/{number}",

@@ -24,6 +24,7 @@ from tqnet.search.records import Filter, read_filter
 from tqnet.search.rerank import Curriculum, Rerank
 from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import QueryError
+from tqnet.serving.judgements import Label
 
 #: The formats that browsers send; each decoder of Pillow's is a risk.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP")
@@ -44,6 +45,7 @@ class SearchBody(BaseModel):
     options: list[Annotated[str, Field(max_length=2000)]] = Field([], max_length=26, description="Of a typed query")
     id: str | None = Field(None, max_length=2000, description="Find questions similar to this one of the index")
     k: int = Field(5, ge=1, le=100, description="Number of results")
+    offset: int = Field(0, ge=0, le=900, description="Results to leave out: those of the pages before")
     filters: list[Annotated[str, Field(max_length=2000)]] = Field(
         [],
         max_length=20,
@@ -72,12 +74,26 @@ class SearchBody(BaseModel):
     diversity: float = Field(0.0, ge=0, le=1, description="How much repetitive questions are moved back")
 
 
+class PairBody(BaseModel):
+    """A judgement of a query, by text or id, and a result."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str | None = Field(None, description="The typed query")
+    options: list[Annotated[str, Field(max_length=2000)]] = Field([], max_length=26, description="Of a typed query")
+    id: str | None = Field(None, max_length=2000, description="The query, if it is a question of the index")
+    result: str = Field(max_length=2000, description="Id of the result")
+    label: Label | None = Field(description="null takes back what was said of the pair before")
+
+
 @dataclass(frozen=True)
 class Settings:
     """Settings of a server: limits and access.
 
     Attributes:
         api_key: Required to read the index; None lets everyone.
+        write_key: Required to write, good for reading too; None lets everyone who may read.
+        pairs: File for judgements of pairs; None accepts none.
         hosts: Host names of the server. A page of another site, whose name resolves to this server, would have its
             browser send that name.
         batch_size: Most queries that are encoded together.
@@ -93,6 +109,8 @@ class Settings:
     """
 
     api_key: str | None = None
+    write_key: str | None = None
+    pairs: Path | None = None
     hosts: tuple[str, ...] = ("*",)
     batch_size: int = 32
     batch_wait: float = 0.005

@@ -23,9 +23,28 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.markup import figure_png
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
-from tqnet.search.searcher import Follower, OpenSearcher, Query, Searcher, UnknownIdError, typed_question
-from tqnet.serving.answers import QuestionBody, SearchAnswer, Suggestions, answer_view, question_view, suggestions
-from tqnet.serving.requests import Search, Settings
+from tqnet.search.searcher import (
+    Follower,
+    OpenSearcher,
+    Query,
+    QueryError,
+    Searcher,
+    UnknownIdError,
+    typed_question,
+)
+from tqnet.serving.answers import (
+    QuestionBody,
+    QuestionHtml,
+    SearchAnswer,
+    Suggestions,
+    answer_view,
+    html_view,
+    question_view,
+    suggestions,
+    unknown_concepts,
+)
+from tqnet.serving.judgements import JudgementFile
+from tqnet.serving.requests import PairBody, Search, SearchBody, Settings
 
 
 class _Waiting(NamedTuple):
@@ -174,6 +193,7 @@ class SearchService:
         self._suggestions: tuple[Index, float, Suggestions] | None = None
         self._suggesting = Lock()
         self._decoding = Lock()  # one large figure at a time fits into memory
+        self._judgements = JudgementFile(settings.pairs) if settings.pairs else None
         self._inside = 0
         metrics.queue.set_function(lambda: self._inside)
         metrics.behind.set_function(lambda: self.note is not None)
@@ -225,12 +245,14 @@ class SearchService:
                 query,
                 search.body.k,
                 search.where,
+                offset=search.body.offset,
                 by=search.by,
                 rerank=search.rerank,
                 duplicates=search.body.duplicates,
                 fold=search.body.fold,
             )
         view = answer_view(answer)
+        view.notes += unknown_concepts(searcher.index, search.where, self.suggestions)
         if state is not None and not answer.late:
             with self._caching:
                 self._answers[key] = view
@@ -249,13 +271,30 @@ class SearchService:
             with self._decoding:
                 for path, figure in zip(paths, search.figures, strict=True):
                     figure.save(path, self._settings.max_pixels)
-            typed = typed_question(search.body.text or "", [str(path) for path in paths])
-            question = replace(typed, difficulty=search.body.difficulty, options=tuple(search.body.options))
+            question = replace(_typed(search.body, [str(path) for path in paths]), difficulty=search.body.difficulty)
             yield next(searcher.queries([question], search.by))
 
     def question(self, id: str) -> QuestionBody:
         """Return a question with its solution; UnknownIdError if the index does not have it."""
         return question_view(self._follower.current().by_id(id).question, solution=True)
+
+    def judge(self, pair: PairBody) -> None:
+        """Keep a judgement.
+
+        Raises:
+            UnknownIdError: The index has no such question.
+            QueryError: No query, two of them, or the result itself.
+        """
+        if self._judgements is None:
+            raise UnknownIdError("this server keeps no judgements")
+        if (pair.text is None) == (pair.id is None) or pair.id == pair.result:
+            raise QueryError("the query is either text, or the id of another question of the index")
+        searcher = self._follower.current()
+        result = searcher.by_id(pair.result).question.id
+        if pair.id is None:
+            self._judgements.write(_typed(pair), result, pair.label, typed=True)
+        else:
+            self._judgements.write(searcher.by_id(pair.id).question, result, pair.label, typed=False)
 
     def figure(self, id: str, number: int) -> bytes:
         """Return a question's figure, counted from 1, as PNG.
@@ -286,5 +325,16 @@ class SearchService:
         with self._suggesting:  # slow on a large index: once for all requests
             kept = self._suggestions
             if kept is None or kept[0] is not index or now - kept[1] > _FRESH:
-                kept = self._suggestions = (index, now, suggestions(index))
+                found = suggestions(index)
+                found.judgements = self._judgements is not None
+                kept = self._suggestions = (index, now, found)
             return kept[2]
+
+
+def _typed(body: SearchBody | PairBody, figures: Sequence[str] = ()) -> Question:
+    return replace(typed_question(body.text or "", figures), options=tuple(body.options))
+
+
+def render_typed(body: SearchBody) -> QuestionHtml:
+    """Return a typed query as HTML; QueryError if it has no text."""
+    return html_view(_typed(body))

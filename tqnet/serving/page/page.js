@@ -1,159 +1,68 @@
-"use strict";
+// The search page: searching, results, judgements, keys.
 
-const $ = (id) => document.getElementById(id);
-const KEY = "tqnet-key";
-const MOST_FIGURES = 4;
+import { listenToConcepts, nameConcepts, showConcepts } from "./concepts.js";
+import { $, Problem, ask, button, element, fitFormulas, send, setText, thumbnail, toast } from "./parts.js";
+import { askFor, clearQuery, conditions, listenToQuery, query, readAddress, showActive, showChosen, showFilters, showKeypad,
+  writeAddress } from "./query.js";
+import { isChinese, t, useLanguage } from "./texts.js";
 
-// Files of the query, and addresses of pictures that are shown: to be given back when they no longer are.
-let chosen = [];
-let shownPictures = [];
+const LARGEST_OFFSET = 900;
+const LABELS = { similar: "Similar", variant: "Variant", duplicate: "Duplicate", no: "Unrelated" };
+const RELATIONS = { identical: "the same", near: "nearly the same", variant: "other numbers" };
+
+let there = null; // what GET /filters says
 let running = null;
-let lastSearch = null;
-
-class Problem extends Error {
-  constructor(status, message, retryAfter) {
-    super(message);
-    this.status = status;
-    this.retryAfter = retryAfter;
-  }
-}
-
-// The server.
-
-async function ask(path, options = {}) {
-  const key = sessionStorage.getItem(KEY);
-  const headers = { ...(options.headers || {}), ...(key ? { "X-API-Key": key } : {}) };
-  let response;
-  try {
-    response = await fetch(path, { ...options, headers });
-  } catch (error) {
-    if (error.name === "AbortError") throw error;
-    throw new Problem(0, "The server does not answer. Is it running?");
-  }
-  if (response.status === 401) {
-    await askForKey(key !== null);
-    return ask(path, options);
-  }
-  if (response.ok) return response;
-  let why = response.status === 413 ? "that is more than this server takes" : response.statusText;
-  try {
-    why = (await response.json()).detail;
-  } catch { /* no JSON: what stands between us and the server has answered */ }
-  throw new Problem(response.status, why, Number(response.headers.get("Retry-After")) || 0);
-}
-
-let asking = null;
-
-function askForKey(wasWrong) {
-  asking ??= new Promise((resolve) => {
-    $("key-why").textContent = wasWrong ? "That was not the key." : "It is kept until you close this tab.";
-    $("key").value = "";
-    $("key-dialog").addEventListener("cancel", (event) => event.preventDefault());
-    $("key-form").addEventListener("submit", () => {
-      sessionStorage.setItem(KEY, $("key").value);
-      asking = null;
-      resolve();
-    }, { once: true });
-    $("key-dialog").showModal();
-  });
-  return asking;
-}
-
-// The query.
-
-function conditions() {
-  const texts = [];
-  const add = (condition, value) => { if (value) texts.push(condition + value); };
-  add("difficulty>=", $("least").value);
-  add("difficulty<=", $("most").value);
-  add("type=", $("type").value);
-  add("language=", $("language").value);
-  add("concept=", $("concept").value.trim());
-  add("", $("pictured").value);
-  return texts;
-}
-
-function showActive() {
-  const count = conditions().length;
-  $("active").hidden = count === 0;
-  $("active").textContent = count;
-}
-
-function query() {
-  const form = new FormData();
-  for (const condition of conditions()) form.append("filters", condition);
-  form.append("k", $("k").value);
-  form.append("by", $("by").value);
-  if ($("student").value) form.append("student", $("student").value);
-  const id = $("id").value.trim();
-  if (id) {
-    form.append("id", id);
-  } else {
-    form.append("text", $("text").value.trim());
-    if ($("own-difficulty").value) form.append("difficulty", $("own-difficulty").value);
-    for (const file of chosen) form.append("figures", file);
-  }
-  return form;
-}
-
-function addFigures(files) {
-  const figures = [...files].filter((file) => file.type.startsWith("image/"));
-  if (!figures.length) return;
-  if (chosen.length + figures.length > MOST_FIGURES) toast(`At most ${MOST_FIGURES} figures`);
-  chosen = [...chosen, ...figures].slice(0, MOST_FIGURES);
-  $("id").value = "";
-  showChosen();
-}
-
-function showChosen() {
-  $("chosen").replaceChildren(...chosen.map((file, at) => {
-    const item = thumbnail(file, `Figure ${at + 1} of your question`);
-    const remove = element("button", "", "×");
-    remove.type = "button";
-    remove.setAttribute("aria-label", `Remove figure ${at + 1}`);
-    remove.addEventListener("click", () => {
-      chosen = chosen.filter((other) => other !== file);
-      showChosen();
-      $("text").focus();
-    });
-    item.append(remove);
-    return item;
-  }));
-}
-
-function thumbnail(file, name) {
-  const image = element("img");
-  image.alt = name;
-  image.src = URL.createObjectURL(file);
-  image.addEventListener("load", () => URL.revokeObjectURL(image.src), { once: true });
-  const item = element("li");
-  item.append(image);
-  return item;
-}
+let lastSearch = null; // { form, figures, answer, results, milliseconds, remarks }
+let shownPictures = []; // addresses to be given back when the pictures are no longer shown
+let judged = new Map(); // of the last query: id -> label
 
 // Searching.
 
-async function search(form = query()) {
+async function search({ form = query(), keepAddress = false } = {}) {
   if (!form.get("id") && !form.get("text") && !form.getAll("figures").length) {
-    showProblem(new Problem(400, "Type a question, or add a figure."));
+    showProblem(new Problem(400, t("Type a question, or add a figure.")));
     $("text").focus();
     return;
   }
+  const remarks = keepAddress ? [] : writeAddress();
+  const figures = form.getAll("figures");
+  lastSearch = { form };
+  const started = performance.now();
+  await asked(form, (answer) => {
+    lastSearch = { form, figures, answer, results: answer.results, milliseconds: performance.now() - started, remarks };
+    judged = new Map();
+    show();
+    if (matchMedia("(max-width: 900px)").matches) $("answers").scrollIntoView();
+  }, clearResults);
+}
+
+async function showMore() {
+  const { form, results } = lastSearch;
+  const next = new FormData();
+  for (const [name, value] of form) next.append(name, value);
+  next.set("offset", results.length);
+  await asked(next, (answer) => {
+    lastSearch.results = [...results, ...answer.results];
+    lastSearch.answer.more = answer.more;
+    lastSearch.milliseconds = null;
+    appendResults(answer.results, results.length);
+    $("results").children[results.length]?.firstElementChild.focus();
+  });
+}
+
+async function asked(form, use, fail = () => {}) {
   running?.abort();
   const controller = running = new AbortController();
-  const figures = form.getAll("figures");
-  lastSearch = form;
   $("answers").setAttribute("aria-busy", "true");
   $("problem").hidden = true;
-  $("status").textContent = "Searching …";
-  const started = performance.now();
+  $("status").textContent = t("Searching …");
   try {
     const response = await ask("/search", { method: "POST", body: form, signal: controller.signal });
     const answer = await response.json();
-    show(answer, figures, performance.now() - started);
+    use(answer);
   } catch (error) {
     if (error.name === "AbortError") return;
-    clearResults();
+    fail();
     showProblem(error);
   } finally {
     if (running === controller) $("answers").setAttribute("aria-busy", "false");
@@ -164,15 +73,15 @@ function showProblem(error) {
   $("status").textContent = "";
   const busy = error.status === 429;
   $("why").textContent = busy
-    ? `Many are searching just now. Try again in ${error.retryAfter || 2} seconds.`
-    : error instanceof Problem ? sentence(error.message) : "Something went wrong in this page.";
+    ? t("Many are searching just now. Try again in {seconds} seconds.", { seconds: error.retryAfter || 2 })
+    : error instanceof Problem ? sentence(t(error.message)) : t("Something went wrong in this page.");
   $("again").hidden = !(busy || error.status === 0 || error.status >= 500);
   $("problem").hidden = false;
   if (!(error instanceof Problem)) throw error;
 }
 
 function sentence(text) {
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?…]$/.test(text) ? "" : ".");
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?…。？！]$/.test(text) ? "" : isChinese() ? "。" : ".");
 }
 
 // Results.
@@ -181,32 +90,41 @@ function clearResults() {
   for (const picture of shownPictures) URL.revokeObjectURL(picture);
   shownPictures = [];
   $("results").replaceChildren();
-  $("tools").hidden = $("asked").hidden = $("notes").hidden = true;
+  $("repeats").replaceChildren();
+  for (const id of ["tools", "asked", "notes", "repeated", "more"]) $(id).hidden = true;
 }
 
-function show(answer, figures, milliseconds) {
+function show() {
+  const { answer, figures, results, remarks } = lastSearch;
   clearResults();
   $("welcome").hidden = true;
-  const count = answer.results.length;
-  $("status").textContent = count
-    ? `${count} ${count === 1 ? "question" : "questions"} in ${Math.round(milliseconds)} ms`
-    : "No question matches.";
-  const notes = [...answer.notes, ...reasons(answer.dropped)];
+  const notes = [...answer.notes.map((note) => t(note)), ...reasons(answer.dropped), ...remarks];
   $("notes").replaceChildren(...notes.map((note) => element("li", "", sentence(note))));
   $("notes").hidden = !notes.length;
   setText($("asked").querySelector(".text"), answer.query.stem);
   $("asked").querySelector(".thumbs").replaceChildren(
-    ...figures.map((file, at) => thumbnail(file, `Figure ${at + 1} of your question`)));
+    ...figures.map((file, at) => thumbnail(file, t("Figure {number} of your question", { number: at + 1 }))));
   $("asked").hidden = !answer.query.stem && !figures.length;
-  const mostWords = Math.max(...answer.results.map((result) => result.words || 0), 1e-9);
-  $("results").replaceChildren(...answer.results.map((result, at) => card(result, at + 1, mostWords)));
-  $("tools").hidden = !count;
-  showSelected();
-  if (!count) {
-    const hint = conditions().length ? "Fewer filters leave more to be found." : "Other words may be found.";
+  $("repeats").replaceChildren(...answer.duplicates.map(repeat));
+  $("repeated").hidden = !answer.duplicates.length;
+  appendResults(results, 0);
+}
+
+function appendResults(added, offset) {
+  const { answer, results, milliseconds } = lastSearch;
+  const mostWords = Math.max(...results.map((result) => result.words || 0), 1e-9);
+  $("results").append(...added.map((result, at) => card(result, offset + at + 1, mostWords)));
+  const found = { count: results.length + answer.duplicates.length, time: Math.round(milliseconds) };
+  const timed = found.count === 1 ? "{count} question in {time} ms" : "{count} questions in {time} ms";
+  $("status").textContent = found.count ? t(milliseconds === null ? "{count} questions" : timed, found) : t("No question matches.");
+  if (!found.count) {
+    const hint = t(conditions().length ? "Fewer filters leave more to be found." : "Other words may be found.");
     $("results").replaceChildren(element("li", "hint", hint));
   }
-  if (matchMedia("(max-width: 900px)").matches) $("answers").scrollIntoView();
+  $("more").hidden = !answer.more || !added.length || results.length > LARGEST_OFFSET;
+  $("tools").hidden = !found.count;
+  showSelected();
+  fitFormulas();
 }
 
 // How many were left out, by reason.
@@ -216,25 +134,23 @@ function reasons(dropped) {
     const why = result.why.replace(/ \(.*/, "");
     counts.set(why, (counts.get(why) || 0) + 1);
   }
-  return [...counts].map(([why, count]) => `${count} ${why}`);
+  return [...counts].map(([why, count]) => `${count} ${t(why)}`);
 }
 
-function card(result, place, mostWords) {
-  const question = result.question;
+// A question of the bank, as a result or a repetition of the query.
+function listed(question, name) {
   const item = $("result").content.cloneNode(true).firstElementChild;
   const part = (selector) => item.querySelector(selector);
   const article = part("article");
   article.dataset.id = question.id;
-  article.setAttribute("aria-label", `Result ${place}, question ${question.id}`);
-  part(".place").textContent = `${place}.`;
-  part(".pick input").setAttribute("aria-label", `Select question ${question.id}`);
+  article.setAttribute("aria-label", name);
+  part(".pick input").setAttribute("aria-label", t("Select question {id}", question));
   part(".pick input").addEventListener("change", showSelected);
   part(".id").textContent = question.id;
-  part(".copy").setAttribute("aria-label", `Copy id ${question.id}`);
+  part(".copy").setAttribute("aria-label", t("Copy id {id}", question));
   part(".copy").addEventListener("click", () => copy([question.id]));
-  const tags = [question.difficulty === null ? "" : `difficulty ${question.difficulty}`, question.type];
-  part(".tags").replaceChildren(...tags.filter(Boolean).map((tag) => element("li", "", tag)));
-  if (question.language) article.querySelector(".stem").lang = question.language;
+  const difficulty = question.difficulty === null ? "" : t("difficulty {value}", { value: question.difficulty });
+  part(".tags").replaceChildren(...[difficulty, question.type].filter(Boolean).map((tag) => element("li", "", tag)));
   setText(part(".stem"), question.html.stem, question.language);
   part(".options").replaceChildren(...question.html.options.map((option) => {
     const choice = element("li", "text");
@@ -243,21 +159,45 @@ function card(result, place, mostWords) {
   }));
   part(".figures").replaceChildren(...Array.from({ length: question.figures }, (_, at) => figure(question.id, at + 1)));
   part(".path").textContent = question.knowledge.map((path) => path.join(" › ")).join(" · ");
-  measure(part(".meaning"), result.cosine, result.cosine, 2);
-  measure(part(".wording"), result.words, result.words / mostWords, 1);
-  part(".why").setAttribute("aria-label", "Why it was found");
-  const common = result.shared.length ? [`In common: ${result.shared.join(", ")}`] : [];
-  part(".shared").textContent = [...common, ...result.remarks.map(sentence)].join(" · ");
   part(".solution").addEventListener("click", () => solution(article, question));
   part(".similar").addEventListener("click", () => {
-    $("text").value = "";
-    chosen = [];
-    showChosen();
-    $("known").open = true;
-    $("id").value = question.id;
+    askFor(question.id);
     search();
     scrollTo({ top: 0 });
   });
+  showLabels(part(".labels"), question.id);
+  return [item, part];
+}
+
+function card(result, place, mostWords) {
+  const { question } = result;
+  const [item, part] = listed(question, t("Result {place}, question {id}", { place, id: question.id }));
+  part(".place").textContent = `${place}.`;
+  measure(part(".meaning"), result.cosine, result.cosine, 2);
+  measure(part(".wording"), result.words, result.words / mostWords, 1);
+  part(".why").setAttribute("aria-label", t("Why it was found"));
+  const common = result.shared.length ? [t("In common: {words}", { words: result.shared.join(", ") })] : [];
+  part(".shared").textContent = [...common, ...result.remarks.map((remark) => sentence(t(remark)))].join(" · ");
+  return item;
+}
+
+function repeat({ relation, differs, question }) {
+  const [item, part] = listed(question, t("In the bank, question {id}", question));
+  part("article").classList.replace("card", "repeat");
+  part(".place").replaceWith(element("b", `relation ${relation}`, t(RELATIONS[relation])));
+  part(".why").remove();
+  if (!differs.length) return item;
+  const list = element("ul", "differs");
+  list.setAttribute("aria-label", t("What differs"));
+  list.append(...differs.map((pair) => {
+    const line = element("li");
+    for (const [side, title] of [["query", "yours"], ["question", "in the bank"]]) {
+      const text = pair[side];
+      line.append(element("span", "side", t(title)), element(text ? "mark" : "i", side, text || t("nothing")));
+    }
+    return line;
+  }));
+  part("footer").before(list);
   return item;
 }
 
@@ -268,16 +208,10 @@ function measure(into, value, share, digits) {
   into.querySelector("b").textContent = value.toFixed(digits);
 }
 
-// Markup of the server: escaped text and MathML, which holds nothing that runs or loads.
-function setText(into, html, language = "") {
-  into.innerHTML = html;
-  into.lang = language || (/[\u3400-\u9fff]/.test(into.textContent) ? "zh" : "");
-}
-
 function figure(id, number) {
   const item = element("li");
   item.dataset.path = `/questions/${encodeURIComponent(id)}/figures/${number}`;
-  item.dataset.name = `Figure ${number} of question ${id}`;
+  item.dataset.name = t("Figure {number} of question {id}", { number, id });
   seen.observe(item);
   return item;
 }
@@ -293,12 +227,11 @@ const seen = new IntersectionObserver((entries) => {
       image.src = URL.createObjectURL(picture);
       shownPictures.push(image.src);
       target.replaceChildren(image);
-    }).catch(() => target.replaceChildren(element("span", "missing", "figure not readable")));
+    }).catch(() => target.replaceChildren(element("span", "missing", t("figure not readable"))));
   }
 }, { rootMargin: "400px" });
 
 async function solution(article, question) {
-  const button = article.querySelector(".solution");
   const into = article.querySelector(".solved");
   if (into.hidden && !into.childElementCount) {
     try {
@@ -307,21 +240,50 @@ async function solution(article, question) {
         if (!html) continue;
         const text = element("div", "text");
         setText(text, html, question.language);
-        into.append(element("h3", "", title), text);
+        into.append(element("h3", "", t(title)), text);
       }
-      if (!into.childElementCount) into.append(element("p", "hint", "The bank has no solution of it."));
+      if (!into.childElementCount) into.append(element("p", "hint", t("The bank has no solution of it.")));
     } catch (error) {
       showProblem(error);
       return;
     }
   }
   into.hidden = !into.hidden;
-  button.setAttribute("aria-expanded", String(!into.hidden));
+  article.querySelector(".solution").setAttribute("aria-expanded", String(!into.hidden));
+  fitFormulas();
+}
+
+// Judgements: not of a query with figures, which would be lost.
+
+function showLabels(into, id) {
+  into.hidden = !there?.judgements || lastSearch.figures.length > 0;
+  if (into.hidden) return;
+  into.setAttribute("aria-label", t("To your question, this is"));
+  into.replaceChildren(element("span", "", t("To your question, this is")), ...Object.entries(LABELS).map(([label, name]) => {
+    const made = button(label, t(name), () => judge(into, id, label));
+    made.setAttribute("aria-pressed", String(judged.get(id) === label));
+    return made;
+  }));
+}
+
+async function judge(into, id, label) {
+  const { form } = lastSearch;
+  const kept = judged.get(id) === label ? null : label;
+  const of = form.get("id") ? { id: form.get("id") } : { text: form.get("text") };
+  try {
+    await send("/pairs", { ...of, result: id, label: kept });
+  } catch (error) {
+    if (error.name !== "AbortError") showProblem(error);
+    return;
+  }
+  judged.set(id, kept);
+  for (const made of into.querySelectorAll("button")) made.setAttribute("aria-pressed", String(made.className === kept));
+  toast(t(kept ? "Kept" : "Taken back"));
 }
 
 // Selecting and copying.
 
-const cards = () => [...$("results").querySelectorAll("article")];
+const cards = () => [...$("answers").querySelectorAll("article")];
 const isPicked = (article) => article.querySelector(".pick input").checked;
 
 function showSelected() {
@@ -330,7 +292,7 @@ function showSelected() {
   $("all").checked = count > 0 && count === all.length;
   $("all").indeterminate = count > 0 && count < all.length;
   $("copy-selected").disabled = !count;
-  $("copy-selected").textContent = count ? `Copy ${count} ${count === 1 ? "id" : "ids"}` : "Copy ids";
+  $("copy-selected").textContent = t(["Copy ids", "Copy {count} id"][count] ?? "Copy {count} ids", { count });
 }
 
 async function copy(ids) {
@@ -345,67 +307,43 @@ async function copy(ids) {
     document.execCommand("copy");
     area.remove();
   }
-  toast(ids.length === 1 ? `Copied ${ids[0]}` : `Copied ${ids.length} ids`);
-}
-
-let fading = 0;
-
-function toast(text) {
-  $("toast").textContent = text;
-  $("toast").classList.add("shown");
-  clearTimeout(fading);
-  fading = setTimeout(() => $("toast").classList.remove("shown"), 2200);
-}
-
-function element(name, kind = "", text = "") {
-  const made = document.createElement(name);
-  if (kind) made.className = kind;
-  made.textContent = text;
-  return made;
+  toast(ids.length === 1 ? t("Copied {id}", { id: ids[0] }) : t("Copied {count} ids", { count: ids.length }));
 }
 
 // What is listened to.
 
-$("search").addEventListener("submit", (event) => { event.preventDefault(); search(); });
-$("search").addEventListener("reset", () => {
-  chosen = [];
+function showWelcome() {
   running?.abort();
-  setTimeout(() => {
-    showChosen();
-    showActive();
-    clearResults();
-    $("status").textContent = "";
-    $("problem").hidden = true;
-    $("welcome").hidden = false;
-    $("text").focus();
-  });
-});
-$("search").addEventListener("input", showActive);
-$("text").addEventListener("input", () => { $("id").value = ""; });
-$("again").addEventListener("click", () => search(lastSearch));
-$("figures").addEventListener("change", () => { addFigures($("figures").files); $("figures").value = ""; });
+  lastSearch = null;
+  clearResults();
+  $("status").textContent = "";
+  $("problem").hidden = true;
+  $("welcome").hidden = false;
+}
+
+$("search").addEventListener("submit", (event) => { event.preventDefault(); search(); });
+$("search").addEventListener("reset", () => setTimeout(() => {
+  clearQuery();
+  showActive();
+  showWelcome();
+  writeAddress();
+  $("text").focus();
+}));
+$("again").addEventListener("click", () => search({ form: lastSearch.form, keepAddress: true }));
+$("more").addEventListener("click", showMore);
 $("all").addEventListener("change", () => {
   for (const article of cards()) article.querySelector(".pick input").checked = $("all").checked;
   showSelected();
 });
 $("copy-selected").addEventListener("click", () => copy(cards().filter(isPicked).map((article) => article.dataset.id)));
+$("language-switch").addEventListener("click", () => translate(isChinese() ? "en" : "zh"));
 
-document.addEventListener("paste", (event) => addFigures(event.clipboardData.files));
-document.addEventListener("dragover", (event) => {
-  if (![...event.dataTransfer.types].includes("Files")) return;
-  event.preventDefault();
-  $("drop").classList.add("dropping");
-});
-for (const end of ["dragleave", "drop"]) {
-  document.addEventListener(end, (event) => {
-    if (end === "drop" || !event.relatedTarget) $("drop").classList.remove("dropping");
-  });
+function returnToAddress() {
+  if (readAddress()) search({ keepAddress: true });
+  else showWelcome();
 }
-document.addEventListener("drop", (event) => {
-  if (!event.dataTransfer.files.length) return;
-  event.preventDefault();
-  addFigures(event.dataTransfer.files);
-});
+
+addEventListener("popstate", returnToAddress);
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, dialog");
@@ -425,37 +363,41 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     all[Math.min(all.length - 1, Math.max(0, at + step))].focus();
   }
-  if (at >= 0 && event.key === "c") copy([all[at].dataset.id]);
-  if (at >= 0 && event.key === "x") all[at].querySelector(".pick input").click();
+  if (at < 0) return;
+  if (event.key === "c") copy([all[at].dataset.id]);
+  if (event.key === "x") all[at].querySelector(".pick input").click();
+  all[at].querySelectorAll(".labels button")[Number(event.key) - 1]?.click();
 });
 
-// What there is to filter by.
-
-function addOptions(select, values) {
-  select.append(...values.map((value) => {
-    const option = element("option", "", value);
-    option.value = value;
-    return option;
-  }));
+function translate(language) {
+  useLanguage(language);
+  showKeypad();
+  showChosen();
+  nameConcepts();
+  $("language-switch").textContent = isChinese() ? "English" : "中文";
+  $("language-switch").lang = isChinese() ? "en" : "zh-CN";
+  if (there) {
+    const count = there.questions.toLocaleString("en");
+    $("bank").textContent = t("{bank}: {count} questions", { bank: there.bank, count });
+  }
+  if (lastSearch?.answer) show();
 }
 
 async function start() {
   $("filters").open = !matchMedia("(max-width: 900px)").matches;
+  listenToQuery();
+  listenToConcepts();
+  translate();
   try {
-    const there = await (await ask("/filters")).json();
-    $("bank").textContent = `${there.bank}: ${there.questions.toLocaleString("en")} questions`;
-    addOptions($("type"), there.types);
-    addOptions($("language"), there.languages);
-    addOptions($("concepts"), there.concepts);
-    for (const [field, needs] of [["type", there.types], ["language", there.languages], ["concept", there.concepts]]) {
-      $(field).parentElement.hidden = !needs.length;
-    }
-    $("least").closest(".wide").hidden = !there.difficulty.length;
-    if (there.difficulty.length) [$("least").placeholder, $("most").placeholder] = there.difficulty.map(String);
-    $("pictured").parentElement.hidden = !there.figures;
+    there = await (await ask("/filters")).json();
+    showFilters(there);
+    showConcepts(there.concepts, there.more.includes("concepts"));
+    translate();
   } catch (error) {
     showProblem(error);
+    return;
   }
+  if (location.search) returnToAddress();
 }
 
 start();
