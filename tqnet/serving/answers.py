@@ -128,7 +128,7 @@ class Suggestions(BaseModel):
     more: list[str] = Field(description="Which of the lists are cut")
     difficulty: list[float] = Field(description="Minimum and maximum; empty if no question has one")
     figures: bool = Field(description="True if any question has one")
-    judgements: bool = Field(False, description="Whether POST /pairs is there")
+    judgements: bool = Field(default=False, description="Whether POST /pairs is there")
 
 
 class Problem(BaseModel):

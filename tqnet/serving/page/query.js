@@ -236,6 +236,5 @@ export function showFilters(there) {
     $(field).parentElement.hidden = !facets.length;
   }
   $("least").closest(".wide").hidden = !there.difficulty.length;
-  if (there.difficulty.length) [$("least").placeholder, $("most").placeholder] = there.difficulty.map(String);
   $("pictured").parentElement.hidden = !there.figures;
 }
