@@ -126,7 +126,7 @@ function appendResults(added, offset) {
   $("more").hidden = !answer.more || !added.length || results.length > LARGEST_OFFSET;
   $("tools").hidden = !found.count;
   showSelected();
-  fitFormulas();
+  fitFormulas($("answers"));
 }
 
 // How many were left out, by reason.
@@ -252,7 +252,7 @@ async function solution(article, question) {
   }
   into.hidden = !into.hidden;
   article.querySelector(".solution").setAttribute("aria-expanded", String(!into.hidden));
-  fitFormulas();
+  fitFormulas(into);
 }
 
 // Judgements: not of a query with figures, which would be lost.

@@ -144,7 +144,7 @@ async function render(text) {
     const typed = await (await send("/render", { text }, { signal: controller.signal })).json();
     setText($("preview").querySelector(".text"), typed.stem);
     $("preview").hidden = !$("preview").querySelector("math, code");
-    fitFormulas();
+    fitFormulas($("preview"));
   } catch (error) { // a search will say what is wrong
     if (!(error instanceof Problem) && error.name !== "AbortError") throw error;
   }
