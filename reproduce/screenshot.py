@@ -1,4 +1,4 @@
-"""A picture of the search page for the README: ``python -m reproduce.screenshot``.
+"""Pictures of the search page for the docs, on a desk and on a phone: ``python -m reproduce.screenshot``.
 
 Of the index that make demo leaves; or of the off-the-shelf encoder where there is none.
 """
@@ -10,19 +10,20 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlencode
 
 from playwright.sync_api import Browser
 
 from tests.serving.process import chromium, serving
 
-PAGE = Path(__file__).parents[1] / "docs" / "search.png"
+DOCS = Path(__file__).parents[1] / "docs"
 DEMO = Path("runs/demo/index")
 BANK = "assets/sample"
 
-TEXT = r"Here $AB\parallel CD$, $\angle A=42^\circ$ and $\angle C=\frac12\cdot 102^\circ$. Find $\angle AEC$."
+QUERY = {"text": "In the figure KL∥MN. One angle is marked 69°; calculate the angle with the question mark."}
 
-#: Width and height of the window, and dots per pixel.
-DESKTOP, PHONE = (1280, 1080, 1.5), (390, 844, 2)
+#: Width and height of the windows, and dots per pixel.
+WINDOWS = {"search.png": (1280, 1080, 1.5), "search-phone.png": (390, 844, 2)}
 
 
 def take(browser: Browser, address: str, file: Path, window: tuple[int, int, float], *, dark: bool = False) -> None:
@@ -34,11 +35,10 @@ def take(browser: Browser, address: str, file: Path, window: tuple[int, int, flo
         color_scheme="dark" if dark else "light",
         has_touch=width < 600,
     )
-    page.goto(address)
-    page.get_by_label("Question", exact=True).fill(TEXT)
-    page.get_by_role("button", name="Find similar questions").click()
+    page.goto(f"{address}/?{urlencode(QUERY)}")
     page.locator(".card").first.wait_for()
-    page.locator(".card input").first.check()
+    page.locator("#preview math").first.wait_for()
+    page.locator("article .figures img").first.wait_for()
     page.wait_for_function("[...document.images].every(image => image.complete)")
     page.wait_for_timeout(1200)
     if width >= 600:
@@ -52,8 +52,7 @@ def main() -> None:
     """See the module's docstring."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--index", type=Path, default=DEMO, help=f"that is shown ({DEMO})")
-    parser.add_argument("--out", type=Path, default=PAGE, help=f"the picture ({PAGE.name})")
-    parser.add_argument("--phone", action="store_true", help="as wide as a phone")
+    parser.add_argument("--out", type=Path, default=DOCS, help=f"folder of the pictures ({DOCS.name})")
     parser.add_argument("--dark", action="store_true", help="as at night")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -62,9 +61,11 @@ def main() -> None:
             index = Path(folder, "index")
             command = [sys.executable, "-m", "tqnet.cli", "index", BANK, "--model", "encoder:minilm"]
             subprocess.run([*command, "--out", str(index)], check=True)
-        with serving(index) as address, chromium() as browser:
-            take(browser, address, args.out, PHONE if args.phone else DESKTOP, dark=args.dark)
-    print(args.out)
+        pairs = str(Path(folder, "pairs.jsonl"))
+        with serving(index, "--pairs", pairs) as address, chromium() as browser:
+            for name, window in WINDOWS.items():
+                take(browser, address, args.out / name, window, dark=args.dark)
+                print(args.out / name)
 
 
 if __name__ == "__main__":

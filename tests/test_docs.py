@@ -114,8 +114,8 @@ def test_cheap_commands_run_on_the_sample_bank(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TQNET_CACHE", str(tmp_path_factory.getbasetemp() / "docs-cache"))
-    if "OTHER" in command:
-        QuestionBank.from_questions([Question(id="other", stem="Find $x$.")]).save(tmp_path / "other.jsonl")
+    for name in ("other", "judged-queries"):
+        QuestionBank.from_questions([Question(id=name, stem="Find $x$.")]).save(tmp_path / f"{name}.jsonl")
     stand_ins = {"BANK": str(ROOT / "assets" / "sample"), "OTHER": "other.jsonl", "ID": "s0001"}
     assert main([stand_ins.get(word, word) for word in shlex.split(command)[1:]]) == 0
 

@@ -104,6 +104,15 @@ def test_several_banks_are_one(banks: list[str], tmp_path: Path, tqnet: Tqnet) -
     assert Path(bank[15].images[0]).parent.name == "two"
 
 
+def test_several_banks_keep_their_ids(banks: list[str], tmp_path: Path, merged: Merged, tqnet: Tqnet) -> None:
+    other = tmp_path / "other.jsonl"
+    QuestionBank.from_questions([Question(id="a", stem="Find it.", group="g0")]).save(other)
+    bank = merged(banks[0], str(other), "--keep-ids")
+    assert bank.ids == [*map(str, range(12)), "a"]
+    assert bank[12].group == bank[0].group == "g0"
+    assert "id: already used" in tqnet.fails("merge", *banks, "--keep-ids", "--out", tmp_path / "x.jsonl", code=1)
+
+
 def test_a_part_of_a_bank_keeps_its_ids(banks: list[str], merged: Merged) -> None:
     bank = merged(banks[1], "--language", "zh", "--split", "train")
     assert bank.ids == ["3", "6", "9"]

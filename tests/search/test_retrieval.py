@@ -18,6 +18,7 @@ from tqnet.search import precomputed
 from tqnet.search.engine import SearchEngine
 from tqnet.search.index import Index
 from tqnet.search.precomputed import precompute, precomputed_candidates
+from tqnet.search.ranking import Rank
 from tqnet.search.records import read_filter, records, unit
 from tqnet.search.retrieval import Candidate, Retriever, Votes, merge
 from tqnet.search.searcher import Searcher
@@ -266,6 +267,26 @@ def test_searches_take_precomputed_candidates_until_the_index_changes(
     assert all(candidate.question.difficulty <= 1 for candidate in filtered)
     index.engine.delete([before[0].question.id])
     assert before[0].question.id not in ids(searcher.answer(query, candidates=10).candidates)
+
+
+@pytest.mark.parametrize("rank", [None, Rank()])
+def test_pages_go_on_beyond_the_candidates(index: Index, rank: Rank | None) -> None:
+    index.put([replace(QUESTIONS[5], id="copy", stem=QUESTIONS[5].stem.lower())], VECTORS[5:6])
+    searcher = Searcher(index, rank=rank)
+    query = searcher.by_id("q005")
+    whole = searcher.answer(query, 10, candidates=10)
+    assert whole.more
+    assert [known.question.id for known in whole.known] == ["copy"]
+    pages: list[list[str]] = []
+    more = True
+    while more:
+        page = searcher.answer(query, 4, offset=sum(map(len, pages)), candidates=10)
+        pages.append(ids(page.candidates))
+        more = page.more
+    found = [id for page in pages for id in page]
+    assert found[:10] == ids(whole.candidates)
+    assert len(set(found)) == len(found) > 20
+    assert "copy" not in [*found, *ids(searcher.answer(query, 70, duplicates="hide").candidates)]
 
 
 def test_a_killed_precomputation_is_resumed(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,6 +59,11 @@ def test_questions_that_the_bank_has_already(client: TestClient, bank: QuestionB
     assert client.post("/search", json=body | {"duplicates": "hide"}).json()["duplicates"] == []
     only = client.post("/search", json=body | {"duplicates": "only", "filters": ["id=nobody"]}).json()
     assert (only["results"], bool(only["duplicates"])) == ([], True)
+    pictured = next(question for question in bank if question.images and not question.options)
+    for choice, count in (("show", 1), ("hide", 0)):  # typed without its figure
+        answer = client.post("/search", json={"text": pictured.stem, "k": 50, "duplicates": choice})
+        assert pictured.id not in ids(answer)
+        assert [repeat["question"]["id"] for repeat in answer.json()["duplicates"]].count(pictured.id) == count
     checked = client.post("/check", json=body).json()
     assert checked["relation"] == shown["duplicates"][0]["relation"]
     assert client.post("/check", json={"text": "Nobody asks this."}).json()["relation"] is None
@@ -251,6 +256,8 @@ def test_metrics(client: TestClient) -> None:
         (["--host", "0.0.0.0"], "--host 0.0.0.0: others could search the index; give --api-key-file FILE"),
         (["--host", "203.0.113.1", "--without-key"], "--host 203.0.113.1 --port 8000: "),
         (["--api-key-file", "gone"], "gone"),
+        (["--write-key-file", "gone"], "gone"),
+        (["--pairs", "pairs.csv"], "pairs.csv: judgements are kept in a .jsonl file"),
     ],
 )
 def test_servers_that_do_not_start(

@@ -9,7 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tests.serving.conftest import ClientOf
-from tqnet.questions import QuestionBank
+from tqnet.cli import main
+from tqnet.questions import Question, QuestionBank
 from tqnet.questions.pairs import read_labelled_pairs, read_pairs
 from tqnet.questions.similarity import Similarity
 from tqnet.search.searcher import typed_question
@@ -41,9 +42,12 @@ def test_training_and_evaluation_read_them(client: TestClient, file: Path, bank:
     for pair in pairs:
         assert client.post("/pairs", json=pair).status_code == 204, pair
 
-    queries = QuestionBank.load(file.with_name("pairs-queries.jsonl"))
-    assert [(query.stem, query.options) for query in queries] == [("Find $x$ if $x^2=9$", ("3", "-3"))]
-    merged = QuestionBank.from_questions([*bank, *queries])
+    bank.save(file.with_name("bank.jsonl"))
+    banks = [str(file.with_name(name)) for name in ("bank.jsonl", "pairs-queries.jsonl", "whole.jsonl")]
+    assert main(["merge", *banks[:2], "--keep-ids", "--out", banks[2]]) == 0
+    queries, merged = map(QuestionBank.load, banks[1:])
+    stored = [(query.stem, query.options, query.split) for query in queries]
+    assert stored == [("Find $x$ if $x^2=9$", ("3", "-3"), bank[0].split)]
     read = read_pairs(file, merged)
     ids = merged.ids
     scores = {(ids[a], ids[b]): score for a, b, score in zip(read.first, read.second, read.score, strict=True)}
@@ -59,7 +63,7 @@ def test_several_servers_write(file: Path) -> None:
     files = [JudgementFile(file) for _ in range(2)]
 
     def judge(number: int) -> None:
-        files[number % 2].write(questions[number % 20], f"r{number % 20}", "similar", typed=True)
+        files[number % 2].write(questions[number % 20], Question(id=f"r{number % 20}", stem="x"), "similar", typed=True)
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(judge, range(40)))
@@ -69,7 +73,7 @@ def test_several_servers_write(file: Path) -> None:
 
 def test_half_a_line_of_a_killed_writer_stays_alone(file: Path) -> None:
     file.write_text('{"a": "x", "b"')
-    JudgementFile(file).write(typed_question("Find x"), "y", "no", typed=True)
+    JudgementFile(file).write(typed_question("Find x"), Question(id="y", stem="x"), "no", typed=True)
     assert len(file.read_text().splitlines()) == 2
 
 

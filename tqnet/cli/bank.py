@@ -253,11 +253,12 @@ def _fold(text: str) -> tuple[int, int]:
 class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
     """Merge several banks into one, or select a part of one.
 
-    Ids and groups of several banks become BANK/ID. Figures stay where they are.
+    Ids and groups of several banks become BANK/ID, unless --keep-ids. Figures stay where they are.
     """
 
     banks: Sequence[str] = argument(BANK, nargs="+", metavar="BANK")
     out: str = option(".jsonl or .parquet", required=True, metavar="FILE")
+    keep_ids: bool = switch("keep ids and groups as they are; refuse an id that two banks have")
     split: Sequence[str] = option("only questions of these splits", default=(), choices=_SPLITS)
     language: Sequence[str] = option("only questions in these languages", default=(), metavar="CODE")
     rename: Sequence[tuple[str, str]] = option(
@@ -270,7 +271,11 @@ class Merge(Command, SeedOptions, ReadingOptions, name="merge"):
     def run(self) -> None:
         from tqnet.questions.splits import draw_fold, kept, merge, rename_splits
 
-        bank = merge([self.load(bank) for bank in self.banks], kept(list(self.split), list(self.language)))
+        bank = merge(
+            [self.load(bank) for bank in self.banks],
+            kept(list(self.split), list(self.language)),
+            keep_ids=self.keep_ids,
+        )
         if self.rename:
             bank = rename_splits(bank, dict(self.rename))
         if self.fold:

@@ -64,19 +64,26 @@ def _numbered_units(bank: QuestionBank) -> tuple[np.ndarray, int]:
     return units, len(names)
 
 
-def merge(banks: Sequence[QuestionBank], keep: Callable[[Question], bool] = lambda _: True) -> QuestionBank:
+def merge(
+    banks: Sequence[QuestionBank], keep: Callable[[Question], bool] = lambda _: True, *, keep_ids: bool = False
+) -> QuestionBank:
     """Merge the questions of all banks in order, without those that are not kept.
 
-    Questions of several banks are called BANK/ID, and their groups likewise: ``1`` of one bank is not ``1`` of another.
+    Questions of several banks are called BANK/ID, and their groups likewise: ``1`` of one bank is not ``1`` of another;
+    unless ``keep_ids``.
 
     Raises:
         ValueError: Two banks have the same name, or no question is left.
+        BankError: Two questions have the same id.
     """
     names = [bank.name for bank in banks]
     if len(set(names)) < len(names):
         raise ValueError(f"two of the banks have the same name: {', '.join(sorted(names))}")
     merged = [
-        _named(question, bank.name if len(banks) > 1 else "") for bank in banks for question in bank if keep(question)
+        _named(question, bank.name if len(banks) > 1 and not keep_ids else "")
+        for bank in banks
+        for question in bank
+        if keep(question)
     ]
     if not merged:
         raise ValueError(f"no question of {', '.join(names)} is left")

@@ -170,21 +170,28 @@ class Searcher:
         """
         wanted, end = max(candidates, k), offset + k
         (retrieved, near), notes = self._retrieved(query, wanted, where, by), query.notes
-        known = [] if duplicates == "hide" else known_questions(self.index.engine, query.question, near)
+        known = known_questions(self.index.engine, query.question, near)
         if duplicates == "only":
             return Answer(query, [], notes, tuple(known))
         ranked = self.rank(query.question, retrieved) if self.rank else retrieved
         if ranked is None:
             notes += ("there was no time to rank: this is the order of retrieval",)
-        rerank = rerank or Rerank()
-        results, dropped = rerank(query.question, retrieved if ranked is None else ranked)
+        repeats = tuple(question for question in known if question.relation != "variant")
+        repeated = {repeat.question.id for repeat in repeats}
+
+        def select(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:
+            others = [candidate for candidate in candidates if candidate.question.id not in repeated]
+            return (rerank or Rerank())(query.question, others)
+
+        results, dropped = select(retrieved if ranked is None else ranked)
         groups = folded(results) if fold else results
         is_cut = len(retrieved) >= wanted
         if is_cut and offset and end >= len(groups):
-            more, more_dropped = rerank(query.question, self._beyond(query, retrieved, where, by))
+            more, more_dropped = select(self._beyond(query, retrieved, where, by))
             results, dropped, is_cut = [*results, *more], [*dropped, *more_dropped], False
             groups = folded(results) if fold else results
-        repeats = tuple(question for question in known if question.relation != "variant")
+        if duplicates == "hide":
+            repeats = ()
         shown, more_follow = groups[offset:end], is_cut or len(groups) > end
         return Answer(query, shown, notes, repeats, tuple(dropped), more_follow, late=ranked is None)
 

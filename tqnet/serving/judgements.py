@@ -43,18 +43,22 @@ class JudgementFile:
         path.open("a").close()
         self._lock = FileLock(path.with_name(f".{path.name}.lock"))
 
-    def write(self, query: Question, result: str, label: Label | None, *, typed: bool) -> None:
-        """Replace the judgement of a pair, or take it back if ``label`` is None."""
+    def write(self, query: Question, result: Question, label: Label | None, *, typed: bool) -> None:
+        """Replace the judgement of a pair, or take it back if ``label`` is None.
+
+        A ``typed`` query is named by its text, and stays in the split of the first result that it was judged with.
+        """
         with self._lock:
             if typed:
                 texts = json.dumps([query.stem, query.options], ensure_ascii=False)
-                query = replace(query, id=f"query-{hashlib.blake2b(texts.encode(), digest_size=8).hexdigest()}")
+                id = f"query-{hashlib.blake2b(texts.encode(), digest_size=8).hexdigest()}"
+                query = replace(query, id=id, split=result.split)
                 if label and not any(_field(line, "id") == query.id for line in _lines(self.queries)):
                     _append(self.queries, json.dumps(write_question(query), ensure_ascii=False))
-            pair = {query.id, result}
+            pair = {query.id, result.id}
             lines = _lines(self.path)
             others = [line for line in lines if {_field(line, "a"), _field(line, "b")} != pair]
-            record = {"a": query.id, "b": result} | _VERDICTS.get(label, {})
+            record = {"a": query.id, "b": result.id} | _VERDICTS.get(label, {})
             new = [json.dumps(record, ensure_ascii=False)] if label else []
             if len(others) < len(lines):
                 _replace(self.path, [*others, *new])

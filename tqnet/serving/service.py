@@ -290,7 +290,7 @@ class SearchService:
         if (pair.text is None) == (pair.id is None) or pair.id == pair.result:
             raise QueryError("the query is either text, or the id of another question of the index")
         searcher = self._follower.current()
-        result = searcher.by_id(pair.result).question.id
+        result = searcher.by_id(pair.result).question
         if pair.id is None:
             self._judgements.write(_typed(pair), result, pair.label, typed=True)
         else:

@@ -107,6 +107,8 @@ function show() {
   $("asked").hidden = !answer.query.stem && !figures.length;
   $("repeats").replaceChildren(...answer.duplicates.map(repeat));
   $("repeated").hidden = !answer.duplicates.length;
+  const onlyVariants = answer.duplicates.every(({ relation }) => relation === "variant");
+  $("repeated-title").textContent = t(onlyVariants ? "You have this with other numbers" : "You have this already");
   appendResults(results, 0);
 }
 
@@ -124,7 +126,7 @@ function appendResults(added, offset) {
   $("more").hidden = !answer.more || !added.length || results.length > LARGEST_OFFSET;
   $("tools").hidden = !found.count;
   showSelected();
-  fitFormulas();
+  fitFormulas($("answers"));
 }
 
 // How many were left out, by reason.
@@ -250,7 +252,7 @@ async function solution(article, question) {
   }
   into.hidden = !into.hidden;
   article.querySelector(".solution").setAttribute("aria-expanded", String(!into.hidden));
-  fitFormulas();
+  fitFormulas(into);
 }
 
 // Judgements: not of a query with figures, which would be lost.
@@ -259,7 +261,7 @@ function showLabels(into, id) {
   into.hidden = !there?.judgements || lastSearch.figures.length > 0;
   if (into.hidden) return;
   into.setAttribute("aria-label", t("To your question, this is"));
-  into.replaceChildren(element("span", "", t("To your question, this is")), ...Object.entries(LABELS).map(([label, name]) => {
+  into.replaceChildren(element("span", "", t("This is")), ...Object.entries(LABELS).map(([label, name]) => {
     const made = button(label, t(name), () => judge(into, id, label));
     made.setAttribute("aria-pressed", String(judged.get(id) === label));
     return made;
@@ -379,6 +381,7 @@ function translate(language) {
   if (there) {
     const count = there.questions.toLocaleString("en");
     $("bank").textContent = t("{bank}: {count} questions", { bank: there.bank, count });
+    if (there.difficulty.length) [$("least").placeholder, $("most").placeholder] = there.difficulty.map(String);
   }
   if (lastSearch?.answer) show();
 }

@@ -113,12 +113,13 @@ export function setText(into, html, language = "") {
 }
 
 // A formula wider than its text scrolls in a box of its own.
-export function fitFormulas() {
-  const boxes = [...document.querySelectorAll(".formula")];
+export function fitFormulas(within = document) {
+  const boxes = [...within.querySelectorAll(".formula")];
   for (const box of boxes) box.classList.remove("wide");
   const isWide = boxes.map((box) => {
     const widths = [...box.querySelectorAll("math, math > *")].map((part) => part.getBoundingClientRect().width);
-    return Math.max(...widths) > box.closest(".text").clientWidth + 0.5;
+    const text = box.closest(".text");
+    return Math.max(...widths) > text.clientWidth - parseFloat(getComputedStyle(text).paddingLeft) + 0.5;
   });
   boxes.forEach((box, at) => {
     box.classList.toggle("wide", isWide[at]);
@@ -134,4 +135,4 @@ new ResizeObserver(([entry]) => {
   if (Math.round(entry.contentRect.width) !== lastWidth) fitFormulas();
   lastWidth = Math.round(entry.contentRect.width);
 }).observe(document.body);
-document.fonts.ready.then(fitFormulas);
+document.fonts.ready.then(() => fitFormulas());

@@ -144,7 +144,7 @@ async function render(text) {
     const typed = await (await send("/render", { text }, { signal: controller.signal })).json();
     setText($("preview").querySelector(".text"), typed.stem);
     $("preview").hidden = !$("preview").querySelector("math, code");
-    fitFormulas();
+    fitFormulas($("preview"));
   } catch (error) { // a search will say what is wrong
     if (!(error instanceof Problem) && error.name !== "AbortError") throw error;
   }
@@ -236,6 +236,5 @@ export function showFilters(there) {
     $(field).parentElement.hidden = !facets.length;
   }
   $("least").closest(".wide").hidden = !there.difficulty.length;
-  if (there.difficulty.length) [$("least").placeholder, $("most").placeholder] = there.difficulty.map(String);
   $("pictured").parentElement.hidden = !there.figures;
 }
