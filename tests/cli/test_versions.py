@@ -40,7 +40,7 @@ def test_a_list_and_a_switch(index: Path, model_folder: str, tqnet: Tqnet) -> No
     assert all(any(cell.startswith(model_folder) for cell in cells) for cells in versions.values())
     assert "version 1 is current: own, 14 questions" in tqnet("index", "use", index, "previous")
     assert listed(tqnet, index)["1"][0] == "current"
-    assert len(tqnet.json("search", index, "--id", "q01", "-k", "20", *FAST)["results"]) > 5
+    assert len(tqnet.json("search", index, "--id", "q01", "-k", "20", "--unfolded", *FAST)["results"]) > 5
     assert "has no version 7, but 1, 2" in tqnet.fails("index", "use", index, "7")
 
 
