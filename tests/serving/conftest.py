@@ -69,7 +69,8 @@ def encode(model_folder: str) -> Encode:
 
 @pytest.fixture(scope="session")
 def bank(tiny_bank: QuestionBank) -> QuestionBank:
-    return QuestionBank.from_questions([*tiny_bank, HOSTILE])
+    sums = (Question(id=f"sum{i}", stem=f"What is {i} + 41?") for i in range(3))
+    return QuestionBank.from_questions([*tiny_bank, HOSTILE, *sums])
 
 
 @pytest.fixture(scope="session")

@@ -350,6 +350,17 @@ def test_more_results(browser: Browser, address: str, bank: QuestionBank) -> Non
         expect(page.get_by_role("status").first).to_have_text(f"{len(found)} questions")
 
 
+def test_questions_like_a_result_are_folded_below_it(browser: Browser, address: str) -> None:
+    with watched(browser, address) as page:
+        page.locator("#text").fill("What is 9 + 41?")
+        search(page)
+        like = page.locator(".folded").first
+        expect(like.locator("summary")).to_have_text(re.compile(r"\d+ more like this"))
+        expect(like.locator("li").first).to_be_hidden()
+        like.locator("summary").click()
+        expect(like.locator("li .text").first).to_be_visible()
+
+
 def test_a_concept_is_chosen_by_keys(browser: Browser, address: str, bank: QuestionBank) -> None:
     path = next(question.knowledge[0] for question in bank if question.knowledge and len(question.knowledge[0]) > 2)
     with watched(browser, address) as page:

@@ -180,7 +180,24 @@ function card(result, place, mostWords) {
   part(".why").setAttribute("aria-label", t("Why it was found"));
   const common = result.shared.length ? [t("In common: {words}", { words: result.shared.join(", ") })] : [];
   part(".shared").textContent = [...common, ...result.remarks.map((remark) => sentence(t(remark)))].join(" · ");
+  if (result.more.length) part("footer").before(folded(result.more));
   return item;
+}
+
+// Questions that are like a result: other numbers, other figures, parts of one story.
+function folded(more) {
+  const list = element("ul");
+  list.append(...more.map((question) => {
+    const text = element("div", "text");
+    setText(text, question.html.stem, question.language);
+    const line = element("li");
+    line.append(element("code", "id", question.id), text);
+    return line;
+  }));
+  const details = element("details", "folded");
+  details.append(element("summary", "", t("{count} more like this", { count: more.length })), list);
+  details.addEventListener("toggle", () => fitFormulas(details));
+  return details;
 }
 
 function repeat({ relation, differs, question }) {

@@ -104,6 +104,7 @@ const CHINESE = {
   "Copy {count} id": "复制 {count} 个编号",
   "Copy {count} ids": "复制 {count} 个编号",
   "difficulty {value}": "难度 {value}",
+  "{count} more like this": "还有 {count} 道同类题",
   "In common: {words}": "共同之处：{words}",
   "Why it was found": "检索依据",
   "Answer": "答案",
