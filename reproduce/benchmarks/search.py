@@ -64,7 +64,7 @@ def repeated(source: pa.Table, count: int, seed: int = 0) -> Iterator[pa.Table]:
             "id": pa.array([f"{row:09d}" for row in rows]),
             "vector": pa.FixedSizeListArray.from_arrays(pa.array(noisy.ravel()), vectors.shape[1]),
             "stem": pa.array(stems),
-            **{name: pa.array([f"{row:x}" for row in rows]) for name in ("content", *KEYS)},
+            **{name: pa.array([f"{row:x}" for row in rows]) for name in KEYS},
             "difficulty": pa.array(rng.random(len(rows)) * 100),
         }
         yield pa.table(columns, schema=schema(vectors.shape[1]))

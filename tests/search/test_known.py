@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from tests.search.conftest import WIDTH
 from tqnet.questions import Question
@@ -29,7 +28,7 @@ def test_the_nearest_come_first_with_what_differs(engine: SearchEngine) -> None:
         TRAIN,
     ]
     engine.add(records(indexed, np.ones((5, WIDTH))))
-    known = known_questions(engine, replace(TRAIN, id="query"), near=["other"])
+    known = known_questions(engine, replace(TRAIN, id="query"), near=["other"], variants=True)
     assert list(relations(known).items()) == [
         ("spaced", "identical"),
         ("train", "identical"),
@@ -50,7 +49,7 @@ def test_figures_tell_questions_apart(engine: SearchEngine, draw_figure) -> None
         Question(id=name, stem="Find x.", images=(path,)) for name, path in zip("ab", (copy, other), strict=True)
     ]
     engine.add(records(indexed, np.ones((2, WIDTH))))
-    assert relations(known_questions(engine, Question(id="q", stem="Find x.", images=(one,)))) == {
+    assert relations(known_questions(engine, Question(id="q", stem="Find x.", images=(one,)), variants=True)) == {
         "a": "identical",
         "b": "variant",
     }
@@ -64,7 +63,16 @@ def test_nothing_is_known_of_a_new_question(engine: SearchEngine) -> None:
     assert known_questions(engine, Question(id="q", stem="A ship sails.")) == []
 
 
-@pytest.mark.parametrize("count", [30])
-def test_a_template_of_hundreds_is_cut(engine: SearchEngine, count: int) -> None:
-    engine.add(records([Question(id=f"{i:03d}", stem=f"{i} + 1?") for i in range(count)], np.ones((count, WIDTH))))
-    assert len(known_questions(engine, Question(id="q", stem="99 + 1?"))) == 20
+def test_of_a_template_of_hundreds_a_few_are_shown(engine: SearchEngine) -> None:
+    engine.add(records([Question(id=f"{i:03d}", stem=f"{i} + 1?") for i in range(30)], np.ones((30, WIDTH))))
+    query = Question(id="q", stem="99 + 1?")
+    assert len(known_questions(engine, query, variants=True)) == 5
+    assert known_questions(engine, query) == []
+
+
+def test_the_identical_one_of_many_with_one_text_is_found(engine: SearchEngine, draw_figure) -> None:
+    drawings = [draw_figure(1), *(f"elsewhere{i}.png" for i in range(30))]
+    indexed = [Question(id=f"{i:03d}", stem="Find x.", images=(path,)) for i, path in enumerate(drawings[::-1])]
+    engine.add(records(indexed, np.ones((31, WIDTH))))
+    query = Question(id="q", stem="Find x.", images=(draw_figure(1),))
+    assert relations(known_questions(engine, query)) == {"030": "identical"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Literal, get_args
@@ -21,8 +21,8 @@ from tqnet.search.records import Filter, content_key, form_key, record_question
 Relation = Literal["identical", "near", "variant"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 
-#: Questions of one relation.
-_MOST = 20
+#: Questions of one relation, and of those with a common key that are looked at.
+_MOST, _READ = 5, 20
 #: Differences of one question.
 _SHOWN = 8
 
@@ -39,25 +39,33 @@ class Known:
     differs: tuple[tuple[str, str], ...]
 
 
-def known_questions(engine: SearchEngine, query: Question, near: Iterable[str] = ()) -> list[Known]:
+def known_questions(
+    engine: SearchEngine, query: Question, near: Collection[str] = (), *, variants: bool = False
+) -> list[Known]:
     """Return the questions of an index that repeat ``query``, the nearest first; not the query itself.
 
     Args:
         near: Ids of near duplicates that a search has found.
+        variants: Look for variants too.
     """
-    keys = {"form": form_key(query), "template": form_key(query, numbers=False)}
-    tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _MOST) for name, key in keys.items()]
-    rows = {row["id"]: row for table in (*tables, engine.get(list(near), _COLUMNS)) for row in table.to_pylist()}
-    rows.pop(query.id, None)
-    content, near_ids = content_key(query), set(near)
+    # Content by itself: "Find x." stands below a thousand drawings, of which one form reads only some.
+    keys = {"content": content_key(query), "form": form_key(query)}
+    if variants:
+        keys["template"] = form_key(query, numbers=False)
+    tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in keys.items()]
+    if near:
+        tables.append(engine.get(list(near), _COLUMNS))
+    rows = {row["id"]: row for table in tables for row in table.to_pylist() if row["id"] != query.id}
     by_relation: dict[Relation, list[Known]] = {relation: [] for relation in RELATIONS}
     for id, row in sorted(rows.items()):
         question = record_question(row)
         relation: Relation = "variant"
-        if row["content"] == content:
+        if row["content"] == keys["content"]:
             relation = "identical"
-        elif id in near_ids or (row["form"] == keys["form"] and _may_show_the_same(query, question)):
+        elif id in near or (row["form"] == keys["form"] and _may_show_the_same(query, question)):
             relation = "near"
+        elif not variants:
+            continue
         by_relation[relation].append(Known(question, relation, tuple(differences(query, question))))
     return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
 

@@ -154,7 +154,7 @@ def _figure_digest(path: str) -> str:
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 #: Columns that find a question's duplicates.
-KEYS = ("form", "template")
+KEYS = ("content", "form", "template")
 
 #: Fields to filter by, and the types of their values.
 FIELDS: dict[str, type] = {

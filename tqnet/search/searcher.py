@@ -170,13 +170,13 @@ class Searcher:
         """
         wanted, end = max(candidates, k), offset + k
         (retrieved, near), notes = self._retrieved(query, wanted, where, by), query.notes
-        known = known_questions(self.index.engine, query.question, near)
+        variants = duplicates == "only"
+        repeats = tuple(known_questions(self.index.engine, query.question, near, variants=variants))
         if duplicates == "only":
-            return Answer(query, [], notes, tuple(known))
+            return Answer(query, [], notes, repeats)
         ranked = self.rank(query.question, retrieved) if self.rank else retrieved
         if ranked is None:
             notes += ("there was no time to rank: this is the order of retrieval",)
-        repeats = tuple(question for question in known if question.relation != "variant")
         repeated = {repeat.question.id for repeat in repeats}
 
         def select(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[Candidate]]:

@@ -7,11 +7,10 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from importlib.resources import files
 from pathlib import Path as FilePath
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import anyio
 from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
@@ -36,11 +35,13 @@ from tqnet.serving.answers import (
     SearchAnswer,
     Suggestions,
 )
-from tqnet.serving.requests import PairBody, SearchBody, Settings, UploadError, read_search
+from tqnet.serving.requests import PairBody, Search, SearchBody, Settings, UploadError, read_search
 from tqnet.serving.service import BusyError, Metrics, SearchService, render_typed
 from tqnet.version import __version__
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 _DESCRIPTION = (
     "Similar questions from an index. Where the server has a key, send it as `X-API-Key`. Every error is "
@@ -159,6 +160,11 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     needs_key = [Depends(check_key)]
     limiter = anyio.CapacityLimiter(settings.queue)
 
+    async def in_turn(work: Callable[[Search], T], request: Request) -> T:
+        with service.room():  # before reading the figures, which take memory
+            search = await read_search(request, settings)
+            return await anyio.to_thread.run_sync(work, search, limiter=limiter)
+
     @app.post(
         "/search",
         summary="Find similar questions",
@@ -168,9 +174,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     )
     async def search(request: Request) -> SearchAnswer:
         """The query is a text, figures, or both; or a question of the index. JSON, or a form with figures."""
-        with service.room():  # before reading the figures, which take memory
-            query = await read_search(request, settings)
-            return await anyio.to_thread.run_sync(service.answer, query, limiter=limiter)
+        return await in_turn(service.answer, request)
 
     @app.post(
         "/check",
@@ -181,12 +185,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     )
     async def check(request: Request) -> CheckAnswer:
         """To be asked before a question is saved. The body is that of a search; filters and the like have no effect."""
-        with service.room():
-            query = await read_search(request, settings)
-            only = replace(query, body=query.body.model_copy(update={"duplicates": "only"}), where=(), rerank=None)
-            answer = await anyio.to_thread.run_sync(service.answer, only, limiter=limiter)
-        nearest = answer.duplicates[0].relation if answer.duplicates else None
-        return CheckAnswer(relation=nearest, duplicates=answer.duplicates, notes=answer.notes)
+        return await in_turn(service.check_question, request)
 
     @app.post(
         "/render",
@@ -197,9 +196,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
     )
     async def render(request: Request) -> QuestionHtml:
         """As a search would read its formulas. The body is that of a search; text and options alone have an effect."""
-        with service.room():
-            query = await read_search(request, settings)
-            return await anyio.to_thread.run_sync(render_typed, query.body, limiter=limiter)
+        return await in_turn(render_typed, request)
 
     @app.post(
         "/pairs",

@@ -33,6 +33,7 @@ from tqnet.search.searcher import (
     typed_question,
 )
 from tqnet.serving.answers import (
+    CheckAnswer,
     QuestionBody,
     QuestionHtml,
     SearchAnswer,
@@ -260,6 +261,13 @@ class SearchService:
                     self._answers.popitem(last=False)
         return view
 
+    def check_question(self, search: Search) -> CheckAnswer:
+        """Tell whether the index has a question already; raise what :meth:`answer` does."""
+        only = search.body.model_copy(update={"duplicates": "only", "filters": []})
+        answer = self.answer(replace(search, body=only, where=(), rerank=None))
+        nearest = answer.duplicates[0].relation if answer.duplicates else None
+        return CheckAnswer(relation=nearest, duplicates=answer.duplicates, notes=answer.notes)
+
     @contextmanager
     def _query(self, searcher: Searcher, search: Search) -> Iterator[Query]:
         if search.body.id is not None:
@@ -335,6 +343,6 @@ def _typed(body: SearchBody | PairBody, figures: Sequence[str] = ()) -> Question
     return replace(typed_question(body.text or "", figures), options=tuple(body.options))
 
 
-def render_typed(body: SearchBody) -> QuestionHtml:
+def render_typed(search: Search) -> QuestionHtml:
     """Return a typed query as HTML; QueryError if it has no text."""
-    return html_view(_typed(body))
+    return html_view(_typed(search.body))
