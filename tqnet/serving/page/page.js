@@ -1,20 +1,19 @@
-// The search page: searching, results, judgements, keys.
+// The search page: searching, results, keys.
 
 import { listenToConcepts, nameConcepts, showConcepts } from "./concepts.js";
-import { $, Problem, ask, button, element, fitFormulas, send, setText, thumbnail, toast } from "./parts.js";
+import { forgetJudgements, showLabels } from "./judgements.js";
+import { $, Problem, ask, element, fitFormulas, setText, thumbnail, toast } from "./parts.js";
 import { askFor, clearQuery, conditions, listenToQuery, query, readAddress, showActive, showChosen, showFilters, showKeypad,
   writeAddress } from "./query.js";
 import { isChinese, t, useLanguage } from "./texts.js";
 
 const LARGEST_OFFSET = 900;
-const LABELS = { similar: "Similar", variant: "Variant", duplicate: "Duplicate", no: "Unrelated" };
 const RELATIONS = { identical: "the same", near: "nearly the same", variant: "other numbers" };
 
 let there = null; // what GET /filters says
 let running = null;
 let lastSearch = null; // { form, figures, answer, results, milliseconds, remarks }
 let shownPictures = []; // addresses to be given back when the pictures are no longer shown
-let judged = new Map(); // of the last query: id -> label
 
 // Searching.
 
@@ -30,7 +29,7 @@ async function search({ form = query(), keepAddress = false } = {}) {
   const started = performance.now();
   await asked(form, (answer) => {
     lastSearch = { form, figures, answer, results: answer.results, milliseconds: performance.now() - started, remarks };
-    judged = new Map();
+    forgetJudgements();
     show();
     if (matchMedia("(max-width: 900px)").matches) $("answers").scrollIntoView();
   }, clearResults);
@@ -167,7 +166,8 @@ function listed(question, name) {
     search();
     scrollTo({ top: 0 });
   });
-  showLabels(part(".labels"), question.id);
+  part(".labels").hidden = !there?.judgements || lastSearch.figures.length > 0; // figures are not kept
+  if (!part(".labels").hidden) showLabels(part(".labels"), lastSearch.form, question.id, showProblem);
   return [item, part];
 }
 
@@ -270,34 +270,6 @@ async function solution(article, question) {
   into.hidden = !into.hidden;
   article.querySelector(".solution").setAttribute("aria-expanded", String(!into.hidden));
   fitFormulas(into);
-}
-
-// Judgements: not of a query with figures, which would be lost.
-
-function showLabels(into, id) {
-  into.hidden = !there?.judgements || lastSearch.figures.length > 0;
-  if (into.hidden) return;
-  into.setAttribute("aria-label", t("To your question, this is"));
-  into.replaceChildren(element("span", "", t("This is")), ...Object.entries(LABELS).map(([label, name]) => {
-    const made = button(label, t(name), () => judge(into, id, label));
-    made.setAttribute("aria-pressed", String(judged.get(id) === label));
-    return made;
-  }));
-}
-
-async function judge(into, id, label) {
-  const { form } = lastSearch;
-  const kept = judged.get(id) === label ? null : label;
-  const of = form.get("id") ? { id: form.get("id") } : { text: form.get("text") };
-  try {
-    await send("/pairs", { ...of, result: id, label: kept });
-  } catch (error) {
-    if (error.name !== "AbortError") showProblem(error);
-    return;
-  }
-  judged.set(id, kept);
-  for (const made of into.querySelectorAll("button")) made.setAttribute("aria-pressed", String(made.className === kept));
-  toast(t(kept ? "Kept" : "Taken back"));
 }
 
 // Selecting and copying.
