@@ -39,7 +39,7 @@ class Client:
 
 def main() -> None:
     address, text = sys.argv[1:]
-    client = Client(address, os.environ.get("TQNET_KEY"))
+    client = Client(address, os.environ.get("TQNET_API_KEY"))
     print("in the bank already:", client.check(text) or "no")
     for result in client.search(text)["results"]:
         print(f"{result['question']['id']}: {result['question']['stem']}")

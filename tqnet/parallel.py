@@ -1,4 +1,4 @@
-"""Work over all cores, in order and in bounded memory."""
+"""Work over all cores, in order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def over_cores(function: Callable[[list[Item]], Result], items: Iterable[Item], 
 
     Args:
         function: One that can be pickled, for example of a module.
-        items: Read in another thread, only as far as the workers are ahead.
+        items: Read in another thread, as fast as the workers take them: results that are not taken wait in memory.
     """
     batches = batched(items, size)
     first = list(islice(batches, _FEW))

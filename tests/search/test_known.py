@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from tests.search.conftest import WIDTH
 from tqnet.questions import Question
 from tqnet.search.engine import SearchEngine
 from tqnet.search.known import Known, known_questions
 from tqnet.search.records import records
+from tqnet.search.searcher import typed_question
 
 TRAIN = Question(id="train", stem=r"A train goes $\frac{1}{2}$ of 60 km. How far?", options=("30 km", "60 km", "15 km"))
 
@@ -53,9 +55,21 @@ def test_figures_tell_questions_apart(engine: SearchEngine, draw_figure) -> None
         "a": "identical",
         "b": "variant",
     }
-    typed = known_questions(engine, Question(id="q", stem="find x"))
+    typed = known_questions(engine, typed_question("find x"))
     assert relations(typed) == {"a": "near", "b": "near"}
     assert typed[0].differs[-1] == ("0 figures", "1 figure")
+
+
+@pytest.mark.parametrize("stem", ["Solve x^2 - 9 = 0 for real x.", "Find $x$ if $x+7=12$.", "求ｘ：√(x+5)=3"])
+def test_what_is_typed_word_for_word_is_identical(engine: SearchEngine, stem: str) -> None:
+    engine.add(records([Question(id="a", stem=stem)], np.ones((1, WIDTH))))
+    assert relations(known_questions(engine, typed_question(stem))) == {"a": "identical"}
+
+
+def test_texts_without_words_are_no_repeats(engine: SearchEngine) -> None:
+    pictured = [Question(id=f"{i}", stem="-", images=(f"{i}.png",)) for i in range(3)]
+    engine.add(records(pictured, np.ones((3, WIDTH))))
+    assert known_questions(engine, Question(id="q", stem="", images=("other.png",)), variants=True) == []
 
 
 def test_nothing_is_known_of_a_new_question(engine: SearchEngine) -> None:

@@ -236,7 +236,7 @@ def test_precomputed_candidates_are_what_retrieval_finds(index: Index, monkeypat
     assert precomputed_candidates(index, "q003", 5) is None
     assert precompute(index, 12) == 60
     for number in (0, 3, 59):
-        expected = Retriever(index.engine)(QUESTIONS[number], VECTORS[number], 12)
+        expected = Retriever(index.engine).retrieve(QUESTIONS[number], VECTORS[number], 12)
         assert precomputed_candidates(index, QUESTIONS[number].id, 12) == expected
     assert precomputed_candidates(index, "q003", 11) is None  # these would be merged otherwise
     assert precomputed_candidates(index, "it's nobody", 12) is None
@@ -261,7 +261,7 @@ def test_searches_take_precomputed_candidates_until_the_index_changes(
     before = searcher.answer(query, candidates=10).candidates
     precompute(index, 10)
     with monkeypatch.context() as patch:
-        patch.setattr(Retriever, "__call__", None)  # nothing is searched
+        patch.setattr(Retriever, "retrieve", None)  # nothing is searched
         assert searcher.answer(query, candidates=10).candidates == before
     filtered = searcher.answer(query, where=[read_filter("difficulty<=1")], candidates=10).candidates
     assert all(candidate.question.difficulty <= 1 for candidate in filtered)
@@ -291,7 +291,7 @@ def test_pages_go_on_beyond_the_candidates(index: Index, rank: Rank | None) -> N
 
 def test_a_killed_precomputation_is_resumed(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     searched = []
-    retrieve = Retriever.__call__
+    retrieve = Retriever.retrieve
 
     def fail_at_40(retriever: Retriever, query: Question, *rest: object) -> object:
         searched.append(query)
@@ -300,13 +300,14 @@ def test_a_killed_precomputation_is_resumed(index: Index, monkeypatch: pytest.Mo
         return retrieve(retriever, query, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(precomputed, "_AT_ONCE", 10)
-    monkeypatch.setattr(Retriever, "__call__", fail_at_40)
+    monkeypatch.setattr(Retriever, "retrieve", fail_at_40)
     with pytest.raises(KeyboardInterrupt):
         precompute(index, 6)
     assert precomputed_candidates(index, "q000", 6) is None  # not before it is whole
     assert precompute(index, 6) == 60
     assert len(searched) == 40 + 30
-    assert len(precomputed_candidates(index, "q000", 6) or []) == 6
+    assert (kept := precomputed_candidates(index, "q000", 6)) is not None
+    assert len(kept.candidates) == 6
     index.put(make_questions(61)[60:], make_vectors(1))
     assert precompute(index, 6) == 61
     assert len(searched) == 70 + 61

@@ -350,18 +350,24 @@ class ListVersions(Command, name="index versions"):
     index: str = argument("the index", metavar="INDEX")
 
     def run(self) -> None:
+        from tqnet.errors import first_line
         from tqnet.evaluation.table import Table
+        from tqnet.search.engine import EngineError
         from tqnet.search.index import Index
         from tqnet.search.versions import MANIFEST, Versions
 
         versions, rows = Versions.load(Path(self.index)), []
         for name in sorted(versions.names, key=int):
-            index = Index(Path(self.index), name)
+            current = "current" if name == versions.current else ""
+            try:
+                index = Index(Path(self.index), name)
+            except EngineError as error:  # a damaged one, perhaps the reason to look at the list
+                rows.append((name, current, "cannot be read", first_line(error), "", "", ""))
+                continue
             made = datetime.fromtimestamp((index.files / MANIFEST).stat().st_mtime)
             size = sum(file.stat().st_size for file in index.files.rglob("*") if file.is_file())
             where = f" and {index.manifest.uri}" if index.manifest.uri else ""
             about = (index.manifest.bank, index.facts["model"], f"{index.engine.count():,}")
-            current = "current" if name == versions.current else ""
             rows.append((name, current, *about, f"{made:%Y-%m-%d %H:%M}", f"{size / 2**20:,.1f} MiB{where}"))
         print(Table("", ("version", "", "bank", "model", "questions", "made", "size"), tuple(rows)).text())
 

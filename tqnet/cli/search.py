@@ -199,7 +199,7 @@ class Search(Command, SearcherOptions, RankOptions, RerankOptions, name="search"
     )
     by: str = option("what finds candidates", default="both", choices=("text", "vector", "both"))
     duplicates: str = option(
-        "questions of the whole index that repeat the query: listed first, left out, or nothing else",
+        "questions that repeat the query: listed first, left out, or nothing else, whatever the filters",
         default="show",
         choices=("show", "hide", "only"),
     )

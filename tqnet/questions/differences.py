@@ -78,7 +78,7 @@ def _figures(words: Sequence[str]) -> Counter[str]:
     return Counter(word for word in words if not word.isalpha())
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=2_000)  # the pairs of a question come one after another
 def _tokens(stem: str, options: tuple[str, ...]) -> tuple[_Token, ...]:
     """Return what tells of a question: words but `SILENT` ones, and formulas; options in one order."""
     tokens = [_Token(text, asked) for words, asked in _sentences(stem) for text in words]

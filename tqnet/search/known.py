@@ -12,6 +12,7 @@ from tqnet.questions import Question
 from tqnet.questions.traits import same_figures
 from tqnet.search.engine import SearchEngine
 from tqnet.search.records import Filter, content_key, form_key, record_question
+from tqnet.text.typed import with_formulas
 
 #: How a question of the index is related to the query, the nearest first:
 #:
@@ -52,21 +53,22 @@ def known_questions(
     keys = {"content": content_key(query), "form": form_key(query)}
     if variants:
         keys["template"] = form_key(query, numbers=False)
-    tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in keys.items()]
+    tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in keys.items() if key]
     if near:
         tables.append(engine.get(list(near), _COLUMNS))
     rows = {row["id"]: row for table in tables for row in table.to_pylist() if row["id"] != query.id}
     by_relation: dict[Relation, list[Known]] = {relation: [] for relation in RELATIONS}
     for id, row in sorted(rows.items()):
         question = record_question(row)
+        differs = tuple(differences(query, question))
         relation: Relation = "variant"
-        if row["content"] == keys["content"]:
+        if row["content"] == keys["content"] or (row["form"] == keys["form"] and not differs):
             relation = "identical"
         elif id in near or (row["form"] == keys["form"] and _may_show_the_same(query, question)):
             relation = "near"
         elif not variants:
             continue
-        by_relation[relation].append(Known(question, relation, tuple(differences(query, question))))
+        by_relation[relation].append(Known(question, relation, differs))
     return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
 
 
@@ -80,7 +82,8 @@ def _may_show_the_same(query: Question, question: Question) -> bool:
 
 def differences(query: Question, question: Question) -> list[tuple[str, str]]:
     """Return what differs, as (in the query, in the question); nothing where it is only spaces."""
-    pairs = list(_of_texts(query.stem, question.stem))
+    # A typed query has its formulas in dollars; the question may have them as they were typed.
+    pairs = min((list(_of_texts(query.stem, stem)) for stem in (question.stem, with_formulas(question.stem))), key=len)
     if sorted(query.options) == sorted(question.options) and query.options != question.options:
         pairs.append((_lettered(query.options), _lettered(question.options)))
     else:

@@ -19,7 +19,15 @@ from tqnet.search.engine import EngineError
 from tqnet.search.index import Index
 from tqnet.search.lance import lance_condition
 from tqnet.search.records import Filter, record_question
-from tqnet.search.retrieval import CANDIDATES, CONCEPT_WEIGHT, KNOWN_WEIGHT, TEXT_WEIGHT, Candidate, Retriever
+from tqnet.search.retrieval import (
+    CANDIDATES,
+    CONCEPT_WEIGHT,
+    KNOWN_WEIGHT,
+    TEXT_WEIGHT,
+    Candidate,
+    Retrieved,
+    Retriever,
+)
 
 _FOLDER, _STAMP, _TABLE = "precomputed", "stamp.json", "candidates"
 
@@ -31,12 +39,13 @@ _COLUMNS = pa.schema(
     [
         pa.field("id", pa.string(), nullable=False),
         *(pa.field(name, pa.list_(kind), nullable=False) for name, kind in _LISTS.items()),
+        pa.field("near", pa.list_(pa.string()), nullable=False),
     ]
 )
 
 
-def precomputed_candidates(index: Index, id: str, n: int) -> list[Candidate] | None:
-    """Return a question's candidates; None if there are none, another number of them, or the index has changed.
+def precomputed_candidates(index: Index, id: str, n: int) -> Retrieved | None:
+    """Return what was retrieved for a question; None if nothing was, or another number, or the index has changed.
 
     Fewer are not cut from them, since ``n`` determines how far both sources are searched.
     """
@@ -57,7 +66,7 @@ def precomputed_candidates(index: Index, id: str, n: int) -> list[Candidate] | N
         score, cosine, words = scores[record["id"]]
         question = record_question(record)
         candidates.append(Candidate(question, score, cosine, words, record["stem"], record["template"]))
-    return candidates
+    return Retrieved(candidates, rows[0]["near"])
 
 
 def precompute(index: Index, n: int = CANDIDATES) -> int:
@@ -93,9 +102,11 @@ def precompute(index: Index, n: int = CANDIDATES) -> int:
 
 
 def _row(retrieve: Retriever, record: dict[str, Any], n: int) -> dict[str, object]:
-    candidates = retrieve(record_question(record), np.array(record["vector"], dtype=np.float32), n)
+    vector = np.array(record["vector"], dtype=np.float32)
+    candidates, near = retrieve.retrieve(record_question(record), vector, n)
     values = [(candidate.question.id, candidate.score, candidate.cosine, candidate.bm25) for candidate in candidates]
-    return {"id": record["id"]} | {name: [row[place] for row in values] for place, name in enumerate(_LISTS)}
+    lists = {name: [row[place] for row in values] for place, name in enumerate(_LISTS)}
+    return {"id": record["id"], "near": near, **lists}
 
 
 def _stamp(version: int | None, n: int, whole: bool) -> dict[str, Any]:

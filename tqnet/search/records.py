@@ -19,6 +19,7 @@ from tqnet.questions import Question
 from tqnet.questions.reading import read_question, write_question
 from tqnet.questions.traits import one_form
 from tqnet.text.sentences import search_words
+from tqnet.text.typed import with_formulas
 
 #: Columns that are searched by words.
 TEXT_FIELDS = ("stem", "concepts")
@@ -126,8 +127,14 @@ def content_key(question: Question) -> str:
 
 
 def form_key(question: Question, *, numbers: bool = True) -> str:
-    """Hash a question's text in one form (`tqnet.questions.traits.one_form`), with its options in any order."""
-    texts = [one_form(question.stem), *sorted(map(one_form, question.options))]
+    """Hash a question's text in one form (`tqnet.questions.traits.one_form`), with its options in any order.
+
+    Formulas count as such without LaTeX too, as in a typed query. A text without letters and digits has the key "".
+    """
+    forms = [one_form(with_formulas(text)) for text in (question.stem, *question.options)]
+    if not any(map(str.isalnum, "".join(forms))):
+        return ""
+    texts = [forms[0], *sorted(forms[1:])]
     return _digest(texts if numbers else (_NUMBER.sub("0", text) for text in texts))
 
 

@@ -161,14 +161,15 @@ class Searcher:
 
         Args:
             offset: Beyond ``candidates``, more are retrieved, up to :data:`MOST_RESULTS`; they follow by likeness.
-            duplicates: One of :data:`DUPLICATES`: show the questions of the whole index that repeat the query beside
-                the candidates, hide them, or show them only, with those that differ in their numbers.
+            duplicates: One of :data:`DUPLICATES`: show the questions that repeat the query beside the candidates, hide
+                them, or show them only, with those that differ in their numbers, whatever the filters.
             fold: Count candidates that are like a better one as one with it (`tqnet.search.folding`).
             by: The sources to search, of :data:`SOURCES`.
             candidates: How many to retrieve, ``k`` at least.
             rerank: The re-rank stage; None keeps the order of ranking.
         """
         wanted, end = max(candidates, k), offset + k
+        where = () if duplicates == "only" else where
         (retrieved, near), notes = self._retrieved(query, wanted, where, by), query.notes
         variants = duplicates == "only"
         repeats = tuple(known_questions(self.index.engine, query.question, near, variants=variants))
@@ -206,9 +207,9 @@ class Searcher:
 
     def _retrieved(self, query: Query, n: int, where: Sequence[Filter], by: Sequence[str]) -> Retrieved:
         if query.known and not where and set(by) == set(SOURCES) and self.merging == "score":
-            candidates = precomputed_candidates(self.index, query.question.id, n)
-            if candidates is not None:
-                return Retrieved(candidates, [])
+            retrieved = precomputed_candidates(self.index, query.question.id, n)
+            if retrieved is not None:
+                return retrieved
         return self._retrieve.retrieve(query.question, query.vector, n, where, by=by)
 
 
@@ -247,12 +248,17 @@ class Follower:
 
     def current(self) -> Searcher:
         """Return the searcher, for all steps of a request: the next call may return that of another version."""
-        written = Versions.written(self._folder)
-        failed, again = self._failed
-        is_due = written != self._searcher.index.written and (written != failed or time.monotonic() > again)
-        if is_due and self._opening.acquire(blocking=False):
-            threading.Thread(target=self._follow, args=(written,), name="open index", daemon=True).start()
+        if self._is_due() and self._opening.acquire(blocking=False):
+            if self._is_due():  # another thread may just have opened it
+                written = Versions.written(self._folder)
+                threading.Thread(target=self._follow, args=(written,), name="open index", daemon=True).start()
+            else:
+                self._opening.release()
         return self._searcher
+
+    def _is_due(self) -> bool:
+        written, (failed, again) = Versions.written(self._folder), self._failed
+        return written != self._searcher.index.written and (written != failed or time.monotonic() > again)
 
     def _follow(self, written: object) -> None:
         old = self._searcher

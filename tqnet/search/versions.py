@@ -153,7 +153,7 @@ class Versions:
             EngineError: The server does not answer.
         """
         others = tuple(other for other in self.names if other != name)
-        versions = Versions(self.folder, (*(others if keep is None else others[-keep:]), name))
+        versions = Versions(self.folder, (*(others if keep is None else others[max(0, len(others) - keep) :]), name))
         manifest = Manifest.load(self.folder / name)
         versions.save()
         with manifest.connected() as server:

@@ -67,7 +67,8 @@ class JudgementFile:
 
 
 def _lines(path: Path) -> list[str]:
-    return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    # Not splitlines: a text may hold U+2028.
+    return path.read_text(encoding="utf-8").removesuffix("\n").split("\n") if path.exists() else []
 
 
 def _field(line: str, name: str) -> object:

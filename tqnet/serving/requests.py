@@ -57,7 +57,7 @@ class SearchBody(BaseModel):
     )
     by: Literal["both", "text", "vector"] = Field("both", description="Search by words, vectors or both")
     duplicates: Literal["show", "hide", "only"] = Field(
-        "show", description="Questions of the whole index that repeat the query: beside the results, left out, or alone"
+        "show", description="Questions that repeat the query: beside the results, left out, or alone and unfiltered"
     )
     difficulty: float | None = Field(None, allow_inf_nan=False, description="Of a query by text or figures")
     student: Literal["strong", "weak"] | None = Field(
