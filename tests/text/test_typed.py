@@ -37,6 +37,11 @@ def test_every_form_of_a_query_is_one_query() -> None:
         ("(x > 0)", "($x>0$)"),
         ("y = ax^2 + bx + c", "$y=ax^2+bx+c$"),
         ("In $x$, x", "In $x$, $x$"),
+        ("lim x->0 sin x/x", r"$\lim_{x\to 0}\frac{\sin x}{x}$"),
+        ("tan x = sin 2x/cos 2x", r"$\tan x=\frac{\sin 2x}{\cos 2x}$"),
+        ("log x/log 2 - sin^2 x cos y", r"$\frac{\log x}{\log 2}-\sin^2 x\cos y$"),
+        ("|x|/2 = P(A|B)", r"$\frac{|x|}{2}=P(A|B)$"),
+        ("lcm(4,6) = ∬ f", r"$\operatorname{lcm}(4,6)=\iint f$"),
     ],
 )
 def test_what_is_mathematics(typed: str, latex: str) -> None:

@@ -1,6 +1,6 @@
 r"""The linear format of formulas, as calculators, Word's equation editor and Unicode have it, written as LaTeX.
 
-``(x²-9)/(x+3)`` is ``\\frac{x^{2}-9}{x+3}``, ``√(x+5)`` and ``sqrt(x+5)`` are ``\\sqrt{x+5}``, ``lim x->0`` is
+``(x²-9)/(x+3)`` is ``\\frac{x^2-9}{x+3}``, ``√(x+5)`` and ``sqrt(x+5)`` are ``\\sqrt{x+5}``, ``lim x->0`` is
 ``\\lim_{x\\to 0}``; LaTeX stays as it is.
 """
 
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tqnet.text.latex import SPELT_FUNCTIONS
 from tqnet.text.normal import SIGNS
+from tqnet.text.symbols import symbol
 
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣʸᵃᵇᵐᵗ"
 _SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₙᵢⱼₖₘₜ"
@@ -100,6 +101,10 @@ class _Item:
     is_number: bool = False
 
 
+def _sign(text: str) -> str:
+    return text if text.isascii() else SIGNS.get(ord(text)) or f"{symbol(text)} "
+
+
 def _bare(items: Sequence[_Item]) -> str:
     """Join items; brackets around a single one are left off."""
     if len(items) == 1 and items[0].inner is not None:
@@ -114,13 +119,36 @@ class Parser:
     def __init__(self, tokens: Sequence[Token]):
         self._tokens = [token for token in tokens if token.kind != "silent"]
         self._at = 0
+        self._bars = self._paired_bars()  # opening -> closing
+        self._closing_bars = set(self._bars.values())
+
+    @property
+    def is_done(self) -> bool:
+        return self._at == len(self._tokens)
 
     def formula(self) -> str:
-        """Return everything up to a closing bracket, which is left, or to the end."""
+        """Return everything up to a closing bracket or bar, which is left, or to the end."""
         items: list[_Item] = []
-        while self._next.kind not in ("close", "end"):
+        while self._next.kind not in ("close", "end") and not self._is_closing_bar():
             items += self._items(items)
         return _bare([_Item(""), *items])
+
+    def _paired_bars(self) -> dict[int, int]:
+        opened: list[list[int]] = [[]]  # of each bracket
+        pairs: dict[int, int] = {}
+        for at, token in enumerate(self._tokens):
+            if token.kind == "open":
+                opened.append([])
+            elif token.kind == "close" and len(opened) > 1:
+                opened.pop()
+            elif token.kind == "bar" and opened[-1]:
+                pairs[opened[-1].pop()] = at
+            elif token.kind == "bar":
+                opened[-1].append(at)
+        return pairs
+
+    def _is_closing_bar(self) -> bool:
+        return self._next.kind == "bar" and self._at in self._closing_bars
 
     @property
     def _next(self) -> Token:
@@ -149,12 +177,10 @@ class Parser:
         if token.text == "/" and items:
             return [self._quotient(items)]
         if token.kind == "operator":
-            return [_Item(_OPERATORS.get(self._take().text) or SIGNS.get(ord(token.text), token.text))]
+            return [_Item(_OPERATORS.get(self._take().text) or _sign(token.text))]
         if token.kind == "relation":
             is_arrow = self._take().text[0] in "-—" and token.text[-1] == ">"
-            return [
-                _Item(r"\to " if is_arrow else _RELATIONS.get(token.text) or SIGNS.get(ord(token.text), token.text))
-            ]
+            return [_Item(r"\to " if is_arrow else _RELATIONS.get(token.text) or _sign(token.text))]
         joins = before.kind in _JOINED and not (items and items[-1].latex.startswith(_LIMITS))
         factors = self._factors()
         return [replace(factor, joins=joins or place > 0) for place, factor in enumerate(factors)]
@@ -215,7 +241,11 @@ class Parser:
             return self._word(token)
         if token.kind == "command":
             return [_Item(f"{token.text} ")]
-        return [_Item(_SIGNS.get(token.text, SIGNS.get(ord(token.text), token.text)))]
+        if token.kind == "bar" and self._at - 1 in self._bars:
+            inner = self.formula()
+            closing = self._take().text if self._next.kind == "bar" else ""
+            return [_Item(f"|{inner}{closing}")]
+        return [_Item(_SIGNS[token.text] if token.text in _SIGNS else _sign(token.text))]
 
     def _word(self, token: Token) -> list[_Item]:
         word = token.text
@@ -233,7 +263,7 @@ class Parser:
 
     def _function(self, name: str) -> _Item:
         """Read a function with its scripts and, if one follows directly, its argument in brackets."""
-        latex = f"\\{name}"
+        latex = f"\\{name}" if name != "lcm" else r"\operatorname{lcm}"
         while self._next.kind in ("sup", "sub") or self._next.text in ("^", "_"):
             latex += self._script().latex
         if name == "log" and self._next.kind == "number":  # log2 8, log10(100)
@@ -243,7 +273,22 @@ class Parser:
             latex += f"_{{{number}}}" if has_base else f" {number}"
         if self._next.text in ("(", "⟦"):
             return _Item(f"{latex} {self._factors()[0].latex}")
-        return _Item(f"{latex} ")
+        return _Item(f"{latex} {_bare([_Item(''), *self._argument()])}")
+
+    def _argument(self) -> list[_Item]:
+        """Read ``3x`` of ``sin 3x/x``: numbers and names side by side."""
+        start = self._at
+        self._skip_space()
+        items: list[_Item] = []
+        while self._is_factor() or (items and (self._next.kind in ("sup", "sub") or self._next.text == "^")):
+            items += self._items(items)
+        if not items:
+            self._at = start
+        return items
+
+    def _is_factor(self) -> bool:
+        is_name = self._next.kind == "word" and self._next.text not in FUNCTIONS and self._next.text not in LARGE
+        return is_name or self._next.kind in ("number", "sign", "fraction")
 
     def _limit(self) -> _Item:
         """Read ``lim x->0``, ``lim (x→0)`` and ``lim_(x->0)``."""

@@ -44,7 +44,7 @@ _NOTHING = Token("prose", "", 0, 0)
 def with_formulas(text: str) -> str:
     """Return ``text`` with its formulas as LaTeX in dollars; those that are LaTeX in delimiters stay as they are.
 
-    ``Find x if (x²-9)/(x+3) = 1/2`` becomes ``Find $x$ if $\\frac{x^{2}-9}{x+3}=\\frac{1}{2}$``.
+    ``Find x if (x²-9)/(x+3) = 1/2`` becomes ``Find $x$ if $\\frac{x^2-9}{x+3}=\\frac{1}{2}$``.
     """
     has_points = _GEOMETRY.search(text) is not None
     return "".join(
@@ -57,9 +57,12 @@ def _rewritten(prose: str, has_points: bool) -> str:
     pieces: list[str] = []
     written = 0
     for start, stop in _Finder(tokens, has_points).formulas():
+        parser = Parser(tokens[start:stop])
         try:
-            latex = Parser(tokens[start:stop]).formula()
+            latex = parser.formula()
         except RecursionError:  # hundreds of nested brackets
+            continue
+        if not parser.is_done:  # brackets that do not match
             continue
         pieces += [prose[written : tokens[start].start], f"${latex.strip()}$"]
         written = tokens[stop - 1].end
