@@ -282,6 +282,16 @@ def test_a_column_whose_name_says_that_programs_count(write: Write, load: Callab
     [
         ({"choices": [{"id": "a1", "text": "x"}, {"id": "a2", "text": "y"}], "correct": "a2"}, "xy", "B"),
         ({"choices": [{"answerText": "x", "isCorrect": 0}, {"answerText": "y", "isCorrect": 1}]}, "xy", "B"),
+        (
+            {
+                "choices": [
+                    {"text": "x", "correct": True, "locked": False},
+                    {"text": "y", "correct": False, "pin": True},
+                ]
+            },
+            "xy",
+            "A",
+        ),
         ({"choices": ["x", "y", "z"], "correct": [False, True, True]}, "xyz", "B, C"),
         ({"choices": ["x", "y", "z"], "correct": [0, 0, 1]}, "xyz", "C"),
         ({"choices": "['x', \"y\"]", "answer": "y"}, "xy", "B"),

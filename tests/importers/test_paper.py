@@ -338,7 +338,7 @@ PIECES = [
 
 
 @pytest.mark.parametrize("text", [*PIECES, "1. a:\n1. b\n2. c\n"])
-@pytest.mark.parametrize("before", ["", "1. a\nA. b\n", "1. a\nAnswers\n"])
+@pytest.mark.parametrize("before", ["", "1. a\nA. b\n", "1. a\nAnswers\n", "1. a\nA. b\nanswer", "1. a\n1-"])
 def test_time_is_linear(read: Read, before: str, text: str) -> None:
     start = time.process_time()
     read(before + text * (40_000 // len(text)))

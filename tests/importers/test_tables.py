@@ -338,6 +338,22 @@ def test_a_text_that_is_cut(tmp_path: Path, load: Callable[..., Loaded], faults:
     assert faults(imported) == ["table.tsv:3: record: a quote without its end; the line is read without it"]
 
 
+def test_an_open_quote_in_a_single_column(tmp_path: Path, load: Callable[..., Loaded]) -> None:
+    (tmp_path / "table.csv").write_text('stem\nfirst\n"open\nb\nc\n')
+    questions, imported = load(tmp_path / "table.csv")
+    assert [question.stem for question in questions.values()] == ["first", "open", "b", "c"]
+    assert "a quote without its end" in str(imported.faults[0])
+
+
+def test_a_column_that_another_one_replaces_is_named(
+    write_csv: Callable[..., Path], load: Callable[..., Loaded]
+) -> None:
+    path = write_csv(["stem", "Task", "answer"], ["old", "1+1?", "2"])
+    questions, imported = load(path, settings=Settings(columns={"stem": ("Task",)}))
+    assert next(iter(questions.values())).stem == "1+1?"
+    assert "another column is read for this field" in str(imported.faults[0])
+
+
 def test_a_table_without_a_header(write_csv: Callable[..., Path], load: Callable[..., Loaded]) -> None:
     path = write_csv(["1+1?", "0", "2", "B"], ["2+2?", "4", "5", "A"])  # MMLU
     with pytest.raises(ValueError, match="--header-row 0 if it has no header"):

@@ -126,20 +126,23 @@ def test_gift_marks_are_outside_of_formulas(read: Read, block: str, stem: str, o
 
 
 @pytest.mark.parametrize(
-    ("answers", "options", "answer", "accepted"),
+    ("answers", "options", "answer", "extras"),
     [
-        ("=%50%half =right =%100%also", [], "right", ["also"]),
-        ("=%50%half =%50%other", [], "half", ["other"]),
-        ("=right ~%50%half ~%-50%no", ["right", "half", "no"], "A", []),
-        ("~%50%a ~%25%b ~%-100%c ~d", list("abcd"), "A, B", []),
-        ("plain", [], "plain", []),
-        ("a ~b =c", list("abc"), "C", []),
+        ("=%50%half =right =%100%also", [], "right", {"accepted": ["also"], "partial": {"half": 50.0}}),
+        ("=right ~%50%half ~%-50%no", ["right", "half", "no"], "A", {}),
+        ("~%50%a ~%25%b ~%-100%c ~d", list("abcd"), "A, B", {}),
+        ("plain", [], "plain", {}),
+        ("a ~b =c", list("abc"), "C", {}),
     ],
 )
-def test_gift_shares(read: Read, answers: str, options: list[str], answer: str, accepted: list[str]) -> None:
+def test_gift_shares(read: Read, answers: str, options: list[str], answer: str, extras: dict[str, object]) -> None:
     (record,) = read("gift", f"Which? {{{answers}}}")
-    assert (record.get("options", []), record["answer"]) == (options, answer)
-    assert record.get("extras", {}).get("accepted", []) == accepted
+    assert (record.get("options", []), record["answer"], record.get("extras", {})) == (options, answer, extras)
+
+
+def test_no_answer_of_gift_counts_whole(read: Read) -> None:
+    (record,) = read("gift", "Which? {=%50%half =%50%other}", "none counts whole; the best, of 50 %, is taken")
+    assert (record["answer"], record["extras"]) == ("half", {"accepted": ["other"]})
 
 
 @pytest.mark.parametrize(

@@ -165,6 +165,7 @@ def test_figures_and_what_is_lost() -> None:
     [
         ("{mlang de}Vier{mlang} {mlang en}Four{mlang} x", ["Four x", "Vier x", "Vier x", "Vier x"]),
         ("<p>{mlang en}Four{mlang}</p><p>{mlang de}Vier{mlang}</p>", ["Four", "Vier", "Four", "Four"]),
+        ("{mlang en}Four{mlang}{mlang other}4{mlang}", ["Four", "4", "4", "Four"]),
         ("{mlang en,other}Four{mlang}{mlang de}Vier{mlang} x", ["Four x", "Vier x", "Four x", "Four x"]),
         (
             "<span class='multilang' lang='de'>Vier</span> <span class='multilang' lang='en'>Four</span> x",

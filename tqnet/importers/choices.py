@@ -110,9 +110,11 @@ def _item(item: Any) -> _Item:
         return _Item("", {}, figures=[item])
     named = {plain_key(name): value for name, value in item.items() if value is not None}
     figures = [value for name, value in named.items() if is_figure(name) and isinstance(value, str | bytes | dict)]
-    marks = [name for name, value in named.items() if isinstance(value, bool) or name in _MARKS]
+    booleans = [name for name, value in named.items() if isinstance(value, bool)]
+    known = [name for name in named if name in _MARKS]
+    marks = known or booleans  # "locked": true marks nothing beside "correct"
     is_right = any(_is_yes(named[name]) for name in marks)
-    rest = {name: value for name, value in named.items() if not is_figure(name) and name not in marks}
+    rest = {name: value for name, value in named.items() if not is_figure(name) and name not in (*known, *booleans)}
     words = {name: shown(value) for name, value in rest.items() if isinstance(value, str | int | float)}
     long = [name for name, word in words.items() if not (figures and _LABEL.fullmatch(word))]
     longest = max(long, key=lambda name: len(words[name]), default="")

@@ -12,6 +12,7 @@ from typing import Any
 
 from tqnet.importers.choices import option_places
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
+from tqnet.importers.paper_lines import masked
 from tqnet.importers.source import SourceError
 from tqnet.importers.texts import documents
 from tqnet.text.formulas import segments
@@ -144,7 +145,7 @@ class _Exam:
 def _rows(table: re.Match[str]) -> str:
     """Return a table's rows as lines, its cells separated by ``|``."""
     body = _SPAN.sub(r"\1", _RULES.sub(" ", table["body"]))
-    hidden = "".join("\x01" * (part.end - part.start) if part.is_formula else part.body for part in segments(body))
+    hidden = masked(body)
     rows, start, cells = [], 0, []
     for mark in [*re.finditer(r"(?P<cell>(?<!\\)&)|\\\\\*?(?:\[[^\[\]\n]*\])?", hidden), None]:
         cells.append(" ".join(body[start : mark.start() if mark else len(body)].split()))

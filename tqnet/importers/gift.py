@@ -10,7 +10,8 @@ from urllib.parse import unquote
 from latex2mathml.symbols_parser import SYMBOLS
 
 from tqnet.importers.job import Draft, Job, Place, distinct, lettered
-from tqnet.importers.moodle import category_path, numbered
+from tqnet.importers.moodle import category_path
+from tqnet.importers.moodle_types import numbered
 from tqnet.importers.texts import documents
 from tqnet.text.formulas import FORMULA, segments
 from tqnet.text.plain import BLANK, plain, plain_texts
@@ -116,6 +117,8 @@ class _GiftQuestion:
         best = [i for i, share in enumerate(shares) if share > 0 and share >= least]
         if not best:
             self._job.fault(self.place, "answer", "none is right")
+        elif 0 < least < 100:
+            self._job.fault(self.place, "answer", f"none counts whole; the best, of {least:g} %, is taken")
         fields: dict[str, Any] = {"analysis": feedback}
         if "~" in marks and not is_number:
             texts = list(map(self._shown, answers))
@@ -127,17 +130,14 @@ class _GiftQuestion:
             items = numbered([item for item, _ in pairs])
             answer = ", ".join(f"{i}-{lettered([options.index(match)])}" for i, (_, match) in enumerate(pairs, 1))
             return fields | {"type": "matching", "stem": f"{stem}\n{items}", "options": options, "answer": answer}
-        extras: dict[str, Any]
         right, *others = [self._shown(answers[i]) for i in best] or [""]
+        partial = {self._shown(answers[i]): share for i, share in enumerate(shares) if 0 < share < least}
+        extras: dict[str, Any] = {"accepted": others} if others else {}
+        extras |= {"partial": partial} if partial else {}
         if is_number:
             right, _, tolerance = right.partition(":")
-            extras = {"tolerance": tolerance} if tolerance not in ("", "0") else {}
-            return fields | {"type": "numerical", "answer": right or None, "extras": extras}
-        return fields | {
-            "type": "shortanswer",
-            "answer": right or None,
-            "extras": {"accepted": others} if others else {},
-        }
+            extras |= {"tolerance": tolerance} if tolerance not in ("", "0") else {}
+        return fields | {"type": "numerical" if is_number else "shortanswer", "answer": right or None, "extras": extras}
 
     def _shown(self, text: str) -> str:
         """Return a text of the stem or the options without marks and markup, and take its figures."""
@@ -158,10 +158,6 @@ class _GiftQuestion:
                 source = unquote(source.removeprefix(_FILE_OF_MOODLE).partition("?")[0]).lstrip("/")
             self._images += self._job.figure(source, self._document, self.place, "images")
         return read.text
-
-
-def _gift_unescaped(sign: re.Match[str]) -> str:
-    return _GIFT_NEWLINE if sign[1] == "n" else sign[1].translate(_GIFT_LITERAL)
 
 
 def _gift_marked(text: str) -> str:

@@ -44,7 +44,7 @@ class Settings:
         sheets: Of a workbook; by default all that have a stem.
         header_row: Its number in a table, from 1; 0 if there is none; None finds it.
         levels: Words of difficulty from easy to hard, which become 1, 2, 3.
-        language: The one to read of a text in several; by default what is said to be for others, or the first.
+        language: The one to read of a text in several; by default the first.
     """
 
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 from pathlib import PurePosixPath
 from typing import Any
@@ -83,7 +84,12 @@ def listed(value: Any) -> list[Any]:
 
 
 def _has_stem(value: Any) -> bool:
-    return isinstance(value, dict) and "stem" in columns_by_name(list(value))
+    return isinstance(value, dict) and "stem" in _columns(tuple(value))
+
+
+@lru_cache(maxsize=256)  # most records of a file have the same keys
+def _columns(names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    return columns_by_name(names)
 
 
 def _questions(value: dict[str, Any], depth: int = _DEPTH) -> Iterator[Any]:
@@ -114,7 +120,7 @@ def _parallel(value: dict[str, Any]) -> list[Any]:
 
 def _flat(record: dict[str, Any]) -> dict[str, Any]:
     """Put the keys of an object that is the question beside those around it."""
-    for name in columns_by_name(list(record)).get("stem", ()):
+    for name in _columns(tuple(record)).get("stem", ()):
         if isinstance(record[name], dict):
             return {key: item for key, item in record.items() if key != name} | record[name]
     return record

@@ -254,10 +254,10 @@ class _Paper:
     def _begins_key(self, at: int, text: str) -> bool:
         """Return True at the title of a list of answers, also with answers in its line."""
         title, held = paper_key.cut(text)
-        numbers = {question.mark.number for question in self._questions}
-        listed = [number for number, _ in paper_key.entries(held)]
+        listed = [number for number, _ in paper_key.entries(held)] if title else []
         if not title or (held and len(listed) < 2):
             return False
+        numbers = {question.mark.number for question in self._questions}
         if not numbers:
             return listed[:1] == [1]
         following, after = [*self._paragraphs[at + 1 : at + 3], None, None][:2]

@@ -35,7 +35,7 @@ _HEAD = re.compile(
     r"(?:\s*[-–—~～]\s*(?P<last>\d{1,4})(?!\d)\s*[.:：、)）]?|\s*[.．](?P<weak>(?=\d))|\s*[.．)）、:：-])\s*"
 )
 #: Answers that a number may follow without a space, and those that a number such as "4.12" may follow.
-_TIGHT = re.compile(r"[A-H]{1,8}|[√×✓✗对错TF]")
+TIGHT = re.compile(r"[A-H]{1,8}|[√×✓✗对错TF]")
 _SHORT = re.compile(r"[A-Z]{1,8}|[√×✓✗对错]|[-−]?\d[\d./%°:]*|\$[^$]*\$|\\\(.*\\\)")
 _OPEN = tuple("=<>≤≥≈+-−*/×÷(（:：")
 #: Numbers to look back for the entry before, so that time is linear.
@@ -141,7 +141,7 @@ def _heads(text: str) -> list[_Head]:
         before, earlier = text[start - 1 : start] or " ", text[max(start - 2, 0) : start - 1]
         is_apart = before.isspace() or before in ";；,，】]"
         is_apart = is_apart or (before in ":：、" and bool(earlier) and not earlier.isdigit() and not earlier.isspace())
-        is_glued = not is_apart and bool(_TIGHT.fullmatch(before))
+        is_glued = not is_apart and bool(TIGHT.fullmatch(before))
         first, last = int(match["first"]), int(match["last"] or match["first"])
         if (is_apart or is_glued) and (last > first or not match["last"]):
             heads.append(_Head(first, last, start, match.end(), match["weak"] is not None, is_glued))
@@ -161,7 +161,7 @@ def _best_chain(text: str, heads: list[_Head]) -> list[_Head]:
             answer = text[before.end : head.start].strip().strip(";；,，、").strip()
             if not (is_next or (is_clear and head.first > before.last)):
                 continue
-            if (head.is_glued and not _TIGHT.fullmatch(answer)) or (head.is_weak and answer.endswith(_OPEN)):
+            if (head.is_glued and not TIGHT.fullmatch(answer)) or (head.is_weak and answer.endswith(_OPEN)):
                 continue
             is_certain = chain.is_certain and not (head.is_weak and not _SHORT.fullmatch(answer))
             steps, count, clear = chain.score

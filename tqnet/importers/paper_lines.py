@@ -35,7 +35,7 @@ _LINE = {
 #: Answers without a colon: "Ans. 42", "Answer – 7", "答案 AB", "Correct: B".
 _ANSWER = re.compile(
     rf"(?:ans\.|(?:{_LINES['answer']})\s+[–—-])\s+"
-    rf"|(?:{_LINES['answer']}|correct(?: option| choice)?)\s*[:：.–—-]?\s*"
+    rf"|(?:{_LINES['answer']}|correct(?: option| choice)?)\s*(?:[:：.–—-]\s*)?"
     r"(?-i:(?=[(（\[]?[A-H](?:[\s,，、&]*[A-H])*[)）\]]?[.。]?\s*$)(?<![A-Za-z]))",
     re.IGNORECASE,
 )

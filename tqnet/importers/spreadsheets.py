@@ -168,10 +168,10 @@ def _csv_cells(job: Job, name: str, stream: Iterable[str], delimiter: str) -> It
             cells = []
         problem = _quote_problem(lines.row, delimiter)
         is_open = problem == _NO_END
-        if len(lines.row) > 1 and width > 1 and (problem or len(cells) != width):
+        if len(lines.row) > 1 and (problem or len(cells) != width):
             split = [line.rstrip("\r\n").split(delimiter) for line in lines.row]
-            fits = [len(row) == width for row in split]
-            if any(fits) if problem else all(fits):
+            fits = [len(row) == width > 1 for row in split]
+            if is_open or (any(fits) if problem else all(fits)):
                 is_open = True
                 lines.give_back()
                 cells = list(map(_unquoted, split[0]))

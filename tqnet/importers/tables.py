@@ -86,6 +86,10 @@ def drafts(
     more = alternatives([name for name in header if name in used], columns)
     layout = Layout(columns, {name: names for name, names in more.items() if name not in job.settings.columns})
     layout = replace(layout, first=_first_number(job, layout, first, by_program))
+    read_columns = {column for names in (*columns.values(), *layout.others.values()) for column in names}
+    for name in used:
+        if name in FIELDS and name not in read_columns:  # no extra may have a field's name
+            job.fault(first[0][0], name, "another column is read for this field; this one is not kept")
     chosen = {column for names in columns.values() for column in names} | set(FIELDS) | {""}
     _report_no_answer(job, layout, first, [name for name in used if name not in chosen | {"extras"}])
     for place, cells in chain(first, read):

@@ -16,7 +16,6 @@ Cell = list[Paragraph]
 _OPTION = re.compile(r"\s*\*?[(（]?(?P<letter>[A-H])\s?[.)）、．:：]\s*")
 _LETTER = re.compile(r"\s*(?P<letter>[A-H])\s*")
 _NUMBER = re.compile(r"(\d{1,4})\s*[.)）、．]?")
-_ANSWER = re.compile(r"[A-H]{1,8}|[√×✓✗对错TF]")
 _WORDS = re.compile(r"[^\W\d_]{2}")
 
 
@@ -94,7 +93,7 @@ def _answers(texts: list[list[str]], is_key: bool) -> dict[int, str]:
         if upper and lower and not _number(upper[0]) and paper_key.title(lower[0]):
             title, upper, lower = f"{lower[0].rstrip(':：')}: ", upper[1:], lower[1:]
         numbers = list(map(_number, upper))
-        is_clear = bool(title) or (is_key and len(numbers) > 1 and all(map(_ANSWER.fullmatch, lower)))
+        is_clear = bool(title) or (is_key and len(numbers) > 1 and all(map(paper_key.TIGHT.fullmatch, lower)))
         if not (is_clear and numbers and len(upper) == len(lower) and _rise(numbers) and all(lower)):
             return {}
         answers = " ".join(f"{number}. {answer}" for number, answer in zip(numbers, lower, strict=True))
