@@ -3,7 +3,7 @@
     python -m reproduce.benchmarks.typed INDEX [INDEX ...]
 
 For each pair of `assets/typed_formulas.jsonl`: the share of the LaTeX query's ten best results that the typed query has
-among its own ten, by form of typing; and the same if the typed query were not read as formulas.
+among its own ten, by form of typing and language; and the same if the typed query were not read as formulas.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def overlaps(index: Index, pairs: list[dict[str, str]]) -> dict[str, float]:
-    """Return the mean share of common results, read and not read as formulas, and the former by form."""
+    """Return the mean share of common results, read and not read as formulas, and the former by form and language."""
     options = IndexModelOptions()
     encode = partial(options.open_model(index).encode, **options.settings)
     searcher = Searcher(index, encode, rank=Rank())
@@ -46,15 +46,16 @@ def overlaps(index: Index, pairs: list[dict[str, str]]) -> dict[str, float]:
         share = len(wanted & results(searcher, typed)) / max(1, len(wanted))
         as_typed = results(searcher, replace(typed, stem=pair["typed"]))
         shares["all"].append(share)
-        shares[f"{pair['form']}, {pair['language']}"].append(share)
+        shares[pair["form"]].append(share)
+        shares[pair["language"]].append(share)
         shares["all, not read as formulas"].append(len(wanted & as_typed) / max(1, len(wanted)))
-    return {name: round(sum(values) / len(values), 3) for name, values in shares.items()}
+    return {f"{name} ({len(values)})": round(sum(values) / len(values), 3) for name, values in shares.items()}
 
 
 def results(searcher: Searcher, question: Question) -> set[str]:
     """Return the ids of the ten best results."""
     query = next(searcher.queries([question]))
-    return {candidate.question.id for candidate in searcher.answer(query, _K).candidates}
+    return {candidate.question.id for candidate in searcher.answer(query, _K, fold=False).candidates}
 
 
 if __name__ == "__main__":

@@ -80,6 +80,7 @@ def test_exam(load: Callable[..., Loaded], tmp_path: Path) -> None:
             "$a & b$ | c\nd \\& e | f",
         ),
         ("\\begin{tabularx}{3cm}{cc} 1 & 2 \\end{tabularx}", "1 | 2"),
+        (r"$\underline{AB}+\textrm{cm}\hspace{1cm}x$ \textbf{$y$}", r"$\underline{AB}+\textrm{cm}\hspace{1cm}x$ $y$"),
         ("\\underline{\\hspace{2cm}} or \\underline{\\phantom{xxx}}", "____ or ____"),
         ("\\rule{2cm}{0.4pt} is\\rule{0pt}{3ex} 50\\%", "____ is 50\\%"),
         ("\\begin{verbatim}\n  if x: % 5\n\\end{verbatim}", "  if x: % 5"),

@@ -133,13 +133,23 @@ class _Exam:
 
     def plain(self, text: str) -> str:
         """Return a text without commands of its layout, blanks as such and tables as lines; formulas stay."""
-        text = _DROPPED.sub(" ", _BLANKS.sub(BLANK, text))
-        text = _TABLE.sub(_rows, _STYLE.sub(r"\1", text))
+        text = _in_prose(_DROPPED, _BLANKS.sub(BLANK, text))
+        text = _TABLE.sub(_rows, _in_prose(_STYLE, text))
         pieces = (
             text[part.start : part.end] if part.is_formula else _BREAK.sub("\n", part.body) for part in segments(text)
         )
         lines = (" ".join(line.split()) for line in "".join(pieces).split("\n"))
         return _ASIDE.sub(lambda number: self.asides[int(number[1])].strip("\n"), "\n".join(filter(None, lines)))
+
+
+def _in_prose(commands: re.Pattern[str], text: str) -> str:
+    """Leave off commands outside of formulas; of one with a group, that remains."""
+    pieces, position = [], 0
+    for match in commands.finditer(masked(text)):
+        kept = text[slice(*match.span(1))] if commands.groups else " "
+        pieces += [text[position : match.start()], kept]
+        position = match.end()
+    return "".join((*pieces, text[position:]))
 
 
 def _rows(table: re.Match[str]) -> str:

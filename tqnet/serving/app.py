@@ -184,19 +184,20 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         openapi_extra=_search_body(),
     )
     async def check(request: Request) -> CheckAnswer:
-        """To be asked before a question is saved. The body is that of a search; filters and the like have no effect."""
+        """To be asked before a question is saved. Of the fields of a search, its text, options, figures and id count."""
         return await in_turn(service.check_question, request)
 
     @app.post(
         "/render",
         summary="A typed question as HTML",
         dependencies=needs_key,
-        responses=_problems(400, 401, 413, 415, 422, 429),
+        responses=_problems(400, 401, 413, 415, 422),
         openapi_extra=_search_body(),
     )
     async def render(request: Request) -> QuestionHtml:
         """As a search would read its formulas. The body is that of a search; text and options alone have an effect."""
-        return await in_turn(render_typed, request)
+        search = await read_search(request, settings)  # without waiting: no model is needed
+        return await anyio.to_thread.run_sync(render_typed, search)
 
     @app.post(
         "/pairs",

@@ -23,6 +23,7 @@ from tqnet.questions import Question, QuestionBank
 from tqnet.questions.markup import figure_png
 from tqnet.search.build import Encode
 from tqnet.search.index import Index
+from tqnet.search.retrieval import SOURCES
 from tqnet.search.searcher import (
     Follower,
     OpenSearcher,
@@ -253,7 +254,7 @@ class SearchService:
                 fold=search.body.fold,
             )
         view = answer_view(answer)
-        view.notes += unknown_concepts(searcher.index, search.where, self.suggestions)
+        view.notes += unknown_concepts(searcher.index, search.where, partial(self._suggestions_of, searcher.index))
         if state is not None and not answer.late:
             with self._caching:
                 self._answers[key] = view
@@ -263,8 +264,8 @@ class SearchService:
 
     def check_question(self, search: Search) -> CheckAnswer:
         """Tell whether the index has a question already; raise what :meth:`answer` does."""
-        only = search.body.model_copy(update={"duplicates": "only", "filters": []})
-        answer = self.answer(replace(search, body=only, where=(), rerank=None))
+        only = search.body.model_copy(update={"duplicates": "only", "filters": [], "by": "both"})
+        answer = self.answer(replace(search, body=only, where=(), by=SOURCES, rerank=None))
         nearest = answer.duplicates[0].relation if answer.duplicates else None
         return CheckAnswer(relation=nearest, duplicates=answer.duplicates, notes=answer.notes)
 
@@ -329,7 +330,10 @@ class SearchService:
 
     def suggestions(self) -> Suggestions:
         """Return the values to filter by, a minute old at most."""
-        index, now = self._follower.current().index, time.monotonic()
+        return self._suggestions_of(self._follower.current().index)
+
+    def _suggestions_of(self, index: Index) -> Suggestions:
+        now = time.monotonic()
         with self._suggesting:  # slow on a large index: once for all requests
             kept = self._suggestions
             if kept is None or kept[0] is not index or now - kept[1] > _FRESH:
