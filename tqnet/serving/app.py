@@ -184,7 +184,7 @@ def _add_api(app: FastAPI, service: SearchService, settings: Settings, metrics: 
         openapi_extra=_search_body(),
     )
     async def check(request: Request) -> CheckAnswer:
-        """To be asked before a question is saved. Of the fields of a search, its text, options, figures and id count."""
+        """Ask before a question is saved. Text, options, figures and id of the search fields count."""
         return await in_turn(service.check_question, request)
 
     @app.post(
