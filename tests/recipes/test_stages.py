@@ -204,8 +204,11 @@ def test_a_critic_tells_halves_that_depend_from_halves_that_do_not() -> None:
                 critic.improve(concept, individual, 5, accelerator)
         found[kind] = float(critic.dependence(concept, individual))
         points, moved = torch.randn(2, 500, 8)
+        critic.train()
+        for _ in range(100):
+            critic(*points.chunk(2, 1))  # spectral norms are estimated by a step of power iteration a call
         slope = (critic(*points.chunk(2, 1)) - critic(*moved.chunk(2, 1))).abs() / (points - moved).norm(dim=1)
-        assert float(slope.max()) <= 1.05  # spectral norms are estimates
+        assert float(slope.max()) <= 1.001
     assert found["dependent"] > 0.3
     assert abs(found["independent"]) < 0.1
 
