@@ -25,7 +25,7 @@ from tqnet.search.evaluation import (
     retrieve_candidates,
     similar_queries,
 )
-from tqnet.search.ranking import FEATURES, WEIGHTS, Rank, character_runs, pair_features, search_text, shared_runs
+from tqnet.search.ranking import FEATURES, WEIGHTS, Rank, pair_features, search_text, shared_runs
 from tqnet.search.records import records
 from tqnet.search.retrieval import Candidate
 
@@ -52,31 +52,36 @@ def by_number(query: Question, questions: Sequence[Question], features: np.ndarr
     return np.array([int(question.id[1:]) / 100 for question in questions], dtype=np.float32)
 
 
-def runs(stem: str) -> dict[str, float]:
-    return character_runs(search_text(Question(id="q", stem=stem)))
+def shared(first: str, second: str) -> float:
+    query, other = (search_text(Question(id="q", stem=stem)) for stem in (first, second))
+    return float(shared_runs(query, [other])[0])
 
 
 def test_runs_of_characters() -> None:
-    derivative, twins = (
-        runs(r"Find the derivative of $\dfrac12 x^2$."),
-        runs(r"find the derivative of $\frac{1}{2}x^2$"),
-    )
-    assert shared_runs(derivative, derivative) == pytest.approx(1)
-    assert shared_runs(derivative, twins) == pytest.approx(1)
-    query = runs("Integrate the functions")
-    assert 0.4 < shared_runs(query, runs("integrating a function")) < 1
-    assert shared_runs(query, runs("a triangle and a circle")) < 0.1
-    assert shared_runs(runs("某商品降价20%后售价为80元"), runs("一商品涨价20%后售价为90元")) > 0.3
-    assert shared_runs(runs("圆"), runs("圆")) == pytest.approx(1)
-    assert shared_runs(runs("圆"), runs("方")) == 0
+    derivative, twin = r"Find the derivative of $\dfrac12 x^2$.", r"find the derivative of $\frac{1}{2}x^2$"
+    assert shared(derivative, derivative) == pytest.approx(1)
+    assert shared(derivative, twin) == pytest.approx(1)
+    query = "Integrate the functions"
+    assert 0.4 < shared(query, "integrating a function") < 1
+    assert shared(query, "a triangle and a circle") < 0.1
+    assert shared("某商品降价20%后售价为80元", "一商品涨价20%后售价为90元") > 0.3
+    assert shared("圆", "圆") == pytest.approx(1)
+    assert shared("圆", "方") == 0
 
 
 def test_runs_are_shared_both_ways_from_zero_to_one() -> None:
     texts = ["", "x", "某商品降价20%后售价为80元", "Find $x$.", "Find the area of a triangle with base $6$."]
-    for first, second in product(map(runs, texts), repeat=2):
-        share = shared_runs(first, second)
-        assert share == pytest.approx(shared_runs(second, first))
-        assert 0 <= share <= 1 + 1e-9
+    for first, second in product(texts, repeat=2):
+        assert shared(first, second) == pytest.approx(shared(second, first))
+        assert 0 <= shared(first, second) <= 1 + 1e-9
+    assert shared_runs("x", []).shape == (0,)
+
+
+def test_runs_are_shared_with_many_as_with_each() -> None:
+    texts = ["", "abcd", "abcde", "ab", "abcdabcd", "圆abcd圆"]
+    expected = {"abcd": 1, "abcde": 0.5**0.5, "abcdabcd": 0.4**0.5}
+    shares = dict(zip(texts, shared_runs("abcd", texts), strict=True))
+    assert shares == pytest.approx(dict.fromkeys(texts, 0) | expected | {"圆abcd圆": 1 / 3**0.5})
 
 
 def test_the_first_candidates_are_ranked_and_the_others_stay_behind() -> None:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from tqnet.modeling.processor import TQNetProcessor
 from tqnet.questions import Question, QuestionBank, Similarity
 from tqnet.questions.images import fit_square, open_figure
 from tqnet.search.index import Index
-from tqnet.search.ranking import FEATURES, WEIGHTS, character_runs, search_text, shared_runs
+from tqnet.search.ranking import FEATURES, WEIGHTS, search_text, shared_runs
 from tqnet.search.records import table_vectors
 from tqnet.search.retrieval import CANDIDATES, NEAREST, TEXT_WEIGHT, Votes
 from tqnet.training.data import Batch, Item, QuestionViews
@@ -57,7 +58,7 @@ class Sources:
         self._text = Bm25Ranker([question.content for question in bank], bank.ids)
         self._vector = VectorRanker(vectors, bank.ids)
         self._concepts = [question.knowledge for question in bank].__getitem__
-        self._runs: dict[int, dict[str, float]] = {}
+        self._text_of = cache(lambda number: search_text(bank[number]))
 
     def candidates(self, query: int, count: int) -> list[int]:
         """Return ``count`` candidates of a question, by likeness: what a ranker reads.
@@ -83,17 +84,12 @@ class Sources:
             nearest = np.argsort(-cosines, kind="stable")[:NEAREST]
             votes = Votes(dict(zip(nearest.tolist(), cosines[nearest].tolist(), strict=True)), self._concepts)
             features[rows, 0] = cosines[others]
-            features[rows, 1] = [shared_runs(self._runs_of(number), self._runs_of(other)) for other in others]
+            features[rows, 1] = shared_runs(self._text_of(number), list(map(self._text_of, others)))
             features[rows, 2] = list(map(votes.share, others))
         return features
 
     def _scores(self, source: Ranker, number: int) -> np.ndarray:
         return source.scores(np.array([number]), np.arange(len(self._bank)))[0]
-
-    def _runs_of(self, number: int) -> dict[str, float]:
-        if number not in self._runs:
-            self._runs[number] = character_runs(search_text(self._bank[number]))
-        return self._runs[number]
 
 
 class SourcesOfBanks:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,19 +27,17 @@ _KNOWN_WEIGHTS = (1.0, 0.5, 1.5)
 
 #: Characters of a run: a part of a word, or the end of one and the beginning of the next.
 _RUN = 4
+#: Of a run as a number, modulo 2**64: odd and large, so that two runs hardly ever share one.
+_BASE = np.uint64(0x9E3779B97F4A7C15)
 
 
 def pair_features(query: Question, candidates: Sequence[Candidate]) -> np.ndarray:
     """Return the `FEATURES` of each candidate, float32 ``[candidates, 3]``; the cosine is 0 without vectors."""
-    runs = character_runs(search_text(query))
     cosines = [candidate.cosine or 0.0 for candidate in candidates]
     texts = [candidate.terms or search_text(candidate.question) for candidate in candidates]
     votes = Votes(dict(enumerate(cosines)), lambda place: candidates[place].question.knowledge)
-    rows = [
-        (cosine, shared_runs(runs, character_runs(text)), votes.share(place))
-        for place, (cosine, text) in enumerate(zip(cosines, texts, strict=True))
-    ]
-    return np.array(rows, dtype=np.float32).reshape(-1, len(FEATURES))
+    shares = [votes.share(place) for place in range(len(candidates))]
+    return np.column_stack([cosines, shared_runs(search_text(query), texts), shares]).astype(np.float32)
 
 
 def likeness(query: Question, candidates: Sequence[Candidate], features: np.ndarray) -> np.ndarray:
@@ -61,22 +58,36 @@ def search_text(question: Question) -> str:
     return " ".join(search_words(question.content))
 
 
-def character_runs(words: str) -> dict[str, float]:
-    """Return run of characters -> root of its share in ``words``: a unit vector; empty for no words.
+def shared_runs(text: str, others: Sequence[str]) -> np.ndarray:
+    """Return the cosine of the roots of the shares of character runs in ``text`` and each other, 0 to 1 ``[others]``.
 
     Words that differ in their endings share most of their runs, and their order counts a little.
     """
-    if not words:
-        return {}
-    counts = Counter(words[start : start + _RUN] for start in range(max(1, len(words) - _RUN + 1)))
-    return {run: (count / counts.total()) ** 0.5 for run, count in counts.items()}
+    runs, rows = _runs([text, *others])
+    totals = np.maximum(np.bincount(rows, minlength=len(others) + 1), 1)
+    known, counts = np.unique(runs[rows == 0], return_counts=True)
+    places = np.searchsorted(known, runs)
+    shared = (rows > 0) & np.isin(runs, known)
+    pairs, repeats = np.unique(rows[shared] * len(known) + places[shared], return_counts=True)
+    rows, places = np.divmod(pairs, max(1, len(known)))
+    parts = np.sqrt(counts[places] / totals[0] * repeats / totals[rows])
+    return np.bincount(rows, weights=parts, minlength=len(others) + 1)[1:]
 
 
-def shared_runs(first: Mapping[str, float], second: Mapping[str, float]) -> float:
-    """Return the cosine of two :func:`character_runs`, 0 to 1."""
-    if len(second) < len(first):
-        first, second = second, first
-    return sum(share * second[run] for run, share in first.items() if run in second)
+def _runs(texts: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the runs of characters of all texts, as numbers, and the text of each; a shorter text is one run."""
+    lengths = np.array([len(text) for text in texts])
+    counts = np.where(lengths, np.maximum(lengths - _RUN + 1, 1), 0)
+    rows = np.repeat(np.arange(len(texts)), counts)
+    padding = "\0" * (_RUN - 1)
+    joined = "".join(text + padding for text in texts).encode("utf-32-le", "surrogatepass")
+    characters = np.frombuffer(joined, np.uint32).astype(np.uint64)
+    starts = np.cumsum(lengths + len(padding)) - lengths - len(padding) - np.cumsum(counts) + counts
+    places = np.arange(len(rows)) + starts[rows]
+    runs = np.zeros(len(rows), np.uint64)
+    for character in range(_RUN):
+        runs = runs * _BASE + characters[places + character]
+    return runs, rows
 
 
 #: Candidates scored between two looks at the clock.
