@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,19 @@ def test_vectors_are_found_by_cosine(full_engine: SearchEngine) -> None:
         assert [hit.score for hit in hits] == pytest.approx(cosine[order], abs=1e-5)
         full_engine.optimize()
     assert len(full_engine.by_vector(query, 1000)) == len(QUESTIONS)
-    assert full_engine.by_vector(np.zeros(8), 3) == [("q000", 0), ("q001", 0), ("q002", 0)]
+    assert [hit[:2] for hit in full_engine.by_vector(np.zeros(8), 3)] == [("q000", 0), ("q001", 0), ("q002", 0)]
+
+
+@pytest.mark.parametrize("filters", [[], ["type=blank"], ["difficulty<9"]])
+def test_hits_bring_the_columns_that_are_asked_for(full_engine: SearchEngine, filters: list[str]) -> None:
+    where, columns = list(map(read_filter, filters)), ("stem", "vector", "images")
+    words: list[dict[str, list[str]]] = [{"stem": ["find"]}, {"stem": ["find"], "concepts": ["triangle"]}]
+    for search in (partial(full_engine.by_vector, VECTORS[0]), *(partial(full_engine.by_words, w) for w in words)):
+        hits, plain = search(9, where, columns), search(9, where)
+        assert [hit[:2] for hit in hits] == [hit[:2] for hit in plain]
+        assert not any(hit.row for hit in plain)
+        for hit, row in zip(hits, full_engine.get([hit.id for hit in hits], columns).to_pylist(), strict=True):
+            assert {name: list(hit.row[name]) if name == "vector" else hit.row[name] for name in row} == row
 
 
 def test_words_are_found_in_their_fields(full_engine: SearchEngine) -> None:

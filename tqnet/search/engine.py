@@ -16,7 +16,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tqnet.errors import NO_SERVER, first_line
-from tqnet.search.records import OPTIONAL, Filter, schema
+from tqnet.search.records import OPTIONAL, Filter, schema, table_rows
 
 if TYPE_CHECKING:
     from tqnet.search.milvus import MilvusServer
@@ -38,10 +39,11 @@ _COUNT = "records.json"
 
 
 class Hit(NamedTuple):
-    """A search result."""
+    """A search result, with the columns that were asked for (`tqnet.search.records.table_rows`)."""
 
     id: str
     score: float
+    row: Mapping[str, Any] = MappingProxyType({})
 
 
 class EngineError(OSError):
@@ -110,15 +112,30 @@ class SearchEngine(ABC):
         """Return ``columns`` of at most ``limit`` records that meet ``where``, in no particular order."""
 
     @abstractmethod
-    def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
-        """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` [width], best first."""
+    def by_vector(
+        self, vector: np.ndarray, k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+    ) -> list[Hit]:
+        """Return the ``k`` records that meet ``where`` with the highest cosine to ``vector`` [width], best first.
+
+        Args:
+            columns: To be read with each hit.
+        """
 
     @abstractmethod
-    def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+    def by_words(
+        self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+    ) -> list[Hit]:
         """Return the ``k`` records that meet ``where`` with the highest BM25 of ``words`` by text column, best first.
 
         Scores of the columns are added with the weights `BOOSTS`; records without any of the words are left out.
         """
+
+    def _with_rows(self, hits: Sequence[Hit], columns: Sequence[str]) -> list[Hit]:
+        """Return hits with ``columns``, without those that have been deleted meanwhile."""
+        if not columns:
+            return list(hits)
+        rows = {row["id"]: row for row in table_rows(self.get([hit.id for hit in hits], columns))}
+        return [hit._replace(row=rows[hit.id]) for hit in hits if hit.id in rows]
 
     @abstractmethod
     def count(self, where: Sequence[Filter] = ()) -> int:

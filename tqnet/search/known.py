@@ -40,36 +40,43 @@ class Known:
     differs: tuple[tuple[str, str], ...]
 
 
-def known_questions(
-    engine: SearchEngine, query: Question, near: Collection[str] = (), *, variants: bool = False
-) -> list[Known]:
-    """Return the questions of an index that repeat ``query``, the nearest first; not the query itself.
+class Lookup:
+    """Looks for the questions of an index that repeat ``query``; not the query itself.
 
     Args:
-        near: Ids of near duplicates that a search has found.
         variants: Look for variants too.
     """
-    # Content by itself: "Find x." stands below a thousand drawings, of which one form reads only some.
-    keys = {"content": content_key(query), "form": form_key(query)}
-    if variants:
-        keys["template"] = form_key(query, numbers=False)
-    tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in keys.items() if key]
-    if near:
-        tables.append(engine.get(list(near), _COLUMNS))
-    rows = {row["id"]: row for table in tables for row in table.to_pylist() if row["id"] != query.id}
-    by_relation: dict[Relation, list[Known]] = {relation: [] for relation in RELATIONS}
-    for id, row in sorted(rows.items()):
-        question = record_question(row)
-        differs = tuple(differences(query, question))
-        relation: Relation = "variant"
-        if row["content"] == keys["content"] or (row["form"] == keys["form"] and not differs):
-            relation = "identical"
-        elif id in near or (row["form"] == keys["form"] and _may_show_the_same(query, question)):
-            relation = "near"
-        elif not variants:
-            continue
-        by_relation[relation].append(Known(question, relation, differs))
-    return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
+
+    def __init__(self, engine: SearchEngine, query: Question, *, variants: bool = False):
+        self._engine, self._query, self._variants = engine, query, variants
+        # Content by itself: "Find x." stands below a thousand drawings, of which one form reads only some.
+        self._keys = {"content": content_key(query), "form": form_key(query)}
+        if variants:
+            self._keys["template"] = form_key(query, numbers=False)
+        tables = [engine.select(Filter(name, "=", (key,)), _COLUMNS, _READ) for name, key in self._keys.items() if key]
+        self._rows = [row for table in tables for row in table.to_pylist()]
+
+    def known(self, near: Collection[str] = ()) -> list[Known]:
+        """Return these questions, the nearest first.
+
+        Args:
+            near: Ids of near duplicates that a search has found.
+        """
+        near_rows = self._engine.get(list(near), _COLUMNS).to_pylist() if near else []
+        rows = {row["id"]: row for row in [*self._rows, *near_rows] if row["id"] != self._query.id}
+        by_relation: dict[Relation, list[Known]] = {relation: [] for relation in RELATIONS}
+        for id, row in sorted(rows.items()):
+            question = record_question(row)
+            differs = tuple(differences(self._query, question))
+            relation: Relation = "variant"
+            if row["content"] == self._keys["content"] or (row["form"] == self._keys["form"] and not differs):
+                relation = "identical"
+            elif id in near or (row["form"] == self._keys["form"] and _may_show_the_same(self._query, question)):
+                relation = "near"
+            elif not self._variants:
+                continue
+            by_relation[relation].append(Known(question, relation, differs))
+        return [known for relation in RELATIONS for known in by_relation[relation][:_MOST]]
 
 
 def _may_show_the_same(query: Question, question: Question) -> bool:

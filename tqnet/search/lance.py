@@ -26,7 +26,7 @@ from tqnet.search.engine import (
     top_hits,
     write_conditions,
 )
-from tqnet.search.records import KEYS, TEXT_FIELDS, Filter, unit
+from tqnet.search.records import KEYS, TEXT_FIELDS, Filter, table_rows, unit
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -150,9 +150,13 @@ class LanceEngine(SearchEngine):
         return self._filtered(self._table.search(), [where], limit).select(list(columns)).to_arrow()
 
     @_clear_errors
-    def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+    def by_vector(
+        self, vector: np.ndarray, k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+    ) -> list[Hit]:
         query = unit(np.asarray(vector, dtype=np.float32)[None])[0]
         oversampling, share = self._indexes().refine, self._share(where)
+        filtered_late = _WIDE <= share < 1
+        read = () if filtered_late else columns
 
         def nearest(limit: int, prefilter: bool = True) -> list[Hit]:
             # As many candidates as `k` needs, even if a few more than `k` are listed.
@@ -160,26 +164,37 @@ class LanceEngine(SearchEngine):
             search: Any = self._table.search(query, vector_column_name="vector")
             search = search.distance_type("dot").nprobes(_PROBES).refine_factor(refine)
             search = search.ef(max(64, refine * limit))  # less is an error
-            table = self._filtered(search, where, limit, prefilter).select(["id", "_distance"]).to_arrow()
-            scores = np.round(1 - table["_distance"].to_numpy(), 6)
-            return list(map(Hit, table["id"].to_pylist(), scores.tolist()))
+            table = self._columns(self._filtered(search, where, limit, prefilter), "_distance", read)
+            return _hits(table, np.round(1 - table["_distance"].to_numpy(), 6).tolist(), read)
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
-            hits = nearest(math.ceil(1.5 * limit / share), prefilter=False) if _WIDE <= share < 1 else []
+            hits = nearest(math.ceil(1.5 * limit / share), prefilter=False) if filtered_late else []
             if len(hits) < limit:
                 hits = nearest(limit)
             return hits, lowest(hits, limit)
 
-        return top_hits(search, k)
+        hits = top_hits(search, k)
+        return self._with_rows(hits, columns) if filtered_late else hits
 
     @_clear_errors
-    def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+    def by_words(
+        self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+    ) -> list[Hit]:
         queries: list[FullTextQuery] = [
             MatchQuery(" ".join(terms), field, boost=BOOSTS[field])  # type: ignore[call-arg]
             for field, terms in words.items()
             if terms
         ]
-        return top_hits(partial(self._by_sum, queries, where), k) if queries else []
+        if len(queries) == 1:
+            return top_hits(partial(self._by_text, queries[0], where, columns), k)
+        return self._with_rows(top_hits(partial(self._by_sum, queries, where), k), columns) if queries else []
+
+    def _by_text(
+        self, query: FullTextQuery, where: Sequence[Filter], columns: Sequence[str], limit: int
+    ) -> tuple[list[Hit], float | None]:
+        table = self._columns(self._filtered(self._table.search(query), where, limit), "_score", columns)
+        hits = _hits(table, list(map(rounded, table["_score"].to_pylist())), columns)
+        return hits, lowest(hits, limit)
 
     def _by_sum(
         self, queries: Sequence[FullTextQuery], where: Sequence[Filter], limit: int
@@ -192,12 +207,10 @@ class LanceEngine(SearchEngine):
         first, *others = queries
         deeper = _DEEPER * limit
         # LanceDB computes BM25 of records that are not indexed yet among themselves, after the filter.
-        feasible = others and deeper <= _DEEPEST and self._indexes().words_complete
+        feasible = deeper <= _DEEPEST and self._indexes().words_complete
         scores = self._scores(first, where, deeper) if feasible else {}
         if len(scores) < deeper:  # score all
-            query = BooleanQuery([(Occur.SHOULD, query) for query in queries]) if others else first
-            hits = [Hit(id, rounded(score)) for id, score in self._scores(query, where, limit).items()]
-            return hits, lowest(hits, limit)
+            return self._by_text(BooleanQuery([(Occur.SHOULD, query) for query in queries]), where, (), limit)
         bound = min(scores.values())
         same_ids = [Filter("id", "=", tuple(scores))]
         for query in others:
@@ -207,7 +220,7 @@ class LanceEngine(SearchEngine):
         return [Hit(id, rounded(score)) for id, score in scores.items()], rounded(bound)
 
     def _scores(self, query: FullTextQuery, where: Sequence[Filter], limit: int) -> dict[str, float]:
-        table = self._filtered(self._table.search(query), where, limit).select(["id", "_score"]).to_arrow()
+        table = self._columns(self._filtered(self._table.search(query), where, limit), "_score")
         return dict(zip(table["id"].to_pylist(), table["_score"].to_pylist(), strict=True))
 
     @_clear_errors
@@ -245,6 +258,9 @@ class LanceEngine(SearchEngine):
         conditions = lance_condition(where)
         return (search.where(conditions, prefilter=prefilter) if conditions else search).limit(limit)
 
+    def _columns(self, search: Any, score: str, columns: Sequence[str] = ()) -> pa.Table:
+        return search.select(list(dict.fromkeys(("id", score, *columns)))).to_arrow()
+
     def _share(self, where: Sequence[Filter]) -> float:
         """Return the share of records that meet ``where``, as it was when first computed."""
         conditions = lance_condition(where)
@@ -271,3 +287,9 @@ class LanceEngine(SearchEngine):
 
     def _has_one_bit_vectors(self, indexes: Mapping[str, Any]) -> bool:
         return "vector" in indexes and indexes["vector"].index_type == "IvfRq"
+
+
+def _hits(table: pa.Table, scores: Sequence[float], columns: Sequence[str]) -> list[Hit]:
+    if not columns:
+        return list(map(Hit, table["id"].to_pylist(), scores))
+    return [Hit(row["id"], score, row) for row, score in zip(table_rows(table), scores, strict=True)]

@@ -143,16 +143,20 @@ class MilvusEngine(SearchEngine):
         if self._call("get_load_state")["state"].name != "Loaded":
             self._call("load_collection", replica_number=replicas)
 
-    def by_vector(self, vector: np.ndarray, k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+    def by_vector(
+        self, vector: np.ndarray, k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+    ) -> list[Hit]:
         query = unit(np.asarray(vector, dtype=np.float32)[None])[0].tolist()
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
             hits = [Hit(id, round(score, 6)) for id, score in self._search("vector", query, limit, where).items()]
             return hits, lowest(hits, limit)
 
-        return _top_hits(search, k)
+        return self._with_rows(_top_hits(search, k), columns)
 
-    def by_words(self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = ()) -> list[Hit]:
+    def by_words(
+        self, words: Mapping[str, Sequence[str]], k: int, where: Sequence[Filter] = (), columns: Sequence[str] = ()
+    ) -> list[Hit]:
         texts = {field: _escaped(" ".join(terms)) for field, terms in words.items() if terms}
 
         def search(limit: int) -> tuple[list[Hit], float | None]:
@@ -167,7 +171,7 @@ class MilvusEngine(SearchEngine):
             sums = {id: sum(BOOSTS[field] * scores.get(id, 0.0) for field, scores in lists.items()) for id in ids}
             return [Hit(id, rounded(score)) for id, score in sums.items()], bound if cut else None
 
-        return _top_hits(search, k)
+        return self._with_rows(_top_hits(search, k), columns)
 
     def count(self, where: Sequence[Filter] = ()) -> int:
         return int(self._call("query", filter=_conditions(where), output_fields=["count(*)"])[0]["count(*)"])

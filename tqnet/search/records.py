@@ -101,6 +101,14 @@ def record_question(record: Mapping[str, Any]) -> Question:
     return read_question(json.loads(record["question"]) | {"images": list(record["images"])})
 
 
+def table_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the records of a table; the column ``vector``, if it is there, as arrays ``[width]``."""
+    if "vector" not in table.column_names:
+        return table.to_pylist()
+    rows = table.drop_columns("vector").to_pylist()
+    return [row | {"vector": vector} for row, vector in zip(rows, table_vectors(table), strict=True)]
+
+
 def table_vectors(table: pa.Table) -> np.ndarray:
     """Return the column ``vector`` as an array, ``[records, width]``."""
     width = table.schema.field("vector").type.list_size

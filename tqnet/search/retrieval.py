@@ -17,7 +17,7 @@ from tqnet.questions.differences import says_the_same
 from tqnet.questions.near_duplicates import shingle_sets
 from tqnet.questions.traits import one_form, same_figures
 from tqnet.search.engine import Hit, SearchEngine
-from tqnet.search.records import Filter, content_key, query_words, record_question, table_vectors, unit
+from tqnet.search.records import Filter, content_key, query_words, record_question, unit
 
 #: Candidates to retrieve by default.
 CANDIDATES = 100
@@ -42,6 +42,9 @@ NEAR = 0.9
 
 #: Hits beyond the wanted candidates, to make up for duplicates; where these are many, more are fetched, up to a limit.
 _SPARE, _MOST = 20, 16_000
+
+#: What is read of each hit.
+_COLUMNS = ("stem", "content", "template", "question", "images", "vector")
 
 #: A path from the coarsest level.
 Concept = tuple[str, ...]
@@ -129,8 +132,7 @@ class Retrieved(NamedTuple):
 class _Record:
     """A retrieved record, whose question is parsed when it is needed."""
 
-    row: dict[str, Any]
-    vector: np.ndarray
+    row: Mapping[str, Any]
 
     @cached_property
     def question(self) -> Question:
@@ -188,15 +190,15 @@ class Retriever:
             vector = None
         limit = n + _SPARE
         while True:
-            searching = self._threads.submit(self.engine.by_words, words, limit, where) if "text" in by else None
-            near = [] if vector is None else self.engine.by_vector(vector, limit, where)
+            searching = "text" in by and self._threads.submit(self.engine.by_words, words, limit, where, _COLUMNS)
+            near = [] if vector is None else self.engine.by_vector(vector, limit, where, _COLUMNS)
             exact = searching.result() if searching else []
-            records = self._records({hit.id for hit in [*exact, *near]})
+            records = {hit.id: _Record(hit.row) for hit in [*exact, *near]}
             votes = _votes(near, records, query.id) if guess and vector is not None else None
             if votes is not None and vector is not None and (concepts := votes.foremost(_CONCEPTS)):
                 about = Filter("concept", "=", tuple("/".join(path) for path in concepts))
-                more = self.engine.by_vector(vector, limit, [*where, about])
-                records |= self._records({hit.id for hit in more} - records.keys())
+                more = self.engine.by_vector(vector, limit, [*where, about], _COLUMNS)
+                records |= {hit.id: _Record(hit.row) for hit in more if hit.id not in records}
                 near = sorted({hit.id: hit for hit in [*near, *more]}.values(), key=lambda hit: (-hit.score, hit.id))
             retrieved = self._merged(query, vector, exact, near, records, votes, n, duplicates)
             if len(retrieved.candidates) == n or limit >= _MOST or max(len(exact), len(near)) < limit:
@@ -218,7 +220,7 @@ class Retriever:
         halves = merge(list(bm25)[:n], list(cosine)[:n], n)  # lists of n, as in the paper, without the spare hits
         if vector is not None:
             direction = unit(vector[None])[0]
-            cosine |= {id: round(float(records[id].vector @ direction), 6) for id in bm25.keys() - cosine.keys()}
+            cosine |= {id: round(float(records[id].row["vector"] @ direction), 6) for id in bm25.keys() - cosine.keys()}
         best = max(bm25.values(), default=0.0) or 1.0
         weight = self.text_weight
         if weight is None:
@@ -238,16 +240,9 @@ class Retriever:
         ]
         return Retrieved(candidates, near_duplicates)
 
-    def _records(self, ids: Collection[str]) -> dict[str, _Record]:
-        if not ids:
-            return {}
-        table = self.engine.get(sorted(ids), ["stem", "content", "template", "question", "images", "vector"])
-        rows = table.drop_columns("vector").to_pylist()
-        return {row["id"]: _Record(row, vector) for row, vector in zip(rows, table_vectors(table), strict=True)}
-
 
 def _votes(hits: Sequence[Hit], records: dict[str, _Record], query: str) -> Votes[str]:
-    cosines = {hit.id: hit.score for hit in hits if hit.id != query and hit.id in records}
+    cosines = {hit.id: hit.score for hit in hits if hit.id != query}
     return Votes(cosines, lambda id: records[id].question.knowledge)
 
 
@@ -275,7 +270,7 @@ def _best_scores(
     query_content = content_key(query)
     first: dict[str, str] = {}
     representatives: dict[str, str] = {}
-    for hit in (hit for pair in zip_longest(exact, near) for hit in pair if hit is not None and hit.id in records):
+    for hit in (hit for pair in zip_longest(exact, near) for hit in pair if hit is not None):
         content = records[hit.id].row["content"]
         # The query is also left out if its figures have moved since.
         if hit.id != query.id and (duplicates or content != query_content):

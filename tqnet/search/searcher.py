@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,7 +21,7 @@ from tqnet.questions.reading import read_question
 from tqnet.search.build import Encode
 from tqnet.search.folding import folded
 from tqnet.search.index import Index
-from tqnet.search.known import Known, known_questions
+from tqnet.search.known import Known, Lookup
 from tqnet.search.precomputed import precomputed_candidates
 from tqnet.search.ranking import Rank
 from tqnet.search.records import Filter, record_question, unit
@@ -106,6 +107,10 @@ class Searcher:
     merging: str = "score"
 
     @cached_property
+    def _threads(self) -> ThreadPoolExecutor:
+        return ThreadPoolExecutor(thread_name_prefix="known questions")
+
+    @cached_property
     def _retrieve(self) -> Retriever:
         return Retriever(self.index.engine, self.merging)
 
@@ -170,9 +175,9 @@ class Searcher:
         """
         wanted, end = max(candidates, k), offset + k
         where = () if duplicates == "only" else where
+        looking = self._threads.submit(Lookup, self.index.engine, query.question, variants=duplicates == "only")
         (retrieved, near), notes = self._retrieved(query, wanted, where, by), query.notes
-        variants = duplicates == "only"
-        repeats = tuple(known_questions(self.index.engine, query.question, near, variants=variants))
+        repeats = tuple(looking.result().known(near))
         if duplicates == "only":
             return Answer(query, [], notes, repeats)
         ranked = self.rank(query.question, retrieved) if self.rank else retrieved
