@@ -8,7 +8,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from tqnet.questions import Question
-from tqnet.questions.reading import read_question, write_question
+from tqnet.questions.reading import write_question
 from tqnet.questions.traits import one_form
 from tqnet.text.sentences import search_words
 from tqnet.text.typed import with_formulas
 
 #: Columns that are searched by words.
 TEXT_FIELDS = ("stem", "concepts")
+
+#: Fields of a question that are stored as JSON; figures have a column of their own.
+_STORED = tuple(field.name for field in fields(Question) if field.name != "images")
 
 #: Columns that may be null.
 OPTIONAL = ("difficulty", "type", "language", "source")
@@ -37,7 +40,7 @@ def schema(width: int) -> pa.Schema:
     - ``content``: hash of text and figures, independent of ids and file names.
     - ``form``, ``template``: hashes of the text in one form, options in any order, and of the same without its numbers.
     - ``state``: hash of the whole record.
-    - ``question``: the record as JSON, without the paths of figures, which are in ``images`` and shown to nobody.
+    - ``question``: its fields as JSON, without the paths of figures, which are in ``images`` and shown to nobody.
     """
     columns = {
         "id": pa.string(),
@@ -91,14 +94,20 @@ def _row(question: Question) -> dict[str, object]:
         "form": form_key(question),
         "template": form_key(question, numbers=False),
         "state": state_key(question),
-        "question": json.dumps(write_question(question) | {"images": []}, ensure_ascii=False),
+        "question": json.dumps({name: getattr(question, name) for name in _STORED}, ensure_ascii=False),
         "images": list(question.images),
     }
 
 
 def record_question(record: Mapping[str, Any]) -> Question:
-    """Rebuild the question of a record from its columns ``question`` and ``images``."""
-    return read_question(json.loads(record["question"]) | {"images": list(record["images"])})
+    """Rebuild the question of a record from its columns ``question`` and ``images``.
+
+    Not by :func:`read_question`: a search rebuilds hundreds, which were checked when they were written.
+    """
+    values = json.loads(record["question"])
+    values["options"] = tuple(values["options"])
+    values["knowledge"] = tuple(map(tuple, values["knowledge"]))
+    return Question(**values, images=tuple(record["images"]))
 
 
 def table_rows(table: pa.Table) -> list[dict[str, Any]]:

@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 _LIST, MANIFEST = "index.json", "manifest.json"
 
 #: Increased when older indexes can no longer be read.
-_FORMAT = 2
+_FORMAT = 3
 
 #: In place of a version's name: the one that was current before.
 PREVIOUS = "previous"
