@@ -66,6 +66,17 @@ def test_an_answer_for_people(index: str, tqnet: Tqnet) -> None:
     assert "$" not in lines[1]
 
 
+def test_misspelt_words(index: str, write_bank: WriteBank, tqnet: Tqnet) -> None:
+    query = ["search", index, "--text", "Find the vaule of x", "--by", "text", *FAST]
+    corrected = tqnet.json(*query)
+    assert (corrected["query"], corrected["notes"]) == ("Find the value of $x$", ['searched for "Find the value of x"'])
+    assert tqnet.err == 'tqnet: searched for "Find the value of x"\n'
+    exact = tqnet.json(*query, "--exact-spelling")
+    assert (exact["query"], exact["notes"]) == ("Find the vaule of $x$", [])
+    bank = write_bank(1, options=("Find the vaule", "of x"))
+    assert not tqnet.lines("search", index, "--queries", bank, "--by", "text", *FAST)[0]["notes"]
+
+
 def test_what_the_bank_has_already(index: str, bank_folder: str, tqnet: Tqnet) -> None:
     question = next(q for q in QuestionBank.load(bank_folder) if not q.options and not q.images)
     query = ["search", index, "--text", question.stem.replace(" ", "  "), *FAST]
