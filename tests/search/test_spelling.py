@@ -29,7 +29,7 @@ COUNTS = {"the": 1000, "for": 200, "find": 700, "of": 800, "is": 900, "who": 30,
     [
         ("evaluate teh intergal", "evaluate the integral"),
         ("Evalaute the Integral. Fnid its value", "Evaluate the Integral. Find its value"),
-        ("EVALUATE TEH INTERGAL", "EVALUATE THE INTEGRAL"),
+        ("EVALUATE TEH INTERGAL $x$", "EVALUATE THE INTEGRAL $x$"),
         ("find the paralelgram", "find the parallelogram"),  # two edits
         ("find $intergal$ of the traingle $trainge$", "find $intergal$ of the triangle $trainge$"),
         ("the value of the $x$-intervls, dr. traingle", "the value of the $x$-intervals, dr. triangle"),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -23,7 +24,7 @@ from tqnet.text.sentences import SENTENCE_ENDS, cuts
 
 _FILE = "words.json"
 
-#: Words of a file; of more, the rarest are dropped. The banks of a million questions have about as many.
+#: Words of a file; of more, the rarest are dropped. A bank of a million questions has about as many.
 _MOST = 200_000
 
 #: Latin letters alone: no name of a variable, command, ``x2``, blob, word with accents or within Chinese.
@@ -108,13 +109,13 @@ def corrected(text: str, counts: Mapping[str, int]) -> str:
     few = min(_MOST_UNKNOWN, max(_FEW_UNKNOWN, len(words) - len(unknown)))
     if not counts or not unknown or len(unknown) > few:
         return text
-    firsts = _sentence_starts(text, words)
+    firsts, all_capital = _sentence_starts(text, words), all(word[0].isupper() for word in words)
     least = max(_LEAST, _AFTER_ONE * max(counts.values()))
     choices = [choice for choice, count in counts.items() if count >= least]
     pieces, written = [], 0
     for word in unknown:
-        may_be_name = not (word[0].islower() or text.isupper())
-        is_argument = text[: word.start()].endswith("{")  # of a command
+        may_be_name = not (word[0].islower() or all_capital)
+        is_argument = text.endswith("{", 0, word.start())  # of a command
         if is_argument or (may_be_name and word.start() not in firsts):
             continue
         if correction := _correction(word[0].lower(), counts, choices, may_be_name):
@@ -126,8 +127,9 @@ def corrected(text: str, counts: Mapping[str, int]) -> str:
 
 def _sentence_starts(text: str, words: Sequence[re.Match[str]]) -> set[int]:
     """Return where the words begin that are the first of a sentence."""
+    starts = [word.start() for word in words]
     ends = (0, *(end for _, end in cuts(text, 0, len(text), SENTENCE_ENDS)))
-    return {next((word.start() for word in words if word.start() >= end), -1) for end in ends}
+    return {starts[at] for end in ends if (at := bisect_left(starts, end)) < len(starts)}
 
 
 def _correction(word: str, counts: Mapping[str, int], choices: Sequence[str], is_risky: bool) -> str | None:
